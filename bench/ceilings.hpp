@@ -1,0 +1,21 @@
+// What this machine can do at most, measured on it: the yardstick beside every measured variant.
+#pragma once
+
+#include "gradus/execution.hpp"
+
+namespace gradus::bench {
+
+/// The best rates of a team of threads, together. A multiply-add is one operation.
+struct Ceilings {
+  double read_bytes_per_second = 0;  ///< summing an array several times as large as the last-level caches
+  double copy_bytes_per_second = 0;  ///< read and written bytes of a copy of that size, past the caches
+  double fma_f32_per_second = 0;
+  double fma_f64_per_second = 0;
+  double madd_i16_per_second = 0;  ///< 16-bit products added into 32 bits, one operand from the first-level cache
+};
+
+/// Measures in about a quarter of a second, with the best instruction set of the machine; later calls with the same
+/// arguments give the same answer at once. `threads` >= 1, as cpu::thread_count gives it.
+Ceilings measure_ceilings(int threads, Pinning pinning);
+
+}  // namespace gradus::bench

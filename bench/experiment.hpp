@@ -1,0 +1,59 @@
+// The published experiments, as data files: experiments/NAME.json. One names the points, the shapes and the variants,
+// and holds the published figures, which are shown beside those measured here.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/kmeans_bench.hpp"
+
+namespace gradus::bench {
+
+/// A published figure: a speed-up over the sequential program, or the seconds of so many iterations.
+struct Published {
+  std::string shape;           ///< the label of one
+  std::string variant;         ///< empty where none here corresponds
+  std::optional<int> threads;  ///< nothing: the best of all
+  std::optional<double> lowest_speedup;
+  std::optional<double> highest_speedup;
+  std::optional<double> seconds;
+  int iterations = 0;  ///< of the seconds
+  std::string note;
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::string source;
+  std::vector<KMeansBench> parts;  ///< one per shape, labelled
+  std::vector<Published> published;
+};
+
+/// The file of the experiment of this name (a hyphen stands for an underscore), or `name` itself where it is a path: it
+/// ends in .json. UsageError with a suggestion where there is none.
+std::string find_experiment(const std::string& name);
+std::vector<std::string> experiment_names();
+
+/// InputError, with the file's name, where it is not as it should be.
+Experiment read_experiment(const std::string& path);
+
+/// Shrinks the points to this share, and iterations where there are many. 0 < share <= 1.
+void scale(Experiment& experiment, double share);
+
+/// Leaves out numbers of threads above `most` and tells whether there were any; the least number always stays.
+bool limit_threads(Experiment& experiment, int most);
+
+/// The measured row that a published figure is to be compared with: of the same shape and variant, with the same number
+/// of threads or the next lower one, the fastest of its pinnings. Null where none was measured.
+const KMeansRow* counterpart(const Published& published, const KMeansBenchReport& report);
+
+/// "1.9 x", "29-36 x" or "1.025 ms/iteration".
+std::string published_text(const Published& published);
+/// The same quantity as measured.
+std::string measured_text(const Published& published, const KMeansRow& row);
+
+nlohmann::ordered_json to_json(const Experiment& experiment);
+
+}  // namespace gradus::bench

@@ -1,0 +1,53 @@
+// Every variant of a problem against its oracle: what `gradus verify` does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry.hpp"
+
+namespace gradus::bench {
+
+struct VerifyOptions {
+  std::vector<std::string> variants;            ///< names; empty: every row of the table
+  std::vector<std::string> cases;               ///< names; empty: every case
+  int seeds = 1;                                ///< each case is made from the seeds 1, 2, …
+  std::vector<int> threads = {1, 2, 3, 7, 16};  ///< cores need not suffice: a result may not depend on them
+};
+
+/// What became of one variant in one data type.
+struct VerifyRow {
+  std::string variant;
+  std::string dtype;  ///< f32 or f64
+  core::Contract contract = core::Contract::same_bits;
+  double tolerance = 0;
+  std::string skipped;     ///< why nothing ran, or empty
+  std::int64_t cases = 0;  ///< case and seed pairs that ran
+  std::int64_t cases_passed = 0;
+  std::int64_t cases_left_out = 0;       ///< outside the variant's contract, or not supported in that shape
+  std::int64_t checks = 0;               ///< fits compared with the oracle
+  double seconds = 0;                    ///< of these fits
+  std::vector<std::string> differences;  ///< the first few: case, seed, threads, and what was wrong
+};
+
+struct VerifyReport {
+  std::string problem;
+  VerifyOptions options;
+  std::vector<VerifyRow> rows;
+
+  bool right() const;  ///< something ran, and nothing was wrong
+};
+
+/// Called now and then with the steps done, the steps in all, and the case at hand; may throw to stop.
+using VerifyProgress = std::function<void(std::int64_t done, std::int64_t total, std::string_view name)>;
+
+/// UsageError for names that are in no table.
+VerifyReport verify_kmeans(const VerifyOptions& options, const VerifyProgress& progress = {});
+
+nlohmann::json to_json(const VerifyReport& report);
+
+}  // namespace gradus::bench

@@ -1,0 +1,264 @@
+// `gradus bench`: measure variants over axes, or repeat a published experiment.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/experiment.hpp"
+#include "bench/facts.hpp"
+#include "bench/kmeans_bench.hpp"
+#include "cli/command.hpp"
+#include "cli/lists.hpp"
+#include "cli/output.hpp"
+#include "cli/problems.hpp"
+#include "cpu/machine.hpp"
+#include "io/file.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+struct Arguments {
+  std::string problem;
+  std::string experiment;
+  double scale = 1;
+  std::vector<std::string> variants;
+  std::vector<int> threads;
+  std::vector<Pinning> pinnings;
+  std::vector<bench::PointSet> shapes;
+  std::vector<std::int64_t> clusters;
+  std::vector<io::ElementType> types;
+  std::string data;
+  int iterations = 0;
+  bench::Effort effort;
+  bool json = false;
+  std::string json_file;  ///< empty: standard output, instead of the tables
+};
+
+bench::PointSet parse_shape(const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos)
+    throw UsageError("--shape: '" + text + "' is not POINTSxDIMENSIONS; 1000000x16 is an example");
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  bench::PointSet set;
+  set.rows = parse_whole("--shape", text.substr(0, cross), 1, most);
+  set.columns = parse_whole("--shape", text.substr(cross + 1), 1, most);
+  return set;
+}
+
+bool is_generator(const std::string& name) {
+  return name == "uniform" || name == "blobs" || name == "lab-points" || name == "lab_points";
+}
+
+// The product of the axes.
+bench::KMeansBench axes(const Arguments& arguments) {
+  bench::KMeansBench bench;
+  bench::KMeansRun& run = bench.runs.front();
+  run.variants = arguments.variants;
+  if (!arguments.threads.empty()) run.threads = arguments.threads;
+  if (!arguments.pinnings.empty()) run.pinnings = arguments.pinnings;
+  bench.clusters = arguments.clusters.empty() ? std::vector<std::int64_t>{16} : arguments.clusters;
+  bench.types = arguments.types.empty() ? std::vector{io::ElementType::f32} : arguments.types;
+  if (arguments.iterations > 0) bench.iterations = arguments.iterations;
+  bench.effort = arguments.effort;
+  const std::string data = arguments.data.empty() ? "uniform" : arguments.data;
+  if (!is_generator(data)) {
+    if (!arguments.shapes.empty()) throw UsageError("--shape: the file of --data has a shape of its own");
+    bench.points = {{"", 0, 0, data}};
+    return bench;
+  }
+  bench.points = arguments.shapes;
+  if (bench.points.empty()) bench.points = {{"", 1000000, 16, ""}};
+  for (bench::PointSet& set : bench.points) set.generator = data;
+  return bench;
+}
+
+std::string group_text(const bench::KMeansGroup& group, const Session& session) {
+  const auto lines = bench::table(group);
+  std::vector<TextTable::Column> columns;
+  for (const std::string& heading : lines.front())
+    columns.push_back({heading, columns.empty() || heading.empty() ? TextTable::Align::left : TextTable::Align::right});
+  TextTable table(std::move(columns));
+  for (std::size_t row = 1; row < lines.size(); ++row) table.add(lines[row]);
+  return fmt::format("{}\nverified: {}\n{}\n", session.bold(bench::title(group)), group.verified, table.text(session));
+}
+
+std::string ceilings_text(const bench::KMeansBenchReport& report, const Session& session) {
+  TextTable table({{"threads"}, {"pin"}, {"read GB/s"}, {"copy GB/s"}, {"fma G/s f32"}, {"f64"}});
+  for (const bench::TeamCeilings& team : report.ceilings)
+    table.add({fmt::format("{}", team.threads), std::string(bench::to_string(team.pinning)),
+               fmt::format("{:.1f}", 1e-9 * team.ceilings.read_bytes_per_second),
+               fmt::format("{:.1f}", 1e-9 * team.ceilings.copy_bytes_per_second),
+               fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f32_per_second),
+               fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f64_per_second)});
+  return fmt::format(
+      "{}\n{}"
+      "spread: median deviation. read: the points, once per pass, over the time, as a share of the read bandwidth of\n"
+      "as many threads. fma: a multiply-add for each point, centroid and dimension per pass, likewise; a variant that\n"
+      "skips work may come above 100 %. memory: at its peak, beyond the points.\n",
+      session.bold("ceilings of this machine, measured in this run"), table.text(session));
+}
+
+std::string published_text(const bench::Experiment& experiment, const bench::KMeansBenchReport& report,
+                           const Session& session) {
+  TextTable table({{"shape", TextTable::Align::left},
+                   {"variant", TextTable::Align::left},
+                   {"published"},
+                   {"threads"},
+                   {"here"},
+                   {"threads"},
+                   {"pin"},
+                   {"", TextTable::Align::left}});
+  for (const bench::Published& published : experiment.published) {
+    const bench::KMeansRow* row = bench::counterpart(published, report);
+    table.add({published.shape, published.variant.empty() ? "-" : published.variant, bench::published_text(published),
+               published.threads ? fmt::format("{}", *published.threads) : "-",
+               row ? bench::measured_text(published, *row) : "-", row ? fmt::format("{}", row->threads) : "-",
+               row ? std::string(bench::to_string(row->pinning)) : "-", published.note});
+  }
+  return fmt::format("{}\n{}\nsource: {}\n", session.bold("published, and here"), table.text(session),
+                     experiment.source);
+}
+
+bench::Experiment prepared_experiment(const Arguments& arguments, const Session& session) {
+  bench::Experiment experiment = bench::read_experiment(bench::find_experiment(arguments.experiment));
+  bench::scale(experiment, arguments.scale);
+  for (bench::KMeansBench& part : experiment.parts) {
+    part.effort = arguments.effort;
+    if (!arguments.threads.empty())
+      for (bench::KMeansRun& run : part.runs) run.threads = arguments.threads;
+  }
+  const int cores = cpu::this_machine().cores;
+  if (arguments.threads.empty() && bench::limit_threads(experiment, cores))
+    session.note(fmt::format("more threads than the {} core{} here are left out; --threads asks for any number", cores,
+                             cores == 1 ? "" : "s"));
+  return experiment;
+}
+
+void require_axes_alone(const Arguments& arguments) {
+  if (arguments.experiment.empty()) {
+    if (arguments.problem.empty())
+      throw UsageError("say what to measure: 'gradus bench kmeans', or 'gradus bench --experiment NAME'");
+    if (find_problem(arguments.problem).name != "kmeans")
+      throw UnsupportedError("there are no measurements of " + arguments.problem + " yet; kmeans has some");
+    if (arguments.scale != 1) throw UsageError("--scale shrinks an experiment; without one, give --shape");
+    return;
+  }
+  if (!arguments.variants.empty() || !arguments.pinnings.empty() || !arguments.shapes.empty() ||
+      !arguments.clusters.empty() || !arguments.types.empty() || !arguments.data.empty() || arguments.iterations > 0)
+    throw UsageError(
+        "an experiment has its own variants, points and clusters; it takes --threads, --scale, --repeats "
+        "and --min-time");
+}
+
+int bench_command(const Arguments& arguments, const Session& session) {
+  require_axes_alone(arguments);
+  std::optional<bench::Experiment> experiment;
+  std::vector<bench::KMeansBench> parts;
+  if (arguments.experiment.empty()) {
+    parts.push_back(axes(arguments));
+  } else {
+    experiment = prepared_experiment(arguments, session);
+    parts = experiment->parts;
+  }
+  const bool tables = !arguments.json || !arguments.json_file.empty();
+  // The file is opened first: that it cannot be written is better known before the measurement than after it.
+  std::optional<io::AtomicFile> file;
+  if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
+
+  if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");
+  bench::BenchCallbacks callbacks;
+  callbacks.stop = session.execution.stop;
+  callbacks.progress = session.execution.progress;
+  callbacks.group_done = [&](const bench::KMeansGroup& group) {
+    if (tables) session.print(group_text(group, session));
+  };
+  const bench::KMeansBenchReport report = bench::bench_kmeans(parts, callbacks);
+  if (tables) session.print(ceilings_text(report, session));
+  if (tables && experiment) session.print("\n" + published_text(*experiment, report, session));
+
+  nlohmann::ordered_json json = bench::to_json(report);
+  if (experiment) {
+    json["experiment"] = bench::to_json(*experiment);
+    json["scale"] = arguments.scale;
+  }
+  if (file) {
+    file->write(json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    file->commit();
+  } else if (arguments.json) {
+    session.print_json(json);
+  }
+  if (report.right()) return 0;
+  session.note("some results are wrong; their times are not shown");
+  return VerificationError("").exit_status();
+}
+
+}  // namespace
+
+Action setup_bench(Options& options, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  Arguments* target = arguments.get();
+  std::vector<std::string> problem_names;
+  for (const ProblemRow& row : problems()) problem_names.emplace_back(row.name);
+  options.value("PROBLEM", "PROBLEM", "whose variants", [target](const std::string& text) { target->problem = text; },
+                {.choices = problem_names});
+  options.value("--experiment", "NAME", "a published experiment, instead of a problem and axes",
+                [target](const std::string& text) { target->experiment = text; },
+                {.choices = bench::experiment_names(), .file = true});
+  options.value("--scale", "SHARE", "shrink the experiment's points (and long fits) to this share [1]",
+                [target](const std::string& text) { target->scale = parse_real("--scale", text, 1e-9, 1); });
+
+  options.heading("Axes; what is measured is the product of all lists");
+  options.value("--variants", "NAME,...", "variants [all that run here]",
+                [target](const std::string& text) { target->variants = parse_list("--variants", text); },
+                {.choices = variant_names("kmeans")});
+  options.value("--threads", "N,...", "numbers of threads [one per core]",
+                [target](const std::string& text) { target->threads = parse_whole_list("--threads", text, 1, 4096); });
+  options.value("--pin", "HOW,...", "none, compact, scatter [none]",
+                [target](const std::string& text) {
+                  target->pinnings.clear();
+                  for (const std::string& name : parse_list("--pin", text))
+                    target->pinnings.push_back(bench::pinning_called(name));
+                },
+                {.choices = {"none", "compact", "scatter"}});
+  options.value("--shape", "NxD,...", "points x dimensions [1000000x16]", [target](const std::string& text) {
+    target->shapes.clear();
+    for (const std::string& shape : parse_list("--shape", text)) target->shapes.push_back(parse_shape(shape));
+  });
+  options.value("-k,--clusters", "K,...", "numbers of clusters [16]", [target](const std::string& text) {
+    target->clusters.clear();
+    for (const int k : parse_whole_list("--clusters", text, 1, std::numeric_limits<int>::max()))
+      target->clusters.push_back(k);
+  });
+  options.value("--dtype", "TYPE,...", "f32, f64 [f32]",
+                [target](const std::string& text) {
+                  target->types.clear();
+                  for (const std::string& name : parse_list("--dtype", text))
+                    target->types.push_back(parse_choice("--dtype", name, {"f32", "f64"}) == 0 ? io::ElementType::f32
+                                                                                               : io::ElementType::f64);
+                },
+                {.choices = {"f32", "f64"}});
+  options.value("--data", "KIND|FILE", "uniform, blobs, lab-points, or a file of points [uniform]",
+                [target](const std::string& text) { target->data = text; },
+                {.choices = {"uniform", "blobs", "lab-points"}, .file = true});
+  options.value("--iterations", "N", "iterations at most [10]", [target](const std::string& text) {
+    target->iterations = static_cast<int>(parse_whole("--iterations", text, 1, 1000000000));
+  });
+
+  options.heading("Effort and output");
+  options.whole("--repeats", target->effort.repeats, "samples of each row; the rows take turns at random", 1, 1000);
+  options.real("--min-time", target->effort.minimal_seconds, "seconds that a sample fills with fits; 0: one fit", 0.0);
+  options
+      .value("--json", "[FILE]", "raw results to the file; to standard output without one",
+             [target](const std::string& text) {
+               target->json = true;
+               target->json_file = text;
+             },
+             {.choices = {}, .file = true})
+      .expected(0, 1);
+  options.flag("--quiet", session.quiet, "no messages and no progress");
+  return [arguments, &session] { return bench_command(*arguments, session); };
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,121 @@
+// `gradus generate`: make inputs, also those of the published experiments.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+#include "core/checked.hpp"
+#include "core/generate.hpp"
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "io/npy.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+struct Arguments {
+  core::PointSpecification points;
+  std::int64_t rows = 0;
+  std::int64_t columns = 2;
+  std::int64_t size_mib = 0;
+  std::optional<io::ElementType> dtype;
+  std::string output;
+};
+
+std::int64_t row_count(const Arguments& arguments, std::int64_t row_bytes) {
+  if ((arguments.rows > 0) == (arguments.size_mib > 0))
+    throw UsageError("give the number of points (--points) or the size of all of them (--size-mib), one of the two");
+  if (arguments.rows > 0) return arguments.rows;
+  const std::int64_t rows = core::checked_multiply(arguments.size_mib, std::int64_t{1} << 20, "--size-mib") / row_bytes;
+  if (rows == 0) throw UsageError(fmt::format("--size-mib: one point alone takes {} bytes", row_bytes));
+  return rows;
+}
+
+template <class T>
+int generate(const Arguments& arguments, const Session& session) {
+  const auto start = core::Clock::now();
+  if (!(arguments.points.low < arguments.points.high)) throw UsageError("--low must be less than --high");
+  const std::int64_t columns = arguments.columns;
+  const auto row_bytes = core::checked_multiply(columns, static_cast<std::int64_t>(sizeof(T)), "--dimensions");
+  const std::int64_t rows = row_count(arguments, row_bytes);
+  core::checked_multiply(rows, row_bytes, "the points");
+  const TableFormat format = table_format(arguments.output);
+  const int threads = cpu::thread_count(session.execution);
+
+  io::AtomicFile file(arguments.output);
+  if (format == TableFormat::npy) io::write_npy_header<T>(file, rows, columns);
+  const std::int64_t rows_at_once = std::clamp(((std::int64_t{1} << 24) / row_bytes), std::int64_t{1}, rows);
+  Matrix<T> piece(rows_at_once, columns);
+  for (std::int64_t row = 0; row < rows; row += rows_at_once) {
+    if (session.execution.stop.stop_requested()) throw InterruptedError("stopped; no file was written");
+    const MatrixView<T> part = piece.view().slice(0, std::min(rows_at_once, rows - row));
+    core::generate_points(arguments.points, row, part, threads);
+    if (format == TableFormat::npy)
+      file.write(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(part.rows() * columns))));
+    else file.write(csv_rows(MatrixView<const T>(part)));
+    session.execution.progress({"generate", row + part.rows(), rows, {}});
+  }
+  file.commit();
+
+  const double seconds = core::seconds_since(start);
+  const std::string_view dtype = io::to_string(*arguments.dtype);
+  if (session.json)
+    session.print_json({{"kind", core::to_string(arguments.points.kind)},
+                        {"n", rows},
+                        {"d", columns},
+                        {"dtype", dtype},
+                        {"seed", arguments.points.seed},
+                        {"output", arguments.output},
+                        {"seconds", {{"total", seconds}}}});
+  else
+    session.note(fmt::format("wrote {} points x {} ({}) to '{}' in {:.3g} s", grouped(rows), columns, dtype,
+                             arguments.output, seconds));
+  return 0;
+}
+
+}  // namespace
+
+Action setup_generate(Options& options, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  core::PointSpecification& points = arguments->points;
+  arguments->dtype = io::ElementType::f32;
+  const std::vector<std::string> kinds{"uniform", "blobs", "lab-points"};
+  Options::required(options.value("KIND", "KIND",
+                                  "uniform; blobs (bell-shaped groups); or lab-points (those of the published k-means "
+                                  "experiments, bit for bit)",
+                                  [&points, kinds](const std::string& text) {
+                                    points.kind = static_cast<core::Generator>(parse_choice("KIND", text, kinds));
+                                  },
+                                  {.choices = kinds}));
+  options.value("-n,--points", "N", "number of points", [arguments = arguments.get()](const std::string& text) {
+    arguments->rows = parse_whole("-n", text, 1, std::numeric_limits<std::int64_t>::max());
+  });
+  options.value("--size-mib", "N", "or so many MiB of them", [arguments = arguments.get()](const std::string& text) {
+    arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
+  });
+  options.whole("-d,--dimensions", arguments->columns, "coordinates of a point", std::int64_t{1});
+  Options::required(options.file("-o,--output", arguments->output, "FILE", "a name that ends in .npy or .csv"));
+  options.choice("--dtype", *arguments->dtype, {{"f32", io::ElementType::f32}, {"f64", io::ElementType::f64}},
+                 "type of a coordinate");
+  options.whole("--seed", points.seed, "of uniform and blobs");
+  options.real("--low", points.low, "coordinates (of blobs: centres) from here");
+  options.real("--high", points.high, "to here");
+  options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1});
+  options.real("--spread", points.spread, "standard deviation of a blob", 0);
+  options.value("--threads", "N", "number of threads; the points do not depend on it [one per core]",
+                [&session](const std::string& text) {
+                  session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
+                });
+  return [arguments, &session] {
+    return arguments->dtype == io::ElementType::f32 ? generate<float>(*arguments, session)
+                                                    : generate<double>(*arguments, session);
+  };
+}
+
+}  // namespace gradus::cli

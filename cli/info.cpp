@@ -1,0 +1,91 @@
+// `gradus info`: this machine and this build.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cpu/machine.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes == 0) return "unknown";
+  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+std::string gpu_text(const cpu::Machine& machine) {
+  if (machine.gpus.empty()) return machine.cuda_compiled ? "none found" : "none: this build has no CUDA variants";
+  std::vector<std::string> texts;
+  for (const cpu::Gpu& gpu : machine.gpus)
+    texts.push_back(
+        fmt::format("{} ({}, {} multiprocessors)", gpu.name, bytes_text(gpu.memory_bytes), gpu.multiprocessors));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+Json info_json(const cpu::Machine& machine) {
+  Json gpus = Json::array();
+  for (const cpu::Gpu& gpu : machine.gpus)
+    gpus.push_back({{"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"multiprocessors", gpu.multiprocessors}});
+  return {{"version", version()},
+          {"compiler", GRADUS_COMPILER},
+          {"build_type", GRADUS_BUILD_TYPE},
+          {"cuda_compiled", machine.cuda_compiled},
+          {"processor", machine.processor},
+          {"cores", machine.cores},
+          {"physical_cores", machine.physical_cores},
+          {"hardware_threads_per_core", machine.hardware_threads_per_core},
+          {"packages", machine.packages},
+          {"memory_nodes", machine.memory_nodes},
+          {"simd", machine.simd},
+          {"fused_multiply_add", machine.fused_multiply_add},
+          {"l1_bytes", machine.l1_bytes},
+          {"l2_bytes", machine.l2_bytes},
+          {"l3_bytes", machine.l3_bytes},
+          {"memory_bytes", machine.memory_bytes},
+          {"available_memory_bytes", cpu::available_memory()},
+          {"gpus", std::move(gpus)}};
+}
+
+int info(const Session& session) {
+  const cpu::Machine& machine = cpu::this_machine();
+  if (session.json) {
+    session.print_json(info_json(machine));
+    return 0;
+  }
+  const auto line = [&](std::string_view name, const std::string& value) {
+    session.print(session.bold(fmt::format("{:<11}", name)) + value + "\n");
+  };
+  line("gradus", fmt::format("{} ({}, {})", version(), GRADUS_COMPILER, GRADUS_BUILD_TYPE));
+  line("processor", machine.processor.empty() ? "unknown" : machine.processor);
+  line("cores",
+       fmt::format("{} usable; {} physical with {} hardware thread{} each, {} package{}, {} memory node{}",
+                   machine.cores, machine.physical_cores, machine.hardware_threads_per_core,
+                   machine.hardware_threads_per_core == 1 ? "" : "s", machine.packages,
+                   machine.packages == 1 ? "" : "s", machine.memory_nodes, machine.memory_nodes == 1 ? "" : "s"));
+  line("SIMD", fmt::format("{}{}", machine.simd.empty() ? "none" : fmt::format("{}", fmt::join(machine.simd, ", ")),
+                           machine.fused_multiply_add ? "; fused multiply-add" : ""));
+  line("caches", fmt::format("L1 {}, L2 {}, L3 {}", bytes_text(machine.l1_bytes), bytes_text(machine.l2_bytes),
+                             bytes_text(machine.l3_bytes)));
+  line("memory", fmt::format("{}, of which {} are available", bytes_text(machine.memory_bytes),
+                             bytes_text(cpu::available_memory())));
+  line("GPUs", gpu_text(machine));
+  return 0;
+}
+
+}  // namespace
+
+Action setup_info(Options&, Session& session) {
+  return [&session] { return info(session); };
+}
+
+}  // namespace gradus::cli

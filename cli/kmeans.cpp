@@ -1,0 +1,288 @@
+// `gradus kmeans`: read points, cluster them, write centroids, labels and a summary.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+#include "core/names.hpp"
+#include "core/phases.hpp"
+#include "io/file.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
+#include "io/text.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string input;
+  std::string output;
+  std::string weights;
+  std::string centroids;  ///< the file of --init
+  std::string init = "k-means++";
+  std::optional<io::ElementType> dtype;
+  KMeansOptions<double> options;  ///< all but initial_centroids and weights
+};
+
+const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
+  static const std::vector<std::pair<std::string, KMeansInit>> names{
+      {"k-means++", KMeansInit::kmeans_plus_plus},
+      {"k-means-parallel", KMeansInit::kmeans_parallel},
+      {"k-means||", KMeansInit::kmeans_parallel},  // the name in the literature, which a shell wants quoted
+      {"random", KMeansInit::random},
+      {"first", KMeansInit::first}};
+  return names;
+}
+
+void parse_init(const std::string& text, Arguments& arguments) {
+  for (const auto& [name, init] : initializations())
+    if (name == text) {
+      arguments.init = init == KMeansInit::kmeans_parallel ? "k-means-parallel" : name;
+      arguments.options.init = init;
+      return;
+    }
+  // A word that is no file is rather a misspelt method than a missing file.
+  const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
+  if (!like_a_path && !std::filesystem::exists(text)) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, init] : initializations()) names.push_back(name);
+    throw UsageError("--init: " + io::excerpt(text) +
+                     " is neither k-means++, k-means-parallel, random or first, nor a file with centroids" +
+                     core::did_you_mean(text, names));
+  }
+  arguments.init = "given";
+  arguments.centroids = text;
+  arguments.options.init = KMeansInit::given;
+}
+
+template <class T>
+KMeansOptions<T> options_as(const KMeansOptions<double>& from) {
+  return {.clusters = from.clusters,
+          .init = from.init,
+          .initial_centroids = {},
+          .weights = {},
+          .restarts = from.restarts,
+          .max_iterations = from.max_iterations,
+          .tolerance = from.tolerance,
+          .changed_fraction = from.changed_fraction,
+          .empty = from.empty,
+          .metric = from.metric,
+          .seed = from.seed};
+}
+
+/// The picture with every pixel in its cluster's colour.
+template <class T>
+Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult<T>& result) {
+  Buffer<std::uint8_t> pixels(shape.width * shape.height * shape.channels);
+  for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel)
+    for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+      const T value = result.centroids(result.labels[pixel], channel);
+      pixels[pixel * shape.channels + channel] =
+          static_cast<std::uint8_t>(std::clamp(static_cast<double>(value), 0.0, 255.0) + 0.5);
+    }
+  return pixels;
+}
+
+template <class T>
+Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMeansResult<T>& result,
+                std::uint64_t memory) {
+  Json history = Json::array();
+  for (const KMeansIteration& iteration : result.history)
+    history.push_back({{"inertia", iteration.inertia},
+                       {"changed", iteration.changed},
+                       {"shift", iteration.shift},
+                       {"seconds", iteration.seconds}});
+  return {{"problem", "kmeans"},
+          {"input", arguments.input},
+          {"n", result.labels.size()},
+          {"d", dimensions},
+          {"k", result.centroids.rows()},
+          {"dtype", sizeof(T) == 4 ? "f32" : "f64"},
+          {"variant", result.variant},
+          {"device", result.device},
+          {"threads", result.threads},
+          {"iterations", result.iterations},
+          {"converged", result.converged},
+          {"stop_reason", to_string(result.stop_reason)},
+          {"inertia", result.inertia},
+          {"counts", result.counts},
+          {"init", arguments.init},
+          {"seed", arguments.options.seed},
+          {"restarts", arguments.options.restarts},
+          {"restart", result.restart},
+          {"metric", arguments.options.metric == Metric::cosine ? "cosine" : "euclidean"},
+          {"weighted", !arguments.weights.empty()},
+          {"rechecked", result.rechecked},
+          {"memory_bytes", memory},
+          {"history", std::move(history)}};
+}
+
+/// Seconds of the whole command and of its parts; "fit" is the library's call, of which the phases are parts.
+Json seconds_of(double read, const std::vector<Phase>& phases, double write, double total) {
+  Json seconds{{"read", read}};
+  for (const Phase& phase : phases) seconds[phase.name == "total" ? "fit" : phase.name] = phase.seconds;
+  seconds["write"] = write;
+  seconds["total"] = total;
+  return seconds;
+}
+
+template <class T>
+std::string cluster_table(const Session& session, const io::Points& points, const KMeansResult<T>& result) {
+  constexpr std::int64_t most_rows = 20;
+  constexpr std::int64_t most_coordinates = 6;
+  const std::int64_t shown = std::min(points.columns(), most_coordinates);
+  std::vector<TextTable::Column> columns{{"cluster"}, {"size"}, {"share"}};
+  for (std::int64_t dim = 0; dim < shown; ++dim) {
+    const auto index = static_cast<std::size_t>(dim);
+    columns.push_back({index < points.column_names.size() ? points.column_names[index] : fmt::format("x{}", dim)});
+  }
+  if (shown < points.columns()) columns.push_back({"…", TextTable::Align::left});
+  TextTable table(columns);
+  const std::int64_t clusters = result.centroids.rows();
+  for (std::int64_t cluster = 0; cluster < std::min(clusters, most_rows); ++cluster) {
+    const std::int64_t size = result.counts[static_cast<std::size_t>(cluster)];
+    std::vector<std::string> cells{
+        std::to_string(cluster), grouped(size),
+        fmt::format("{:.1f} %", 100.0 * static_cast<double>(size) / static_cast<double>(result.labels.size()))};
+    for (std::int64_t dim = 0; dim < shown; ++dim)
+      cells.push_back(brief(static_cast<double>(result.centroids(cluster, dim))));
+    if (shown < points.columns()) cells.emplace_back();
+    table.add(std::move(cells));
+  }
+  std::string text = table.text(session);
+  if (clusters > most_rows)
+    text += fmt::format("and {} more; --output DIR writes all of them\n", grouped(clusters - most_rows));
+  return text;
+}
+
+template <class T>
+std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result, double seconds) {
+  return fmt::format(
+      "{} points x {} ({}) in {} clusters: inertia {:.8g}, {} iteration{} ({}), {:.3g} s, {}, {} thread{}\n",
+      grouped(result.labels.size()), dimensions, sizeof(T) == 4 ? "f32" : "f64", grouped(result.centroids.rows()),
+      result.inertia, result.iterations, result.iterations == 1 ? "" : "s", to_string(result.stop_reason), seconds,
+      result.variant, result.threads, result.threads == 1 ? "" : "s");
+}
+
+template <class T>
+int cluster(const Arguments& arguments, const Session& session, const io::Points& points,
+            core::Clock::time_point start) {
+  KMeansOptions<T> options = options_as<T>(arguments.options);
+  const std::stop_token& stop = session.execution.stop;
+  io::PointsOf<T> initial;
+  io::VectorOf<T> weights;
+  if (!arguments.centroids.empty()) initial = read_matrix_as<T>(arguments.centroids, stop);
+  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, stop);
+  options.initial_centroids = initial.view;
+  options.weights = weights.view;
+  const double read = core::seconds_since(start);
+
+  // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
+  std::optional<io::OutputSet> outputs;
+  io::AtomicFile* centroids_file = nullptr;
+  io::AtomicFile* labels_file = nullptr;
+  io::AtomicFile* picture_file = nullptr;
+  io::AtomicFile* summary_file = nullptr;
+  if (!arguments.output.empty()) {
+    outputs.emplace(arguments.output);
+    centroids_file = &outputs->add("centroids.npy");
+    labels_file = &outputs->add("labels.npy");
+    if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
+    summary_file = &outputs->add("summary.json");
+  }
+
+  const KMeansResult<T> result = naming_files(
+      {{"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}},
+      [&] { return kmeans<T>(points.view<T>(), options, session.execution); });
+  session.end_progress();
+
+  const auto write_start = core::Clock::now();
+  if (outputs) {
+    io::write_npy(*centroids_file, result.centroids.view());
+    io::write_npy(*labels_file, result.labels.view());
+    if (picture_file) {
+      const Buffer<std::uint8_t> pixels = quantized(*points.picture, result);
+      io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
+    }
+    for (io::AtomicFile* file : {centroids_file, labels_file, picture_file})
+      if (file) file->finish();
+  }
+  Json summary = summary_of(arguments, points.columns(), result,
+                            kmeans_memory<T>(points.rows(), points.columns(), options, session.execution));
+  const double seconds = core::seconds_since(start);
+  summary["seconds"] = seconds_of(read, result.phases, core::seconds_since(write_start), seconds);
+  if (outputs) {
+    summary_file->write(summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    outputs->commit();
+  }
+  if (session.json) {
+    session.print_json(summary);
+    return 0;
+  }
+  session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
+  if (outputs)
+    session.note(fmt::format("wrote centroids.npy, labels.npy, {}summary.json to '{}'",
+                             picture_file ? "quantized.png, " : "", arguments.output));
+  return 0;
+}
+
+}  // namespace
+
+Action setup_kmeans(Options& options, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  KMeansOptions<double>& fit = arguments->options;
+  Options::required(options.file("INPUT", arguments->input, "INPUT",
+                                 "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
+                                 "standard input"));
+  Options::required(options.value("-k,--clusters", "N", "number of clusters", [&fit](const std::string& text) {
+    fit.clusters = parse_whole("-k", text, 1, std::numeric_limits<std::int32_t>::max());
+  }));
+  options.file("-o,--output", arguments->output, "DIR",
+               "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png");
+  options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
+  add_dtype_option(options, arguments->dtype);
+
+  options.heading("How to cluster");
+  std::vector<std::string> methods;
+  for (const auto& [name, init] : initializations())
+    if (name.find('|') == std::string::npos) methods.push_back(name);
+  options.value("--init", "METHOD|FILE",
+                "first centroids: k-means++, k-means-parallel, random, first (the first k points), or a file with k "
+                "rows [k-means++]",
+                [arguments = arguments.get()](const std::string& text) { parse_init(text, *arguments); },
+                {.choices = methods, .file = true});
+  options.whole("--restarts", fit.restarts, "fits from different seeds; the best one counts", 1);
+  options.whole("--seed", fit.seed, "of all that is random");
+  options.whole("--max-iterations", fit.max_iterations, "stop after as many", 1);
+  options.real("--tolerance", fit.tolerance,
+               "stop when the centroids' squared movements sum to less than this times the mean variance of a column",
+               0);
+  options.real("--changed", fit.changed_fraction, "stop when at most this share of the labels changed", 0, 1);
+  options.choice("--empty", fit.empty,
+                 {{"relocate", EmptyCluster::relocate}, {"keep", EmptyCluster::keep}, {"error", EmptyCluster::error}},
+                 "a cluster that lost its points moves to the farthest point, stays, or ends the job");
+  add_metric_option(options, fit.metric);
+  options.file("--dump-graph", session.execution.graph_file, "FILE.dot",
+               "write the graph of tasks of a task-graph variant (Graphviz)");
+
+  return [arguments, &session] {
+    const auto start = core::Clock::now();
+    require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
+    const io::Points points =
+        io::read_points(arguments->input, {.type = arguments->dtype, .stop = session.execution.stop});
+    return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
+                                                 : cluster<double>(*arguments, session, points, start);
+  };
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,92 @@
+// `gradus list`: every problem's ladder of variants.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/problems.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string contract_text(const core::VariantInfo& info) {
+  return info.contract == core::Contract::same_bits ? "same bits" : fmt::format("within {:g}", info.tolerance);
+}
+
+std::string_view device_of(core::Backend backend) { return backend == core::Backend::cuda ? "gpu" : "cpu"; }
+
+std::string_view place_of(core::Backend backend) {
+  switch (backend) {
+    case core::Backend::sequential: return "CPU, one thread";
+    case core::Backend::openmp: return "CPU, OpenMP";
+    case core::Backend::tbb: return "CPU, oneTBB";
+    case core::Backend::simd: return "CPU, OpenMP, SIMD";
+    case core::Backend::cuda: return "GPU, CUDA";
+  }
+  return "?";
+}
+
+std::string ladder(const Session& session, const ProblemRow& problem) {
+  TextTable table({{"variant", TextTable::Align::left},
+                   {"runs on", TextTable::Align::left},
+                   {"result", TextTable::Align::left},
+                   {"idea", TextTable::Align::left}});
+  for (const VariantRow& row : problem.variants())
+    table.add({std::string(row.info.name), std::string(place_of(row.info.backend)), contract_text(row.info),
+               row.support ? std::string(row.info.summary) : "not here: " + row.support.reason});
+  return fmt::format("{}: {}\n\n{}", problem.name, problem.summary, table.text(session));
+}
+
+Json ladder_json(const ProblemRow& problem) {
+  Json variants = Json::array();
+  for (const VariantRow& row : problem.variants()) {
+    Json variant{{"name", row.info.name},
+                 {"summary", row.info.summary},
+                 {"backend", core::to_string(row.info.backend)},
+                 {"device", device_of(row.info.backend)},
+                 {"contract", row.info.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
+                 {"tolerance", row.info.tolerance},
+                 {"runs_here", row.support.supported}};
+    if (!row.support) variant["reason"] = row.support.reason;
+    variants.push_back(std::move(variant));
+  }
+  return {{"problem", problem.name}, {"summary", problem.summary}, {"variants", std::move(variants)}};
+}
+
+int list(const std::string& name, const Session& session) {
+  std::vector<const ProblemRow*> chosen;
+  if (!name.empty()) chosen.push_back(&find_problem(name));
+  else
+    for (const ProblemRow& problem : problems()) chosen.push_back(&problem);
+  if (session.json) {
+    Json all = Json::array();
+    for (const ProblemRow* problem : chosen) all.push_back(ladder_json(*problem));
+    session.print_json(all);
+    return 0;
+  }
+  for (const ProblemRow* problem : chosen)
+    session.print((problem == chosen[0] ? "" : "\n") + ladder(session, *problem));
+  session.print(
+      "\nsame bits: identical to the oracle on any number of threads; within x: the textbook's arithmetic, to this\n"
+      "relative tolerance. Without --variant the best variant for the data and the machine runs.\n");
+  return 0;
+}
+
+}  // namespace
+
+Action setup_list(Options& options, Session& session) {
+  auto problem = std::make_shared<std::string>();
+  std::vector<std::string> names;
+  for (const ProblemRow& row : problems()) names.emplace_back(row.name);
+  options.value("PROBLEM", "PROBLEM", "list this one only",
+                [target = problem.get()](const std::string& text) { *target = text; }, {.choices = names});
+  return [problem, &session] { return list(*problem, session); };
+}
+
+}  // namespace gradus::cli

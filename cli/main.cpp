@@ -1,0 +1,220 @@
+// The program `gradus`: parses the command line, runs one subcommand, and turns errors into messages and exit statuses.
+#include <fmt/core.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/problems.hpp"
+#include "core/names.hpp"
+#include "gradus/error.hpp"
+#include "io/text.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+/// Turns the first SIGINT or SIGTERM into a stop request, upon which the job ends and its unfinished files are removed.
+/// A second one ends the process at once. Call it before any other thread starts, since threads inherit the mask.
+std::stop_token stop_on_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::stop_source source;
+  std::thread([signals, source]() mutable {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    source.request_stop();
+    sigwait(&signals, &signal);
+    std::signal(signal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::raise(signal);
+  }).detach();
+  return source.get_token();
+}
+
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override { return help_of(*app); }
+};
+
+void add_output_options(Options& options, Session& session) {
+  options.heading(std::string(output_heading));
+  options.flag("--json", session.json, "print the result as JSON on standard output");
+  options.flag("--quiet", session.quiet, "no messages and no progress");
+}
+
+void add_job_options(Options& options, Session& session, std::string_view problem) {
+  Execution& execution = session.execution;
+  options.heading(std::string(job_heading));
+  options.value("--device", "auto|cpu|gpu[:N]", "a GPU where there is one that helps, or what is named [auto]",
+                [&execution](const std::string& text) {
+                  if (text.starts_with("gpu:")) {
+                    execution.device = Device::gpu;
+                    execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, 1023));
+                    return;
+                  }
+                  constexpr Device devices[] = {Device::automatic, Device::cpu, Device::gpu};
+                  execution.device = devices[parse_choice("--device", text, {"auto", "cpu", "gpu"})];
+                },
+                {.choices = {"auto", "cpu", "gpu"}});
+  options.value("--variant", "NAME", fmt::format("run this one ('gradus list {}') instead of the best", problem),
+                [&execution, problem](const std::string& text) {
+                  require_variant(problem, text);
+                  execution.variant = core::with_underscores(text);
+                },
+                {.choices = variant_names(problem)});
+  options.value("--threads", "N", "number of threads [one per core]", [&execution](const std::string& text) {
+    execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
+  });
+  options.choice("--pin", execution.pinning,
+                 {{"none", Pinning::none}, {"compact", Pinning::compact}, {"scatter", Pinning::scatter}},
+                 "bind threads to cores: side by side, or far apart");
+  options.value("--block-size", "N", "threads per GPU block [the variant's own]",
+                [&execution](const std::string& text) {
+                  execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
+                });
+  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 8G");
+}
+
+/// The nearest name of an option of the subcommand to the one that was typed.
+std::string nearest_option(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+const CLI::App& chosen_subcommand(const CLI::App& root) {
+  const std::vector<CLI::App*> chosen = const_cast<CLI::App&>(root).get_subcommands();
+  return chosen.empty() ? root : *chosen.front();
+}
+
+/// Says what is wrong with the command line in the program's own words.
+[[noreturn]] void explain(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = chosen_subcommand(root);
+  const std::string command = &app == &root ? "gradus" : "gradus " + app.get_name();
+  const std::string help = "; '" + command + (&app == &root ? "'" : " --help'") + " shows what is possible";
+  if (const std::vector<std::string> rest = root.remaining(true); !rest.empty()) {
+    const std::string& first = rest.front();
+    const std::string typed = first.substr(0, first.find('='));
+    if (first.starts_with("-") && first != "-")
+      throw UsageError("there is no option " + io::excerpt(typed) + nearest_option(app, typed) + help);
+    throw UsageError("one argument too many: " + io::excerpt(first) + help);
+  }
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && option->count() == 0)
+      throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    for (const CLI::Option* option : app.get_options())
+      if (std::string_view(error.what()).starts_with(option->get_name() + ":"))
+        throw UsageError(signature_of(*option) +
+                         (option->count() > 1 ? ": it was given more than once" : ": the value is missing") + help);
+  throw UsageError(error.what() + help);
+}
+
+void require_command(const std::string& word) {
+  if (word.starts_with("-")) return;
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  if (std::ranges::find(names, word) == names.end())
+    throw UsageError("there is no command " + io::excerpt(word) + core::did_you_mean(word, names) +
+                     "; 'gradus' shows what is possible");
+}
+
+/// Prints the error; its exit status is the process's.
+int report(const Session& session, const char* message, int status) {
+  session.end_progress();
+  fmt::print(stderr, "gradus: {}\n", message);
+  if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  return status;
+}
+
+int run(int argument_count, char** arguments, Session& session) {
+  CLI::App root(std::string(tagline), "gradus");
+  session.root = &root;
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "explain the command and its options");
+  root.set_version_flag("--version", fmt::format("gradus {}", version()), "print the version");
+  root.allow_extras(false)->require_subcommand(0, 1);
+  Action action;
+  for (const Command& command : commands()) {
+    CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
+    Options options(*app, session.values);
+    Action chosen = command.setup(options, session);
+    if (command.common == Common::job) add_job_options(options, session, command.problem);
+    if (command.common != Common::none) add_output_options(options, session);
+    app->final_callback([&action, chosen] { action = chosen; });
+  }
+  std::vector<std::string> words(arguments + 1, arguments + argument_count);
+  if (words.empty()) {
+    session.print(overview(root));
+    return 0;
+  }
+  // 'gradus help COMMAND' is what many people try first.
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  require_command(words.front());
+  std::ranges::reverse(words);  // the order that the parser wants
+  try {
+    root.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    session.print(help_of(chosen_subcommand(root)));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    session.print(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    explain(root, error);
+  }
+  return action ? action() : 0;
+}
+
+int run_and_report(int argument_count, char** arguments) {
+  Session session;
+  session.execution.stop = stop_on_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
+  const char* no_colour = std::getenv("NO_COLOR");
+  session.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+  // Known before the options are, so that their own errors are JSON too.
+  const std::vector<std::string_view> words(arguments, arguments + argument_count);
+  session.json = std::ranges::find(words, "--json") != words.end();
+  const bool quiet = std::ranges::find(words, "--quiet") != words.end();
+  session.bar = std::make_unique<ProgressBar>(isatty(STDERR_FILENO) && !quiet);
+  session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
+  int status = 1;
+  try {
+    status = run(argument_count, arguments, session);
+  } catch (const Error& error) {
+    status = report(session, error.what(), error.exit_status());
+  } catch (const std::bad_alloc&) {
+    status = report(session, "out of memory", 1);
+  } catch (const std::exception& error) {
+    status = report(session, error.what(), 1);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    fmt::print(stderr, "gradus: cannot write to standard output{}\n", io::reason(errno));
+    return status == 0 ? 1 : status;
+  }
+  return status;
+}
+
+}  // namespace
+
+}  // namespace gradus::cli
+
+int main(int argument_count, char** arguments) { return gradus::cli::run_and_report(argument_count, arguments); }

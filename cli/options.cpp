@@ -1,0 +1,135 @@
+#include "cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "core/names.hpp"
+#include "gradus/error.hpp"
+#include "io/text.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+std::string shortest(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string range_text(std::string_view least, std::string_view most, bool unbounded) {
+  return unbounded ? " of at least " + std::string(least) : " from " + std::string(least) + " to " + std::string(most);
+}
+
+template <class Integer>
+Integer parse_integer(std::string_view name, std::string_view text, Integer least, Integer most) {
+  Integer result{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (whole && result >= least && result <= most) return result;
+  const bool unbounded = most == std::numeric_limits<Integer>::max();
+  throw UsageError(std::string(name) + ": " + io::excerpt(text) + " is not a whole number" +
+                   range_text(std::to_string(least), std::to_string(most), unbounded));
+}
+
+}  // namespace
+
+std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most) {
+  return parse_integer(name, text, least, most);
+}
+
+std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  return parse_integer(name, text, least, most);
+}
+
+double parse_real(std::string_view name, std::string_view text, double least, double most) {
+  double result = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  if (error == std::errc{} && end == text.data() + text.size() && result >= least && result <= most) return result;
+  const bool bounded = least > std::numeric_limits<double>::lowest();
+  throw UsageError(
+      std::string(name) + ": " + io::excerpt(text) + " is not a finite number" +
+      (bounded ? range_text(shortest(least), shortest(most), most == std::numeric_limits<double>::max()) : ""));
+}
+
+std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
+  constexpr std::string_view suffixes = "KMGT";
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error == std::errc{} && count > 0) {
+    if (suffix.empty()) return count;
+    const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
+    const std::size_t power = suffixes.find(letter);
+    suffix.remove_prefix(1);
+    std::uint64_t bytes = 0;
+    if (power != std::string_view::npos && (suffix.empty() || suffix == "iB" || suffix == "B") &&
+        !__builtin_mul_overflow(count, std::uint64_t{1} << 10 * (power + 1), &bytes))
+      return bytes;
+  }
+  throw UsageError(std::string(name) + ": " + io::excerpt(text) +
+                   " is not a number of bytes; 500M and 8G are examples (K, M, G and T are powers of 1024)");
+}
+
+std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices) {
+  const std::string wanted = core::with_underscores(text);
+  std::string all;
+  std::vector<std::string_view> names;
+  for (std::size_t index = 0; index < choices.size(); ++index) {
+    if (core::with_underscores(choices[index]) == wanted) return index;
+    all += (index == 0 ? "" : index + 1 == choices.size() ? " or " : ", ") + choices[index];
+    names.push_back(choices[index]);
+  }
+  throw UsageError(std::string(name) + ": " + io::excerpt(text) + " is not " + all + core::did_you_mean(text, names));
+}
+
+std::string shown_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+std::string with_default(const std::string& description, std::string_view value) {
+  return value.empty() ? description : description + " [" + std::string(value) + "]";
+}
+
+CLI::Option& Options::value(const std::string& names, const std::string& placeholder, const std::string& description,
+                            Parse parse, OptionValue offered) {
+  CLI::Option* option = app_.add_option_function<std::string>(
+      names, [parse = std::move(parse)](const std::string& text) { parse(text); }, description);
+  option->option_text(placeholder)->group(heading_);
+  values_[option] = std::move(offered);
+  return *option;
+}
+
+CLI::Option& Options::flag(const std::string& names, bool& target, const std::string& description) {
+  return *app_.add_flag(names, target, description)->group(heading_);
+}
+
+CLI::Option& Options::text(const std::string& names, std::string& target, const std::string& placeholder,
+                           const std::string& description) {
+  return value(names, placeholder, description, [&target](const std::string& text) { target = text; });
+}
+
+CLI::Option& Options::file(const std::string& names, std::string& target, const std::string& placeholder,
+                           const std::string& description) {
+  const std::string name = shown_name(names);
+  return value(names, placeholder, description,
+               [name, &target](const std::string& text) {
+                 if (text.empty()) throw UsageError(name + ": the name of the file is empty");
+                 target = text;
+               },
+               {.choices = {}, .file = true});
+}
+
+CLI::Option& Options::bytes(const std::string& names, std::uint64_t& target, const std::string& description) {
+  const std::string name = shown_name(names);
+  return value(names, "BYTES", description,
+               [name, &target](const std::string& text) { target = parse_bytes(name, text); });
+}
+
+CLI::Option& Options::real(const std::string& names, double& target, const std::string& description, double least,
+                           double most) {
+  const std::string name = shown_name(names);
+  return value(names, "X", with_default(description, shortest(target)),
+               [=, &target](const std::string& text) { target = parse_real(name, text, least, most); });
+}
+
+CLI::Option& Options::required(CLI::Option& option) { return *option.required(); }
+
+}  // namespace gradus::cli

@@ -1,0 +1,115 @@
+// Options of a subcommand. Each value is checked when it is parsed, and the message of a UsageError says what would be
+// right. What is known of an option (its choices, whether it names a file) is kept for completion and the manual.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace gradus::cli {
+
+/// What the shell may offer for an option's value.
+struct OptionValue {
+  std::vector<std::string> choices;
+  bool file = false;
+};
+using OptionValues = std::map<const CLI::Option*, OptionValue>;
+
+class Options {
+ public:
+  using Parse = std::function<void(const std::string& text)>;
+
+  Options(CLI::App& app, OptionValues& values) : app_(app), values_(values) {}
+
+  CLI::App& app() { return app_; }
+  /// The heading under which the help lists the options that follow.
+  void heading(std::string text) { heading_ = std::move(text); }
+
+  /// The basis of all others: `names` as "-k,--clusters", or "INPUT" for an argument without a name. `placeholder`
+  /// stands for the value in the help.
+  CLI::Option& value(const std::string& names, const std::string& placeholder, const std::string& description,
+                     Parse parse, OptionValue offered = {});
+  CLI::Option& flag(const std::string& names, bool& target, const std::string& description);
+  CLI::Option& text(const std::string& names, std::string& target, const std::string& placeholder,
+                    const std::string& description);
+  /// The name of a file or directory; the shell completes it.
+  CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
+                    const std::string& description);
+  /// Bytes, with an optional suffix K, M, G or T (powers of 1024).
+  CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
+  /// A whole number between `least` and `most`. The target's value is shown as the default.
+  template <class Integer>
+  CLI::Option& whole(const std::string& names, Integer& target, const std::string& description, Integer least = 0,
+                     Integer most = std::numeric_limits<Integer>::max());
+  /// A finite number between `least` and `most`. The target's value is shown as the default.
+  CLI::Option& real(const std::string& names, double& target, const std::string& description,
+                    double least = std::numeric_limits<double>::lowest(),
+                    double most = std::numeric_limits<double>::max());
+  /// One of a few names. The target's value is shown as the default.
+  template <class T>
+  CLI::Option& choice(const std::string& names, T& target,
+                      const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
+                      const std::string& description);
+
+  /// The option must be given.
+  static CLI::Option& required(CLI::Option& option);
+
+ private:
+  CLI::App& app_;
+  OptionValues& values_;
+  std::string heading_ = "Options";
+};
+
+/// `text` as a whole number in [least, most]; UsageError that begins with `name`.
+std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
+std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most);
+double parse_real(std::string_view name, std::string_view text, double least, double most);
+std::uint64_t parse_bytes(std::string_view name, std::string_view text);
+/// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa), or UsageError.
+std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
+/// The name by which messages call an option: the last of "-k,--clusters".
+std::string shown_name(const std::string& names);
+std::string with_default(const std::string& description, std::string_view value);
+
+template <class Integer>
+CLI::Option& Options::whole(const std::string& names, Integer& target, const std::string& description, Integer least,
+                            Integer most) {
+  const std::string name = shown_name(names);
+  return value(names, "N", with_default(description, std::to_string(target)), [=, &target](const std::string& text) {
+    if constexpr (std::is_signed_v<Integer>) target = static_cast<Integer>(parse_whole(name, text, least, most));
+    else target = static_cast<Integer>(parse_unsigned(name, text, least, most));
+  });
+}
+
+template <class T>
+CLI::Option& Options::choice(const std::string& names, T& target,
+                             const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
+                             const std::string& description) {
+  const std::string name = shown_name(names);
+  std::vector<std::string> words;
+  std::vector<T> meanings;
+  std::string placeholder;
+  std::string initial;
+  for (const auto& [word, meaning] : choices) {
+    words.emplace_back(word);
+    meanings.push_back(meaning);
+    placeholder += (placeholder.empty() ? "" : "|") + words.back();
+    if (meaning == target && initial.empty()) initial = word;
+  }
+  return value(names, placeholder, with_default(description, initial),
+               [=, &target](const std::string& text) { target = meanings[parse_choice(name, text, words)]; }, {words});
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,64 @@
+#include "cli/problems.hpp"
+
+#include <array>
+
+#include "cpu/machine.hpp"
+#include "io/text.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+/// A variant runs here if it can take any of these; some are made for few columns, some for many.
+core::Support support_of(const kmeans_detail::Variant& variant) {
+  core::Support support;
+  for (const std::int64_t dimensions : {2, 16, 128})
+    for (const int element_bytes : {4, 8}) {
+      support = variant.supports(
+          {.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes},
+          cpu::this_machine());
+      if (support) return support;
+    }
+  return support;
+}
+
+std::vector<VariantRow> kmeans_variants() {
+  std::vector<VariantRow> rows;
+  for (const kmeans_detail::Variant& variant : kmeans_detail::variants())
+    rows.push_back({variant, support_of(variant)});
+  return rows;
+}
+
+constexpr std::array table = {
+    ProblemRow{"kmeans", "k-means clustering: labels and centroids of points", kmeans_variants},
+};
+
+}  // namespace
+
+std::span<const ProblemRow> problems() { return table; }
+
+const ProblemRow& find_problem(std::string_view name) {
+  const std::string wanted = core::with_underscores(name);
+  std::vector<std::string_view> names;
+  for (const ProblemRow& problem : table) {
+    if (problem.name == wanted) return problem;
+    names.push_back(problem.name);
+  }
+  throw UsageError("there is no problem " + io::excerpt(name) + core::did_you_mean(wanted, names) +
+                   "; 'gradus list' shows all of them");
+}
+
+std::vector<std::string> variant_names(std::string_view problem) {
+  std::vector<std::string> names;
+  for (const VariantRow& row : find_problem(problem).variants()) names.emplace_back(row.info.name);
+  return names;
+}
+
+void require_variant(std::string_view problem, std::string_view variant) {
+  std::vector<core::VariantInfo> infos;
+  for (const VariantRow& row : find_problem(problem).variants()) infos.push_back(row.info);
+  core::find_variant(std::span<const core::VariantInfo>(infos), variant, problem);
+}
+
+}  // namespace gradus::cli

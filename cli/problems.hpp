@@ -1,0 +1,31 @@
+// The problems that this build knows, and their tables of variants as far as these look alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry.hpp"
+
+namespace gradus::cli {
+
+struct VariantRow {
+  core::VariantInfo info;
+  core::Support support;  ///< on this machine, for at least one of the problem's usual shapes
+};
+
+struct ProblemRow {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<VariantRow> (*variants)();
+};
+
+std::span<const ProblemRow> problems();
+/// UsageError that suggests the nearest name where there is no such problem.
+const ProblemRow& find_problem(std::string_view name);
+std::vector<std::string> variant_names(std::string_view problem);
+/// UsageError that suggests the nearest name where the problem has no such variant.
+void require_variant(std::string_view problem, std::string_view variant);
+
+}  // namespace gradus::cli

@@ -1,0 +1,95 @@
+#include "cli/session.hpp"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace gradus::cli {
+
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+}  // namespace
+
+void ProgressBar::update(const Progress& progress) {
+  if (!shown_ || progress.total <= 0) return;
+  const auto now = Clock::now();
+  if (phase_ != progress.phase || progress.done < first_done_) {
+    phase_ = progress.phase;
+    phase_start_ = now;
+    first_done_ = progress.done;
+  } else if (now - last_drawn_ < std::chrono::milliseconds(100)) {
+    return;
+  }
+  last_drawn_ = now;
+  const double share = std::clamp(static_cast<double>(progress.done) / static_cast<double>(progress.total), 0.0, 1.0);
+  const double elapsed = std::chrono::duration<double>(now - phase_start_).count();
+  const auto steps = static_cast<double>(progress.done - first_done_);
+  std::string left;
+  if (steps > 0 && elapsed > 0.5)
+    left =
+        ", at most " + duration_text(elapsed / steps * static_cast<double>(progress.total - progress.done)) + " left";
+  constexpr int bar_columns = 24;
+  const int filled = static_cast<int>(share * bar_columns);
+  std::string line = fmt::format("{} [{}{}] {:3.0f} %{}", phase_, std::string(static_cast<std::size_t>(filled), '#'),
+                                 std::string(static_cast<std::size_t>(bar_columns - filled), '.'), 100 * share, left);
+  if (!progress.detail.empty()) line += fmt::format("  {}", progress.detail);
+  const auto columns = static_cast<std::size_t>(terminal_columns() - 1);
+  if (line.size() > columns) line.resize(columns);
+  fmt::print(stderr, "\r{}\x1b[K", line);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressBar::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+void Session::end_progress() const {
+  if (bar) bar->clear();
+}
+
+void Session::print(std::string_view text) const {
+  end_progress();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void Session::print_json(const nlohmann::ordered_json& value) const {
+  // File names need not be UTF-8; what is not is replaced, so that the output is always valid JSON.
+  print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void Session::note(std::string_view message) const {
+  if (quiet) return;
+  end_progress();
+  std::fflush(stdout);  // so that the two streams mix in order where both go to one place
+  fmt::print(stderr, "gradus: {}\n", message);
+}
+
+std::string Session::bold(std::string_view text) const {
+  return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+}
+
+std::string Session::faint(std::string_view text) const {
+  return colour ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
+}
+
+}  // namespace gradus::cli

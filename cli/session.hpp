@@ -1,0 +1,61 @@
+// What one run of the program shares: the common options, the stop request, and where words go. Results go to standard
+// output, messages and progress to standard error.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/options.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::cli {
+
+/// A line on a terminal that shows how far a job has come and how long it will take; nothing where it is switched off.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool shown) : shown_(shown) {}
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  ~ProgressBar() { clear(); }
+  void update(const Progress& progress);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool shown_;
+  bool drawn_ = false;
+  std::string phase_;
+  std::int64_t first_done_ = 0;
+  Clock::time_point phase_start_;
+  Clock::time_point last_drawn_;
+};
+
+struct Session {
+  Execution execution;       ///< of the common options; `stop` is the process's own, `progress` draws the bar
+  bool json = false;         ///< results as JSON on standard output instead of text
+  bool quiet = false;        ///< no messages and no progress
+  bool colour = false;       ///< standard output is a terminal and NO_COLOR is not set
+  CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
+  OptionValues values;
+
+  /// Text on standard output.
+  void print(std::string_view text) const;
+  /// JSON on standard output, indented.
+  void print_json(const nlohmann::ordered_json& value) const;
+  /// A message on standard error, unless --quiet; "gradus: " stands before it.
+  void note(std::string_view message) const;
+  /// The text in bold where `colour` is set.
+  std::string bold(std::string_view text) const;
+  /// The text in grey where `colour` is set.
+  std::string faint(std::string_view text) const;
+  /// Ends the progress bar's line; called before anything else is printed.
+  void end_progress() const;
+
+  std::unique_ptr<ProgressBar> bar;
+};
+
+}  // namespace gradus::cli

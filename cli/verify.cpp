@@ -1,0 +1,110 @@
+// `gradus verify`: every variant that runs here, against its oracle.
+#include "bench/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/lists.hpp"
+#include "cli/output.hpp"
+#include "cli/problems.hpp"
+#include "kmeans/cases.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+struct Arguments {
+  std::string problem = "kmeans";
+  bench::VerifyOptions options;
+  bool list_cases = false;
+};
+
+std::string contract_text(const bench::VerifyRow& row) {
+  return row.contract == core::Contract::same_bits ? "same bits" : fmt::format("within {:g}", row.tolerance);
+}
+
+std::string report_text(const bench::VerifyReport& report, const Session& session) {
+  TextTable table({{"variant", TextTable::Align::left},
+                   {"type", TextTable::Align::left},
+                   {"contract", TextTable::Align::left},
+                   {"right"},
+                   {"left out"},
+                   {"fits"},
+                   {"seconds"},
+                   {"", TextTable::Align::left}});
+  std::string differences;
+  bool any_left_out = false;
+  for (const bench::VerifyRow& row : report.rows) {
+    std::string verdict = row.cases_passed == row.cases ? "right" : "WRONG";
+    if (!row.skipped.empty()) verdict = "skipped: " + row.skipped;
+    table.add({row.variant, row.dtype, contract_text(row), fmt::format("{}/{}", row.cases_passed, row.cases),
+               fmt::format("{}", row.cases_left_out), fmt::format("{}", row.checks), fmt::format("{:.2f}", row.seconds),
+               verdict});
+    any_left_out |= row.cases_left_out > 0;
+    for (const std::string& difference : row.differences)
+      differences += fmt::format("  {} {}: {}\n", row.variant, row.dtype, difference);
+  }
+  std::string threads;
+  for (const int count : report.options.threads) threads += fmt::format("{}{}", threads.empty() ? "" : ", ", count);
+  std::string text = fmt::format("{}: every variant against the oracle, each case with {} threads\n\n{}\n",
+                                 report.problem, threads, table.text(session));
+  text +=
+      "same bits: labels, centroids, counts, inertia and iterations are the oracle's to the bit, hence the same for\n"
+      "every number of threads. within x: the textbook's arithmetic, to this relative tolerance.\n";
+  if (any_left_out)
+    text +=
+        "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises nothing,\n"
+        "and shapes that the variant does not take.\n";
+  if (!differences.empty()) text += "\nThe first differences:\n" + differences;
+  return text;
+}
+
+int verify(const Arguments& arguments, const Session& session) {
+  if (find_problem(arguments.problem).name != "kmeans")
+    throw UnsupportedError("there is no verification of " + arguments.problem + " yet; kmeans has one");
+  if (arguments.list_cases) {
+    std::string names;
+    for (const auto& one : kmeans_detail::cases()) names += one.name + "\n";
+    session.print(names);
+    return 0;
+  }
+  const auto progress = [&session](std::int64_t done, std::int64_t total, std::string_view name) {
+    if (session.execution.stop.stop_requested()) throw InterruptedError("stopped while verifying");
+    session.execution.progress({"verify", done, total, name});
+  };
+  const bench::VerifyReport report = bench::verify_kmeans(arguments.options, progress);
+  if (session.json) session.print_json(bench::to_json(report));
+  else session.print(report_text(report, session));
+  if (report.right()) return 0;
+  const bool ran = std::any_of(report.rows.begin(), report.rows.end(), [](const auto& row) { return row.checks > 0; });
+  session.note(ran ? "some results are wrong" : "none of the variants ran");
+  return ran ? VerificationError("").exit_status() : UnsupportedError("").exit_status();
+}
+
+}  // namespace
+
+Action setup_verify(Options& options, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  std::vector<std::string> problem_names;
+  for (const ProblemRow& row : problems()) problem_names.emplace_back(row.name);
+  options.value("PROBLEM", "PROBLEM", "which one [kmeans]",
+                [arguments](const std::string& text) { arguments->problem = text; }, {.choices = problem_names});
+  options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
+                [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
+                {.choices = variant_names("kmeans")});
+  options.value("--case", "NAME,...", "only these cases",
+                [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
+  options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
+  options.whole("--seeds", arguments->options.seeds, "data sets of each case", 1, 1000000);
+  options.value("--threads", "N,...", "numbers of threads; more than there are cores is fine [1,2,3,7,16]",
+                [arguments](const std::string& text) {
+                  arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
+                });
+  return [arguments, &session] { return verify(*arguments, session); };
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,15 @@
+# Writes OUTPUT, a header with the facts of this build; run at every build, so that the commit is the current one.
+# A source tree without git (an unpacked archive) has no commit to name.
+execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE_DIR}
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit "unknown")
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
+#pragma once
+
+#define GRADUS_VERSION "@VERSION@"
+#define GRADUS_COMMIT "@commit@"
+#define GRADUS_COMPILER "@COMPILER@"
+#define GRADUS_FLAGS "@FLAGS@"
+]])

@@ -1,0 +1,52 @@
+/// Where and how to run. `Execution{}` means: the best variant on the best device present, on all cores.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace gradus {
+
+enum class Device : std::uint8_t {
+  automatic,  ///< a GPU where one is present and the problem supports it, otherwise the CPU
+  cpu,
+  gpu
+};
+
+/// How worker threads are bound to cores.
+enum class Pinning : std::uint8_t {
+  none,     ///< the operating system places and moves them
+  compact,  ///< neighbouring threads on neighbouring cores: caches are shared
+  scatter   ///< neighbouring threads as far apart as possible: every cache and memory channel is used
+};
+
+/// What a long job reports now and then.
+struct Progress {
+  std::string_view phase;   ///< for example "iteration" or "initialise"
+  std::int64_t done = 0;    ///< steps finished
+  std::int64_t total = 0;   ///< steps at most; the job may end sooner
+  std::string_view detail;  ///< a few words for a person, may be empty
+};
+
+/// Seconds spent in a named part of a job.
+struct Phase {
+  std::string name;
+  double seconds = 0;
+};
+
+struct Execution {
+  Device device = Device::automatic;
+  int gpu = 0;          ///< which GPU, when there are several
+  std::string variant;  ///< empty: chosen from the shape and the machine
+  int threads = 0;      ///< 0: one per available core
+  Pinning pinning = Pinning::none;
+  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice
+  std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
+  std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
+  std::function<void(const Progress&)> progress;  ///< called from the calling thread only
+  std::stop_token stop;  ///< a stop request ends the job with InterruptedError within one iteration
+};
+
+}  // namespace gradus

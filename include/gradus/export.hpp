@@ -1,0 +1,7 @@
+/// Visibility of the public API: everything else is hidden in a shared library.
+#pragma once
+
+#if defined(_WIN32)
+#error "Gradus is built for Linux; on Windows use the Windows Subsystem for Linux."
+#endif
+#define GRADUS_EXPORT __attribute__((visibility("default")))

@@ -1,0 +1,129 @@
+/// k-means clustering: Lloyd's algorithm, exact and reproducible.
+///
+/// Canonical result (what every production variant gives, to the bit, on any number of threads):
+///
+/// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), j ascending,
+///   from acc = 0, in IEEE double.
+/// * Label of x: the lowest cluster among those with the least D(x, c).
+/// * Centroid: the weighted mean of the cluster's points. The column's values w*x are rounded to a fixed-point grid
+///   2^(2*B) steps finer than the power of two above the column's largest magnitude (B = 38 up to 2^24 points, see
+///   src/core/exact_sum.hpp), summed exactly in integers, divided by the exact weight sum, and rounded once to T.
+///   Values within 2^52 (float) or 2^23 (double) of the column's largest magnitude take no grid rounding at all.
+/// * Inertia: the sum of w * D(x, c_label) on such a grid, rounded once to double. With Metric::cosine it is
+///   half of that, which is the sum of w * (1 - cosine similarity).
+///
+/// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
+/// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gradus/array.hpp"
+#include "gradus/execution.hpp"
+#include "gradus/export.hpp"
+
+namespace gradus {
+
+/// Where the first centroids come from. All of them but `given` depend on the data and the seed only,
+/// never on the number of threads.
+enum class KMeansInit : std::uint8_t {
+  kmeans_plus_plus,  ///< greedy k-means++ (Arthur and Vassilvitskii 2007): best of 2 + floor(ln k) trials a step
+  kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
+  random,            ///< k different rows, uniformly (by weight where weights are given)
+  first,             ///< the first k rows
+  given              ///< KMeansOptions::initial_centroids
+};
+
+/// What happens to a cluster that lost its last point.
+enum class EmptyCluster : std::uint8_t {
+  relocate,  ///< it moves to the point farthest from its centroid (lowest row on ties), as scikit-learn does
+  keep,      ///< its centroid stays where it was
+  error      ///< the job ends with gradus::Error
+};
+
+enum class Metric : std::uint8_t {
+  euclidean,
+  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row is an InputError
+};
+
+template <class T>
+struct KMeansOptions {
+  std::int64_t clusters = 8;
+  KMeansInit init = KMeansInit::kmeans_plus_plus;
+  MatrixView<const T> initial_centroids;  ///< clusters x d, read when init is `given`
+  VectorView<const T> weights;            ///< one non-negative weight per point, or empty
+  int restarts = 1;                       ///< fits from different seeds; the one with the least inertia wins
+  int max_iterations = 300;
+  /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
+  /// columns (scikit-learn's definition). 0 switches the rule off; "no label changed" always stops.
+  double tolerance = 1e-4;
+  /// Stop when at most this fraction of the points changed its label. 0 switches the rule off.
+  double changed_fraction = 0.0;
+  EmptyCluster empty = EmptyCluster::relocate;
+  Metric metric = Metric::euclidean;
+  std::uint64_t seed = 0;
+};
+
+enum class StopReason : std::uint8_t { labels_unchanged, centroids_settled, few_labels_changed, iteration_limit };
+GRADUS_EXPORT std::string_view to_string(StopReason reason);
+
+/// One iteration: the assignment to the centroids of the iteration before, and the update that followed.
+struct KMeansIteration {
+  double inertia = 0;        ///< of this assignment; from the exact sums, to about 1e-15 of the total variance
+  std::int64_t changed = 0;  ///< labels that changed; n in the first iteration
+  double shift = 0;          ///< sum of the centroids' squared movements
+  double seconds = 0;
+};
+
+template <class T>
+struct KMeansResult {
+  Matrix<T> centroids;               ///< clusters x d
+  Buffer<std::int32_t> labels;       ///< n; each point's nearest of `centroids`
+  std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
+  double inertia = 0;                ///< of `labels` and `centroids`
+  int iterations = 0;
+  bool converged = false;  ///< stopped for any reason but the iteration limit
+  StopReason stop_reason = StopReason::iteration_limit;
+  std::vector<KMeansIteration> history;
+  std::vector<Phase> phases;
+  std::string variant;  ///< which one ran
+  std::string device;   ///< what it ran on, for a person
+  int threads = 0;
+  int restart = 0;       ///< which of the restarts won
+  double rechecked = 0;  ///< share of the assignments that the fast filter left to the double chain
+};
+
+/// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1).
+/// Throws UsageError for impossible options, InputError for NaN, infinity, too large values, negative weights or
+/// fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run here,
+/// Error where memory does not suffice, InterruptedError after a stop request.
+template <class T>
+GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options,
+                                     const Execution& execution = {});
+
+template <class T>
+struct KMeansPrediction {
+  Buffer<std::int32_t> labels;  ///< n
+  double inertia = 0;
+};
+
+/// The nearest centroid of each row of `points`, by the canonical rule.
+template <class T>
+GRADUS_EXPORT KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                                 Metric metric = Metric::euclidean, const Execution& execution = {});
+
+/// The distance (not squared; with Metric::cosine, 1 - cosine similarity) of every point to every centroid: n x k.
+template <class T>
+GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
+                                         Metric metric = Metric::euclidean, const Execution& execution = {});
+
+/// Bytes that `kmeans` would take beyond its input.
+template <class T>
+GRADUS_EXPORT std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
+                                          const Execution& execution = {});
+
+}  // namespace gradus

@@ -1,0 +1,506 @@
+// The arithmetic and the small tools that every problem stands on.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/checked.hpp"
+#include "core/exact_sum.hpp"
+#include "core/names.hpp"
+#include "core/phases.hpp"
+#include "core/philox.hpp"
+#include "core/registry.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::core {
+namespace {
+
+// ---------------------------------------------------------------------------------------------- random numbers
+
+using Words = std::array<std::uint32_t, 4>;
+
+// The known answers that the authors of Philox published for philox4x32-10 (kat_vectors of Random123).
+TEST(Philox, PublishedKnownAnswers) {
+  EXPECT_EQ(Philox(0, 0).block(0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  constexpr std::uint64_t ones = ~std::uint64_t{0};
+  EXPECT_EQ(Philox(ones, ones).block(ones), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  const Philox pi(0x299f31d0'a4093822, 0x03707344'13198a2e);
+  EXPECT_EQ(pi.block(0x85a308d3'243f6a88), (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, WorksAtCompileTime) {
+  static_assert(Philox(0).block(0)[0] == 0x6627e8d5);
+  static_assert(Philox(0).bits(0) == 0xe169c58d'6627e8d5);
+}
+
+TEST(Philox, EveryArgumentMatters) {
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    for (std::uint64_t stream = 0; stream < 8; ++stream)
+      for (std::uint64_t index = 0; index < 8; ++index) {
+        seen.insert(Philox(seed, stream).bits(index));
+        seen.insert(Philox(seed + 1, stream << 32 | 1 << 4).bits((index + 1) << 32));
+      }
+  EXPECT_EQ(seen.size(), 8U * 8U * 8U * 2U);
+}
+
+TEST(Philox, UniformIsInTheUnitIntervalWithTheRightMoments) {
+  const Philox random(42);
+  double sum = 0;
+  double squares = 0;
+  constexpr int draws = 100000;
+  for (int index = 0; index < draws; ++index) {
+    const double value = random.uniform(static_cast<std::uint64_t>(index));
+    ASSERT_TRUE(value >= 0 && value < 1) << value;
+    ASSERT_EQ(value * 0x1p53, std::floor(value * 0x1p53));
+    sum += value;
+    squares += value * value;
+  }
+  // Five standard deviations of the mean: 5 * sqrt(1/12 / draws) and 5 * sqrt(4/45 / draws).
+  EXPECT_TRUE(std::abs(sum / draws - 1.0 / 2) <= 0.0046) << sum / draws;
+  EXPECT_TRUE(std::abs(squares / draws - 1.0 / 3) <= 0.0047) << squares / draws;
+}
+
+TEST(Philox, BelowCoversItsRangeEvenly) {
+  const Philox random(7, 3);
+  std::array<int, 10> counts{};
+  for (std::uint64_t index = 0; index < 100000; ++index) ++counts.at(random.below(index, counts.size()));
+  for (const int count : counts) EXPECT_TRUE(std::abs(count - 10000) <= 500) << count;  // five standard deviations
+  EXPECT_EQ(random.below(0, 1), 0U);
+  for (std::uint64_t index = 0; index < 100; ++index)
+    EXPECT_LT(random.below(index, ~std::uint64_t{0}), ~std::uint64_t{0});
+}
+
+// ----------------------------------------------------------------------------------------------- names, registry
+
+TEST(Names, HyphensBecomeUnderscores) {
+  EXPECT_EQ(with_underscores("openmp-reduce-first_touch"), "openmp_reduce_first_touch");
+  EXPECT_EQ(with_underscores(""), "");
+}
+
+TEST(Names, SuggestsTheNearest) {
+  constexpr std::array<std::string_view, 3> names = {"sequential", "openmp_shared", "openmp_reduce"};
+  EXPECT_EQ(did_you_mean("sequental", names), " (did you mean 'sequential'?)");
+  EXPECT_EQ(did_you_mean("openmp_redcue", names), " (did you mean 'openmp_reduce'?)");
+  EXPECT_EQ(did_you_mean("openmp_share", names), " (did you mean 'openmp_shared'?)");
+  EXPECT_EQ(did_you_mean("cuda_tiled", names), "");
+  EXPECT_EQ(did_you_mean("", names), "");
+  EXPECT_EQ(did_you_mean("sequential", {}), "");
+}
+
+constexpr std::array<VariantInfo, 2> table = {{
+    {"sequential", "one loop", Backend::sequential, Contract::same_bits, 0},
+    {"openmp_reduce", "private copies", Backend::openmp, Contract::same_bits, 0},
+}};
+
+TEST(Registry, FindsByEitherSpelling) {
+  const std::span<const VariantInfo> variants(table);
+  EXPECT_EQ(&find_variant(variants, "sequential", "kmeans"), &table[0]);
+  EXPECT_EQ(&find_variant(variants, "openmp_reduce", "kmeans"), &table[1]);
+  EXPECT_EQ(&find_variant(variants, "openmp-reduce", "kmeans"), &table[1]);
+}
+
+std::string message_for(std::string_view name) {
+  try {
+    find_variant(std::span<const VariantInfo>(table), name, "kmeans");
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.exit_status(), 2);
+    return error.what();
+  }
+  ADD_FAILURE() << "'" << name << "' was found";
+  return "";
+}
+
+TEST(Registry, AnUnknownNameIsAnErrorThatSuggests) {
+  EXPECT_EQ(message_for("openmp-redcue"),
+            "there is no kmeans variant 'openmp-redcue' (did you mean 'openmp_reduce'?); "
+            "'gradus list kmeans' shows all of them");
+  EXPECT_EQ(message_for("tensor_cores").find("did you mean"), std::string::npos);
+  EXPECT_FALSE(message_for("").empty());
+  EXPECT_FALSE(message_for("Sequential").empty());
+}
+
+TEST(Registry, SupportAndBackendNames) {
+  EXPECT_TRUE(Support::yes());
+  EXPECT_FALSE(Support::no("no GPU"));
+  EXPECT_EQ(Support::no("no GPU").reason, "no GPU");
+  EXPECT_EQ(to_string(Backend::simd), "simd");
+  EXPECT_EQ(to_string(Backend::cuda), "cuda");
+}
+
+TEST(Phases, AddUpInTheOrderOfTheirFirstUse) {
+  std::vector<Phase> phases;
+  add_phase(phases, "assign", 1);
+  add_phase(phases, "update", 2);
+  add_phase(phases, "assign", 4);
+  { const PhaseTimer timer(phases, "update"); }
+  ASSERT_EQ(phases.size(), 2U);
+  EXPECT_EQ(phases[0].name, "assign");
+  EXPECT_EQ(phases[0].seconds, 5);
+  EXPECT_TRUE(phases[1].seconds >= 2 && phases[1].seconds < 3) << phases[1].seconds;
+}
+
+// -------------------------------------------------------------------------------------------- checked arithmetic
+
+template <class Integer>
+void check_limits() {
+  constexpr Integer most = std::numeric_limits<Integer>::max();
+  EXPECT_EQ(checked_add<Integer>(most - 1, 1, "x"), most);
+  EXPECT_EQ(checked_multiply<Integer>(most / 3, 3, "x"), most / 3 * 3);
+  EXPECT_EQ(checked_multiply<Integer>(0, most, "x"), 0);
+  EXPECT_THROW(checked_add<Integer>(most, 1, "x"), Error);
+  EXPECT_THROW(checked_multiply<Integer>(most / 2 + 1, 2, "x"), Error);
+}
+
+TEST(Checked, RefusesToWrap) {
+  check_limits<std::int32_t>();
+  check_limits<std::int64_t>();
+  check_limits<std::uint64_t>();
+  check_limits<std::size_t>();
+  EXPECT_THROW(checked_add<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
+  EXPECT_THROW(checked_multiply<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1, "x"), Error);
+}
+
+TEST(Checked, NamesWhatOverflows) {
+  try {
+    checked_multiply<std::uint64_t>(1ULL << 40, 1ULL << 40, "points.npy");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("points.npy"), std::string::npos) << error.what();
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ exact sums
+
+TEST(Limbs, LeaveRoomForTheCount) {
+  EXPECT_EQ(limb_bits(0), 38);
+  EXPECT_EQ(limb_bits(1), 38);
+  EXPECT_EQ(limb_bits(std::int64_t{1} << 24), 38);
+  EXPECT_EQ(limb_bits((std::int64_t{1} << 24) + 1), 37);
+  EXPECT_EQ(limb_bits(std::int64_t{1} << 40), 22);
+}
+
+TEST(ExponentAbove, IsTheLeastPowerOfTwoAbove) {
+  EXPECT_EQ(exponent_above(0), 0);
+  EXPECT_EQ(exponent_above(1), 1);
+  EXPECT_EQ(exponent_above(0.75), 0);
+  EXPECT_EQ(exponent_above(std::nextafter(8.0, 0.0)), 3);
+  EXPECT_EQ(exponent_above(8), 4);
+  EXPECT_EQ(exponent_above(std::numeric_limits<double>::denorm_min()), -900);
+}
+
+TEST(IntegerMagic, RoundsToAnIntegerInTheLowBits) {
+  for (const double value : {0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, 1e15 + 0.5, -0x1p51, 0x1p51 - 1}) {
+    const std::int64_t bits = std::bit_cast<std::int64_t>(value + integer_magic);
+    EXPECT_EQ(static_cast<double>(bits - integer_magic_bits), std::nearbyint(value)) << value;
+  }
+}
+
+/// `value` in steps of 2^unit, to the nearest, ties to even, worked out on the bits of its fraction.
+Int128 in_steps(double value, int unit) {
+  int exponent = 0;
+  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), 53));
+  if (mantissa == 0) return 0;
+  const int drop = unit - (exponent - 53);
+  Int128 steps = 0;
+  if (drop <= 0) {
+    steps = static_cast<Int128>(mantissa) << -drop;
+  } else if (drop <= 54) {
+    steps = mantissa >> drop;
+    const std::int64_t rest = mantissa - static_cast<std::int64_t>(steps << drop);
+    const std::int64_t half = std::int64_t{1} << (drop - 1);
+    if (rest > half || (rest == half && steps % 2 != 0)) ++steps;
+  }
+  return value < 0 ? -steps : steps;
+}
+
+/// A double below 2^exponent in magnitude; small magnitudes, zeros and few-bit fractions are frequent.
+double random_value(std::mt19937_64& random, int exponent) {
+  std::int64_t mantissa = static_cast<std::int64_t>(random() >> 11);
+  if (random() % 4 == 0) mantissa &= ~std::int64_t{0} << (random() % 53);
+  const double value = std::ldexp(static_cast<double>(mantissa), exponent - 53 - static_cast<int>(random() % 90));
+  return random() % 2 == 0 ? value : -value;
+}
+
+TEST(Grid, RoundsOnceToItsSteps) {
+  std::mt19937_64 random(1);
+  for (const int exponent : {-900, -149, -20, 0, 1, 4, 52, 127, 500, 1023})
+    for (const std::int64_t summands : {std::int64_t{1}, std::int64_t{1} << 24, std::int64_t{1} << 33}) {
+      const Grid grid(exponent, summands);
+      for (int trial = 0; trial < 2000; ++trial) {
+        const double value = random_value(random, exponent);
+        const Limbs limbs = grid.split(value);
+        ASSERT_TRUE(grid.total(limbs) == in_steps(value, grid.unit)) << value << " on a grid of " << exponent;
+        ASSERT_LE(std::abs(limbs.high), std::int64_t{1} << grid.bits);
+        ASSERT_LE(std::abs(limbs.low), std::int64_t{1} << (grid.bits - 1));
+      }
+    }
+}
+
+TEST(Grid, HoldsEveryBitOfNearbyValues) {
+  std::mt19937_64 random(2);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const int exponent = static_cast<int>(random() % 60) - 30;
+    const Grid grid(exponent, std::int64_t{1} << 24);
+    // Any float within 2^52 of the largest value, and any double within 2^23.
+    const double few =
+        std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
+    const double many =
+        std::ldexp(static_cast<double>(random() >> 11 | 1ULL << 52), exponent - 53 - static_cast<int>(random() % 24));
+    for (const double value : {few, -few, many, -many})
+      ASSERT_EQ(round_quotient<double>(grid.total(grid.split(value)), 1, grid.unit), value);
+  }
+}
+
+RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& mantissas, std::uint64_t seed)) {
+  std::mt19937_64 random(seed);
+  const int exponent = static_cast<int>(random() % 100) - 50;
+  const Grid grid(exponent, static_cast<std::int64_t>(mantissas.size()));
+  std::vector<double> values;
+  Int128 expected = 0;
+  for (const std::int64_t mantissa : mantissas) {
+    values.push_back(std::ldexp(static_cast<double>(mantissa >> 11), exponent - 52 - static_cast<int>(random() % 70)));
+    expected += in_steps(values.back(), grid.unit);
+  }
+  for (int order = 0; order < 3; ++order) {
+    std::shuffle(values.begin(), values.end(), random);
+    Limbs sum;
+    for (const double value : values) {
+      const Limbs limbs = grid.split(value);
+      sum.high += limbs.high;
+      sum.low += limbs.low;
+    }
+    RC_ASSERT(grid.total(sum) == expected);
+  }
+}
+
+TEST(Grid, TheLargestSumFits) {
+  const double largest = std::nextafter(1.0, 0.0);
+  const Grid grid(0, std::int64_t{1} << 24);
+  const Limbs limbs = grid.split(largest);
+  std::int64_t high = 0;
+  EXPECT_FALSE(__builtin_mul_overflow(limbs.high, std::int64_t{1} << 24, &high));
+  EXPECT_LE(high, std::int64_t{1} << 62);
+}
+
+// ------------------------------------------------------------------------------------------------------- rounding
+
+/// A natural number of any length: just enough to compare products exactly.
+class Natural {
+ public:
+  explicit Natural(UInt128 value) {
+    for (; value > 0; value >>= 32) digits_.push_back(static_cast<std::uint32_t>(value));
+  }
+  Natural operator*(const Natural& other) const {
+    Natural product(0);
+    product.digits_.assign(digits_.size() + other.digits_.size(), 0);
+    for (std::size_t i = 0; i < digits_.size(); ++i) {
+      std::uint64_t carry = 0;
+      for (std::size_t j = 0; j < other.digits_.size() || carry > 0; ++j) {
+        const std::uint64_t digit = j < other.digits_.size() ? other.digits_[j] : 0;
+        carry += product.digits_[i + j] + std::uint64_t{digits_[i]} * digit;
+        product.digits_[i + j] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+    }
+    while (!product.digits_.empty() && product.digits_.back() == 0) product.digits_.pop_back();
+    return product;
+  }
+  Natural operator<<(int bits) const {
+    Natural shifted = *this * Natural(UInt128{1} << (bits % 32));
+    if (!shifted.digits_.empty())
+      shifted.digits_.insert(shifted.digits_.begin(), static_cast<std::size_t>(bits / 32), 0);
+    return shifted;
+  }
+  friend std::strong_ordering operator<=>(const Natural& a, const Natural& b) {
+    if (a.digits_.size() != b.digits_.size()) return a.digits_.size() <=> b.digits_.size();
+    return std::lexicographical_compare_three_way(a.digits_.rbegin(), a.digits_.rend(), b.digits_.rbegin(),
+                                                  b.digits_.rend());
+  }
+
+ private:
+  std::vector<std::uint32_t> digits_;  ///< least first, no zeros at the end
+};
+
+/// numerator * 2^exponent against point * 2^point_exponent * denominator.
+std::strong_ordering compare(UInt128 numerator, UInt128 denominator, int exponent, UInt128 point, int point_exponent) {
+  const Natural right = Natural(point) * Natural(denominator);
+  const int shift = exponent - point_exponent;
+  return shift >= 0 ? (Natural(numerator) << shift) <=> right : Natural(numerator) <=> (right << -shift);
+}
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// Whether `result` is numerator / denominator * 2^exponent to the nearest T, ties to even: the exact value lies
+/// between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity stands for the next
+/// power of two, as IEEE 754 has it.
+template <class T>
+bool is_nearest(T result, UInt128 numerator, UInt128 denominator, int exponent) {
+  if (!(result >= 0)) return false;
+  constexpr int fraction = std::numeric_limits<T>::digits - 1;
+  constexpr int least = std::numeric_limits<T>::min_exponent - 1 - fraction;
+  const auto midpoint_above = [&](Bits<T> pattern) {
+    const int field = static_cast<int>(pattern >> fraction);
+    const Bits<T> hidden = field == 0 ? 0 : Bits<T>{1} << fraction;
+    const UInt128 mantissa = (pattern & ((Bits<T>{1} << fraction) - 1)) | hidden;
+    return compare(numerator, denominator, exponent, 2 * mantissa + 1, least - 1 + std::max(0, field - 1));
+  };
+  const auto pattern = std::bit_cast<Bits<T>>(result);
+  const bool even = pattern % 2 == 0;
+  const bool infinite = std::isinf(result);
+  const auto above = infinite ? std::strong_ordering::less : midpoint_above(pattern);
+  const auto below = pattern == 0 ? std::strong_ordering::greater : midpoint_above(pattern - 1);
+  return (above < 0 || (above == 0 && even)) && (below > 0 || (below == 0 && even));
+}
+
+TEST(IsNearest, TheCheckerRefusesNeighbours) {
+  for (const double value : {1.0, 3.0, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023}) {
+    int exponent = 0;
+    const auto mantissa = static_cast<UInt128>(std::ldexp(std::frexp(value, &exponent), 53));
+    exponent -= 53;
+    EXPECT_TRUE(is_nearest(value, mantissa, 1, exponent)) << value;
+    EXPECT_FALSE(is_nearest(std::nextafter(value, 0.0), mantissa, 1, exponent)) << value;
+    EXPECT_FALSE(is_nearest(std::nextafter(value, HUGE_VAL), mantissa, 1, exponent)) << value;
+    EXPECT_FALSE(is_nearest(-value, mantissa, 1, exponent));
+    EXPECT_FALSE(is_nearest(std::numeric_limits<double>::quiet_NaN(), mantissa, 1, exponent));
+  }
+  EXPECT_TRUE(is_nearest(0x1p53, (UInt128{1} << 53) + 1, 1, 0));  // a tie: to even
+  EXPECT_FALSE(is_nearest(0x1p53 + 2, (UInt128{1} << 53) + 1, 1, 0));
+}
+
+UInt128 random_bits(std::mt19937_64& random, int most) {
+  const int length = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
+  UInt128 value = static_cast<UInt128>(random()) << 64 | random();
+  switch (random() % 4) {
+    case 0: value = ~UInt128{0}; break;                         // all ones: every carry
+    case 1: value = UInt128{1} << 127 | (random() & 1); break;  // a power of two, or just above
+    default: value |= UInt128{1} << 127; break;
+  }
+  return value >> (128 - length);
+}
+
+template <class T>
+void expect_nearest_quotient(UInt128 numerator, UInt128 denominator, int exponent) {
+  const auto signed_numerator = static_cast<Int128>(numerator);
+  const T result = round_quotient<T>(signed_numerator, denominator, exponent);
+  ASSERT_TRUE(is_nearest(result, numerator, denominator, exponent))
+      << result << " from " << static_cast<double>(numerator) << " / " << static_cast<double>(denominator) << " * 2^"
+      << exponent;
+  ASSERT_EQ(round_quotient<T>(-signed_numerator, denominator, exponent), -result);
+}
+
+template <class T>
+class Rounding : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Rounding, Types);
+
+TYPED_TEST(Rounding, QuotientsAreTheNearest) {
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const UInt128 numerator = random_bits(random, 127);
+    const UInt128 denominator = random_bits(random, trial % 2 == 0 ? 128 : 100);
+    expect_nearest_quotient<TypeParam>(numerator, denominator, static_cast<int>(random() % 2600) - 1300);
+    expect_nearest_quotient<TypeParam>(numerator, denominator, static_cast<int>(random() % 64) - 32);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// Around the borders: the least subnormals, the step to normal numbers, the step to infinity.
+TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
+  using Limits = std::numeric_limits<TypeParam>;
+  std::mt19937_64 random(4);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const UInt128 numerator = random_bits(random, 127);
+    const UInt128 denominator = random_bits(random, 128);
+    const int size =
+        static_cast<int>(std::log2(static_cast<double>(numerator)) - std::log2(static_cast<double>(denominator)));
+    const int jitter = static_cast<int>(random() % 7) - 3;
+    for (const int target : {Limits::min_exponent - Limits::digits, Limits::min_exponent, Limits::max_exponent})
+      expect_nearest_quotient<TypeParam>(numerator, denominator, target - size + jitter);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// numerator = denominator * midpoint exactly: the ties; and one step to either side of them.
+TYPED_TEST(Rounding, TiesGoToEven) {
+  constexpr int digits = std::numeric_limits<TypeParam>::digits;
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const UInt128 midpoint = UInt128{random() >> (64 - digits) | std::uint64_t{1} << (digits - 1)} * 2 + 1;
+    const UInt128 denominator = random_bits(random, 126 - digits);
+    const int exponent = static_cast<int>(random() % 100) - 50;
+    for (const int step : {-1, 0, 1})
+      expect_nearest_quotient<TypeParam>(midpoint * denominator + static_cast<UInt128>(step), denominator, exponent);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(Rounding, SpecialCases) {
+  using Limits = std::numeric_limits<TypeParam>;
+  constexpr int least = Limits::min_exponent - Limits::digits;
+  EXPECT_EQ(round_quotient<TypeParam>(0, 5, 100), 0);
+  EXPECT_EQ(round_quotient<TypeParam>(6, 2, 0), 3);
+  EXPECT_EQ(round_quotient<TypeParam>(-6, 2, 0), -3);
+  EXPECT_EQ(round_quotient<TypeParam>(1, 1, least), Limits::denorm_min());
+  EXPECT_EQ(round_quotient<TypeParam>(1, 2, least), 0);  // a tie: to even, which is zero
+  EXPECT_EQ(round_quotient<TypeParam>(3, 4, least), Limits::denorm_min());
+  EXPECT_EQ(round_quotient<TypeParam>(3, 2, least), 2 * Limits::denorm_min());
+  EXPECT_EQ(round_quotient<TypeParam>(1, 1, -100000), 0);
+  EXPECT_EQ(round_quotient<TypeParam>(1, 1, 100000), Limits::infinity());
+  EXPECT_EQ(round_quotient<TypeParam>(1, 1, Limits::max_exponent), Limits::infinity());
+  EXPECT_EQ(round_quotient<TypeParam>(1, 1, Limits::max_exponent - 1),
+            std::ldexp(TypeParam{1}, Limits::max_exponent - 1));
+  constexpr auto lowest = static_cast<Int128>(UInt128{1} << 127);
+  EXPECT_EQ(round_quotient<TypeParam>(lowest, 1, -127), -1);
+  EXPECT_EQ(round_quotient<TypeParam>(lowest, ~UInt128{0}, 1), -1);
+}
+
+TYPED_TEST(Rounding, ScaledWithASticky) {
+  std::mt19937_64 random(6);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const UInt128 mantissa = random_bits(random, 126);
+    const int exponent = static_cast<int>(random() % 2400) - 1300;
+    ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
+    // A fraction of one half stands for any: the sticky bit needs a mantissa longer than the type's.
+    if (mantissa >> 64 == 0) continue;
+    ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
+  }
+}
+
+RC_GTEST_PROP(Rounding, SmallQuotientsAgreeWithTheProcessor, (std::int64_t a, std::int64_t b)) {
+  // Both are exact in double, and IEEE division rounds once.
+  const std::int64_t numerator = a >> 11;
+  const std::int64_t denominator = std::max<std::int64_t>(1, std::abs(b >> 11));
+  RC_ASSERT(round_quotient<double>(numerator, static_cast<UInt128>(denominator), 0) ==
+            static_cast<double>(numerator) / static_cast<double>(denominator));
+}
+
+TEST(Rounding, RandomQuotientsAgreeWithTheProcessor) {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 100000; ++trial) {
+    const auto a = static_cast<std::int64_t>(random() >> (11 + random() % 52));
+    const auto b = static_cast<std::int64_t>(random() >> (11 + random() % 52)) + 1;
+    const double quotient = static_cast<double>(a) / static_cast<double>(b);
+    ASSERT_EQ(round_quotient<double>(a, static_cast<UInt128>(b), 0), quotient) << a << " / " << b;
+    ASSERT_EQ(round_quotient<double>(-a, static_cast<UInt128>(b), 0), -quotient) << a << " / " << b;
+    const auto c = static_cast<std::int64_t>(random() >> (40 + random() % 24));
+    const auto d = static_cast<std::int64_t>(random() >> (40 + random() % 24)) + 1;
+    if (d >= 1 << 24) continue;
+    ASSERT_EQ(round_quotient<float>(c, static_cast<UInt128>(d), 0), static_cast<float>(c) / static_cast<float>(d));
+  }
+}
+
+}  // namespace
+}  // namespace gradus::core

@@ -1,0 +1,118 @@
+// Sums whose value does not depend on the order of the additions.
+//
+// A value is rounded once to a fixed-point grid and held as two signed integers, a high and a low limb; integers are
+// added, and integer addition is associative and commutative. Wrapping 64-bit adds keep partial sums cheap: one fused
+// multiply-add and one integer add per limb. Two limbs of B = 38 bits leave 24 bits for the count of the summands,
+// so the grid is 2^76 times finer than the largest value: it holds every bit of any float within 2^52 of the largest
+// one, and of any double within 2^23 of it.
+//
+// The idea of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace gradus::core {
+
+__extension__ using Int128 = __int128;  // of GCC and Clang, on every 64-bit target
+__extension__ using UInt128 = unsigned __int128;
+
+/// Bits of a limb for sums of `summands` values: the sum of the high limbs stays below 2^62.
+constexpr int limb_bits(std::int64_t summands) {
+  const int count_bits = summands <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(summands - 1));
+  return 62 - std::max(24, count_bits);
+}
+
+/// The least e with magnitude < 2^e, kept where the powers of two derived from it are normal doubles.
+inline int exponent_above(double magnitude) {
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  return std::clamp(magnitude == 0 ? 0 : exponent, -900, 1023);
+}
+
+/// Adding this to a value below 2^51 rounds it to an integer (ties to even) that stands in the low bits of the sum.
+inline constexpr double integer_magic = 0x1.8p52;
+inline constexpr std::int64_t integer_magic_bits = std::bit_cast<std::int64_t>(integer_magic);
+
+struct Limbs {
+  std::int64_t high = 0;
+  std::int64_t low = 0;
+};
+
+/// A grid of 2^(exponent - 2 * bits) for values below 2^exponent in magnitude.
+struct Grid {
+  double to_high = 1;  ///< value * to_high rounds to the high limb
+  double to_low = 1;   ///< what the high limb left over, * to_low, rounds to the low limb
+  int bits = 38;       ///< of a limb
+  int unit = 0;        ///< one step of the low limb is 2^unit
+
+  Grid() = default;
+  Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)), unit(exponent - 2 * bits) {
+    to_high = std::ldexp(1.0, bits - exponent);
+    to_low = std::ldexp(1.0, bits);
+  }
+
+  Limbs split(double value) const {
+    const double high = std::nearbyint(value * to_high);
+    const double rest = value * to_high - high;  // exact: a multiple of the value's last bit, below 1 in magnitude
+    return {static_cast<std::int64_t>(high), static_cast<std::int64_t>(std::nearbyint(rest * to_low))};
+  }
+
+  Int128 total(Limbs sum) const { return (static_cast<Int128>(sum.high) << bits) + sum.low; }
+};
+
+/// Rounds (mantissa + a fraction where `sticky`) * 2^exponent to the nearest T, ties to even. With a fraction the
+/// mantissa must have more bits than T holds.
+template <class T>
+T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
+  constexpr int precision = std::numeric_limits<T>::digits;
+  constexpr int least = std::numeric_limits<T>::min_exponent - precision;  // exponent of the least subnormal
+  if (mantissa == 0) return 0;
+  const std::uint64_t upper = static_cast<std::uint64_t>(mantissa >> 64);
+  const int length = upper ? 64 + std::bit_width(upper) : std::bit_width(static_cast<std::uint64_t>(mantissa));
+  const int drop = std::max(length - precision, least - exponent);
+  if (drop > length) return 0;
+  if (drop > 0) {
+    const UInt128 half = UInt128{1} << (drop - 1);
+    const UInt128 rest = drop == 128 ? mantissa : mantissa & ((half << 1) - 1);
+    mantissa = drop == 128 ? 0 : mantissa >> drop;
+    exponent += drop;
+    if (rest > half || (rest == half && (sticky || (mantissa & 1)))) ++mantissa;
+  }
+  return static_cast<T>(std::ldexp(static_cast<double>(static_cast<std::uint64_t>(mantissa)), exponent));
+}
+
+/// numerator / denominator * 2^exponent, rounded once to T. denominator > 0.
+template <class T>
+T round_quotient(Int128 numerator, UInt128 denominator, int exponent) {
+  const bool negative = numerator < 0;
+  UInt128 rest = negative ? -static_cast<UInt128>(numerator) : static_cast<UInt128>(numerator);
+  if (rest == 0) return 0;
+  const auto clz = [](UInt128 value) {
+    const std::uint64_t upper = static_cast<std::uint64_t>(value >> 64);
+    return upper ? std::countl_zero(upper) : 64 + std::countl_zero(static_cast<std::uint64_t>(value));
+  };
+  // Left-align the numerator; if the quotient still has fewer than 64 bits, long division supplies the missing ones.
+  const int shift = clz(rest);
+  rest <<= shift;
+  exponent -= shift;
+  UInt128 quotient = rest / denominator;
+  rest %= denominator;
+  while (quotient >> 63 == 0) {
+    const bool carry = rest >> 127;
+    rest <<= 1;
+    quotient <<= 1;
+    --exponent;
+    if (carry || rest >= denominator) {
+      rest -= denominator;
+      quotient |= 1;
+    }
+  }
+  const T magnitude = round_scaled<T>(quotient, rest != 0, exponent);
+  return negative ? -magnitude : magnitude;
+}
+
+}  // namespace gradus::core

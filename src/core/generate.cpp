@@ -1,0 +1,111 @@
+#include "core/generate.hpp"
+
+#include "core/philox.hpp"
+
+namespace gradus::core {
+
+namespace {
+
+// Streams of one seed.
+constexpr std::uint64_t coordinate_stream = 0;
+constexpr std::uint64_t centre_stream = 1;
+constexpr std::uint64_t member_stream = 2;
+
+/// Near to the standard normal distribution: the sum of eight uniform numbers, scaled to variance 1. It is bounded by
+/// 4.9 and, unlike a logarithm or cosine of the C library, the same to the bit everywhere.
+double bell(const Philox& random, std::uint64_t index) {
+  std::int64_t sum = 0;
+  for (const std::uint64_t half : {2 * index, 2 * index + 1})
+    for (const std::uint32_t word : random.block(half)) sum += word;
+  constexpr std::int64_t mean = 4 * ((std::int64_t{1} << 32) - 1);
+  constexpr double root_of_three_halves = 1.224744871391589;  // the sum's variance is 8 / 12
+  return static_cast<double>(sum - mean) * (root_of_three_halves * 0x1p-32);
+}
+
+double between(double low, double high, double fraction) { return low + (high - low) * fraction; }
+
+template <class T>
+class RowMaker {
+ public:
+  RowMaker(const PointSpecification& specification, std::int64_t columns)
+      : specification_(specification), columns_(columns) {}
+
+  void make(std::int64_t row, T* target) const {
+    switch (specification_.kind) {
+      case Generator::uniform: return uniform(row, target);
+      case Generator::blobs: return blob(row, target);
+      case Generator::lab_points: return lab(row, target);
+    }
+  }
+
+ private:
+  std::uint64_t index(std::int64_t row, std::int64_t column) const {
+    return static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(columns_) + static_cast<std::uint64_t>(column);
+  }
+
+  void uniform(std::int64_t row, T* target) const {
+    for (std::int64_t column = 0; column < columns_; ++column)
+      target[column] =
+          static_cast<T>(between(specification_.low, specification_.high, coordinates_.uniform(index(row, column))));
+  }
+
+  void blob(std::int64_t row, T* target) const {
+    const auto cluster = static_cast<std::int64_t>(
+        members_.below(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(specification_.clusters)));
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      const double centre = between(specification_.low, specification_.high, centres_.uniform(index(cluster, column)));
+      target[column] = static_cast<T>(centre + specification_.spread * bell(coordinates_, index(row, column)));
+    }
+  }
+
+  // The laboratory's code: seed = i, and for each coordinate rand_r(&seed) / (float)RAND_MAX * 10, in float also where
+  // the points are double.
+  void lab(std::int64_t row, T* target) const {
+    auto state = static_cast<std::uint32_t>(row);
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      constexpr auto largest = static_cast<float>(0x7fffffff);
+      const float value = static_cast<float>(lab_random(state)) / largest * 10;
+      target[column] = static_cast<T>(value);
+    }
+  }
+
+  const PointSpecification& specification_;
+  std::int64_t columns_;
+  Philox coordinates_{specification_.seed, coordinate_stream};
+  Philox centres_{specification_.seed, centre_stream};
+  Philox members_{specification_.seed, member_stream};
+};
+
+}  // namespace
+
+std::string_view to_string(Generator kind) {
+  switch (kind) {
+    case Generator::uniform: return "uniform";
+    case Generator::blobs: return "blobs";
+    case Generator::lab_points: return "lab-points";
+  }
+  return "?";
+}
+
+std::int32_t lab_random(std::uint32_t& state) {
+  // Three steps of a linear congruential generator; each gives some of the bits from bit 16 upwards.
+  std::uint32_t result = 0;
+  for (const int bits : {11, 10, 10}) {
+    state = state * 1103515245u + 12345u;
+    result = result << bits | (state >> 16 & ((1u << bits) - 1));
+  }
+  return static_cast<std::int32_t>(result);
+}
+
+template <class T>
+void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
+                     int threads) {
+  const RowMaker<T> maker(specification, points.columns());
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t row = 0; row < points.rows(); ++row) maker.make(first_row + row, points.row(row));
+}
+
+template void generate_points(const PointSpecification&, std::int64_t, MatrixView<float>, int);
+template void generate_points(const PointSpecification&, std::int64_t, MatrixView<double>, int);
+
+}  // namespace gradus::core

@@ -1,0 +1,38 @@
+// Points made from numbers alone: every value is a function of the specification and of its row and column, so that it
+// depends neither on threads nor on the machine nor on the C library.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gradus/array.hpp"
+
+namespace gradus::core {
+
+enum class Generator : std::uint8_t {
+  uniform,    ///< each coordinate uniform in [low, high)
+  blobs,      ///< bell-shaped groups of standard deviation `spread` around centres that are uniform in [low, high)
+  lab_points  ///< those of the published k-means experiments: point i starts lab_random() from state i
+};
+std::string_view to_string(Generator kind);
+
+struct PointSpecification {
+  Generator kind = Generator::uniform;
+  std::uint64_t seed = 0;  ///< lab_points ignores it and all that follows
+  double low = 0;
+  double high = 10;
+  std::int64_t clusters = 10;  ///< of blobs
+  double spread = 0.5;         ///< of blobs
+};
+
+/// Writes the rows from `first_row` of the endless table that `specification` describes; `threads` of them share the
+/// work. The table's number of columns is that of `points`.
+template <class T>
+void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
+                     int threads);
+
+/// The next number of the generator that glibc calls rand_r, in [0, 2^31). On other systems rand_r differs, and the
+/// published experiments are defined by this one.
+std::int32_t lab_random(std::uint32_t& state);
+
+}  // namespace gradus::core

@@ -1,0 +1,41 @@
+// Time spent in the named phases of a job, in the order of their first use.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "gradus/execution.hpp"
+
+namespace gradus::core {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+inline void add_phase(std::vector<Phase>& phases, std::string_view name, double seconds) {
+  for (Phase& phase : phases)
+    if (phase.name == name) {
+      phase.seconds += seconds;
+      return;
+    }
+  phases.push_back({std::string(name), seconds});
+}
+
+/// Adds the life of the object to a phase.
+class PhaseTimer {
+ public:
+  PhaseTimer(std::vector<Phase>& phases, std::string_view name) : phases_(phases), name_(name) {}
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+  ~PhaseTimer() { add_phase(phases_, name_, seconds_since(start_)); }
+
+ private:
+  std::vector<Phase>& phases_;
+  std::string_view name_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace gradus::core

@@ -1,0 +1,296 @@
+// Threads and their shares of the work, pinning, control groups, machine facts.
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "cpu/control_group.hpp"
+#include "cpu/machine.hpp"
+#include "cpu/threads.hpp"
+#include "cpu/topology.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cpu {
+namespace {
+
+TEST(Share, CoversEveryItemOnceInOrder) {
+  for (const std::int64_t count : {0, 1, 2, 7, 8, 9, 63, 64, 65, 1000, 4097})
+    for (const int parts : {1, 2, 3, 7, 16, 100})
+      for (const std::int64_t granule : {1, 2, 8, 64, 5000}) {
+        std::int64_t next = 0;
+        std::int64_t least = count;
+        std::int64_t most = 0;
+        for (int part = 0; part < parts; ++part) {
+          const Range range = share(count, part, parts, granule);
+          ASSERT_EQ(range.begin, next) << count << ' ' << parts << ' ' << granule;
+          ASSERT_GE(range.size(), 0);
+          if (range.end != count) {
+            ASSERT_EQ(range.end % granule, 0) << count << ' ' << parts << ' ' << granule;
+          }
+          next = range.end;
+          least = std::min(least, range.size());
+          most = std::max(most, range.size());
+        }
+        ASSERT_EQ(next, count) << parts << ' ' << granule;
+        // The cut-off end of the last granule comes on top of one granule of difference.
+        ASSERT_LT(most - least, 2 * granule) << count << ' ' << parts << ' ' << granule;
+      }
+}
+
+TEST(Share, DoesNotOverflow) {
+  constexpr std::int64_t count = std::int64_t{1} << 62;
+  EXPECT_EQ(share(count, 0, 3).begin, 0);
+  EXPECT_EQ(share(count, 2, 3).end, count);
+  EXPECT_EQ(share(count, 4095, 4096, 64).end, count);
+}
+
+TEST(ThreadCount, TakesTheRequestOrEveryCore) {
+  Execution execution;
+  EXPECT_EQ(thread_count(execution), this_machine().cores);
+  execution.threads = 7;
+  EXPECT_EQ(thread_count(execution), 7);
+  execution.threads = 4096;
+  EXPECT_EQ(thread_count(execution), 4096);
+}
+
+TEST(ThreadCount, RefusesImpossibleNumbers) {
+  Execution execution;
+  for (const int threads : {-1, 4097}) {
+    execution.threads = threads;
+    try {
+      thread_count(execution);
+      ADD_FAILURE() << threads << " threads were accepted";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::to_string(threads)), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
+  EXPECT_TRUE(pinning_order(Pinning::none).empty());
+  ASSERT_FALSE(allowed_processors().empty());
+  EXPECT_TRUE(std::ranges::is_sorted(allowed_processors()));
+  for (const Pinning pinning : {Pinning::compact, Pinning::scatter}) {
+    std::vector<int> order = pinning_order(pinning);
+    std::ranges::sort(order);
+    EXPECT_EQ(order, allowed_processors());
+  }
+}
+
+/// Made-up machines. Processors are numbered as the last argument of `pu` says.
+class Synthetic {
+ public:
+  explicit Synthetic(const char* description) {
+    hwloc_topology_init(&topology_);
+    EXPECT_EQ(hwloc_topology_set_synthetic(topology_, description), 0);
+    EXPECT_EQ(hwloc_topology_load(topology_), 0);
+  }
+  Synthetic(const Synthetic&) = delete;
+  Synthetic& operator=(const Synthetic&) = delete;
+  ~Synthetic() { hwloc_topology_destroy(topology_); }
+  hwloc_topology_t get() const { return topology_; }
+
+ private:
+  hwloc_topology_t topology_ = nullptr;
+};
+
+using Order = std::vector<int>;
+
+Order up_to(int count) {
+  Order order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+TEST(PinningOrder, OnTwoPackagesWithTwoCachesAndTwoHardwareThreads) {
+  const Synthetic machine("pack:2 [numa] l3:2 core:2 pu:2");
+  EXPECT_EQ(core_count(machine.get(), up_to(16)), 8);
+  EXPECT_EQ(compact_order(machine.get(), up_to(16)), up_to(16));
+  EXPECT_EQ(scatter_order(machine.get(), up_to(16)), (Order{0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15}));
+}
+
+TEST(PinningOrder, FollowsTheTopologyAndNotTheNumbers) {
+  // Two packages of two cores of two hardware threads, numbered as Linux likes to: first threads first.
+  const Synthetic machine("pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)");
+  EXPECT_EQ(compact_order(machine.get(), up_to(8)), (Order{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(scatter_order(machine.get(), up_to(8)), (Order{0, 2, 1, 3, 4, 6, 5, 7}));
+}
+
+TEST(PinningOrder, KeepsToTheAllowedProcessors) {
+  const Synthetic machine("pack:2 [numa] l3:2 core:2 pu:2");
+  const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // 99 is unknown to the topology
+  EXPECT_EQ(core_count(machine.get(), allowed), 5);
+  EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
+  // The first package has cores {1} {2 3}, the second {8 9} and, behind another cache, {15}.
+  EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
+}
+
+TEST(PinningOrder, WithoutATopologyEveryProcessorIsACore) {
+  EXPECT_EQ(core_count(nullptr, {3, 5}), 2);
+  EXPECT_EQ(compact_order(nullptr, {3, 5}), (Order{3, 5}));
+  EXPECT_EQ(scatter_order(nullptr, {3, 5}), (Order{3, 5}));
+}
+
+TEST(PinningOrder, DoesNotShrinkInABoundThread) {
+  const std::vector<int> before = pinning_order(Pinning::compact);
+  const PinnedTeam team(1, Pinning::compact);
+  EXPECT_EQ(pinning_order(Pinning::compact), before);
+}
+
+/// Of as many of the threads as the runtime gives.
+std::vector<std::vector<int>> team_affinity(int threads) {
+  std::vector<std::vector<int>> affinity(static_cast<std::size_t>(threads));
+#pragma omp parallel num_threads(threads)
+  affinity[static_cast<std::size_t>(omp_get_thread_num())] = thread_affinity();
+  std::erase(affinity, std::vector<int>{});
+  return affinity;
+}
+
+void expect_pinned_and_restored(int threads, Pinning pinning) {
+  const auto before = team_affinity(threads);
+  {
+    const PinnedTeam team(threads, pinning);
+    const auto inside = team_affinity(threads);
+    const std::vector<int> order = pinning_order(pinning);
+    for (std::size_t number = 0; number < inside.size(); ++number) {
+      if (pinning == Pinning::none) EXPECT_EQ(inside[number], before[number]);
+      else EXPECT_EQ(inside[number], std::vector<int>{order[number % order.size()]}) << "thread " << number;
+    }
+  }
+  EXPECT_EQ(team_affinity(threads), before);
+}
+
+TEST(PinnedTeam, BindsAndRestores) {
+  for (const Pinning pinning : {Pinning::none, Pinning::compact, Pinning::scatter})
+    for (const int threads : {1, 2, 3, 2 * static_cast<int>(allowed_processors().size()) + 1})
+      expect_pinned_and_restored(threads, pinning);
+}
+
+TEST(PinnedTeam, WorksFromAnotherThread) {
+  const std::vector<int> before = thread_affinity();
+  std::thread([] { expect_pinned_and_restored(3, Pinning::scatter); }).join();
+  EXPECT_EQ(thread_affinity(), before);
+}
+
+TEST(PinnedTeam, RestoresThreadsThatTheRuntimeReplaced) {
+  const std::vector<std::vector<int>> before = team_affinity(4);
+  {
+    const PinnedTeam team(4, Pinning::compact);
+    team_affinity(2);  // libgomp ends two threads here; the next region starts new ones, bound like thread 0
+    team_affinity(4);
+  }
+  EXPECT_EQ(team_affinity(4), before);
+}
+
+/// A made-up /proc and /sys.
+class ControlGroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = testing::TempDir() + "control_group_" + std::to_string(getpid());
+    std::filesystem::remove_all(root_);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    const std::filesystem::path file = root_ + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  ControlGroup read() const { return read_control_group(root_); }
+
+  std::string root_;
+};
+
+TEST_F(ControlGroupTest, NothingThereIsNoLimit) {
+  const ControlGroup group = read();
+  EXPECT_EQ(group.processors, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(group.memory_limit, ControlGroup::no_limit);
+  EXPECT_EQ(group.memory_left, ControlGroup::no_limit);
+}
+
+TEST_F(ControlGroupTest, Version2TakesTheLeastOfTheAncestors) {
+  write("/proc/self/cgroup", "0::/work/job\n");
+  write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
+  write("/sys/fs/cgroup/work/job/cpu.max", "max 100000\n");
+  write("/sys/fs/cgroup/work/job/memory.max", "1000000\n");
+  write("/sys/fs/cgroup/work/job/memory.current", "400000\n");
+  write("/sys/fs/cgroup/work/job/memory.stat", "anon 300000\ninactive_file 100000\n");
+  write("/sys/fs/cgroup/work/cpu.max", "250000 100000\n");
+  write("/sys/fs/cgroup/work/memory.max", "2000000\n");
+  write("/sys/fs/cgroup/work/memory.current", "1900000\n");
+  const ControlGroup group = read();
+  EXPECT_EQ(group.processors, 2.5);
+  EXPECT_EQ(group.memory_limit, 1000000U);
+  EXPECT_EQ(group.memory_left, 100000U);
+}
+
+TEST_F(ControlGroupTest, Version1) {
+  write("/proc/self/cgroup", "4:memory:/box\n2:cpu,cpuacct:/box\n0::/\n");
+  write("/proc/self/mountinfo",
+        "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n");
+  write("/cg/cpu/box/cpu.cfs_quota_us", "150000\n");
+  write("/cg/cpu/box/cpu.cfs_period_us", "100000\n");
+  write("/cg/cpu/cpu.cfs_quota_us", "-1\n");
+  write("/cg/cpu/cpu.cfs_period_us", "100000\n");
+  write("/cg/memory/box/memory.limit_in_bytes", "5000\n");
+  write("/cg/memory/box/memory.usage_in_bytes", "6000\n");
+  write("/cg/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  const ControlGroup group = read();
+  EXPECT_EQ(group.processors, 1.5);
+  EXPECT_EQ(group.memory_limit, 5000U);
+  EXPECT_EQ(group.memory_left, 0U);
+}
+
+TEST_F(ControlGroupTest, AContainerSeesItsOwnPartOfTheHierarchy) {
+  write("/proc/self/cgroup", "0::/docker/abc/inner\n");
+  write("/proc/self/mountinfo", "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+  write("/sys/fs/cgroup/cpu.max", "300000 100000\n");
+  write("/sys/fs/cgroup/inner/cpu.max", "400000 100000\n");
+  EXPECT_EQ(read().processors, 3.0);
+  write("/proc/self/cgroup", "0::/elsewhere\n");  // a path from outside of the mounted part
+  EXPECT_EQ(read().processors, 3.0);
+  write("/proc/self/cgroup", "0::/../../other\n");
+  EXPECT_EQ(read().processors, 3.0);
+}
+
+TEST_F(ControlGroupTest, RubbishIsNoLimit) {
+  write("/proc/self/cgroup", "rubbish\n0\n:\n\n0::\n0::x\n");
+  write("/proc/self/mountinfo", "- cgroup2\n1 2 3 / /cg rw - cgroup2 cgroup2 rw\n");
+  write("/cg/cpu.max", "-5 x\n");
+  write("/cg/memory.max", "lots\n");
+  const ControlGroup group = read();
+  EXPECT_EQ(group.processors, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(group.memory_left, ControlGroup::no_limit);
+}
+
+TEST(Machine, FactsAreSane) {
+  const Machine& machine = this_machine();
+  EXPECT_FALSE(machine.processor.empty());
+  EXPECT_GE(machine.cores, 1);
+  EXPECT_LE(machine.cores, static_cast<int>(allowed_processors().size()));
+  EXPECT_GE(machine.physical_cores, 1);
+  EXPECT_LE(machine.physical_cores, static_cast<int>(allowed_processors().size()));
+  EXPECT_GE(machine.physical_cores * machine.hardware_threads_per_core, static_cast<int>(allowed_processors().size()));
+  EXPECT_GE(machine.packages, 1);
+  EXPECT_GE(machine.memory_nodes, 1);
+  EXPECT_FALSE(machine.simd.empty());
+#if defined(__x86_64__)
+  EXPECT_EQ(machine.fused_multiply_add, __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"));
+#endif
+  if (machine.l1_bytes > 0 && machine.l2_bytes > 0) {
+    EXPECT_LE(machine.l1_bytes, machine.l2_bytes);
+  }
+  EXPECT_GT(machine.memory_bytes, std::uint64_t{1} << 20);
+  EXPECT_EQ(&this_machine(), &machine);
+  EXPECT_GT(available_memory(), 0U);
+  EXPECT_LE(available_memory(), machine.memory_bytes);
+}
+
+}  // namespace
+}  // namespace gradus::cpu

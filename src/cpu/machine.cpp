@@ -1,0 +1,102 @@
+#include "cpu/machine.hpp"
+
+#include <hwy/highway.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "cpu/control_group.hpp"
+#include "cpu/threads.hpp"
+#include "cpu/topology.hpp"
+
+namespace gradus::cpu {
+namespace {
+
+std::uint64_t pages(int which) {
+  const long count = sysconf(which);
+  return count > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+std::string processor_name() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);)
+    if (line.starts_with("model name")) {
+      const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+      if (line.find(':') != std::string::npos && begin != std::string::npos) return line.substr(begin);
+    }
+  if (topology() != nullptr)  // not every architecture has a model name there
+    if (hwloc_obj* package = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
+      if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
+  return "unknown processor";
+}
+
+int object_count(hwloc_obj_type_t type) {
+  return topology() == nullptr ? 1 : std::max(1, hwloc_get_nbobjs_by_type(topology(), type));
+}
+
+std::uint64_t cache_bytes(hwloc_obj_type_t type, int fallback) {
+  if (topology() != nullptr)
+    if (const hwloc_obj* cache = hwloc_get_obj_by_type(topology(), type, 0);
+        cache != nullptr && cache->attr->cache.size)
+      return cache->attr->cache.size;
+  const long bytes = sysconf(fallback);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+int threads_per_core() {
+  if (topology() == nullptr) return 1;
+  int most = 1;
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology(), HWLOC_OBJ_CORE, core)) != nullptr)
+    most = std::max(most, hwloc_bitmap_weight(core->cpuset));
+  return most;
+}
+
+/// Highway's SSSE3 and SSE4 targets multiply and add in two roundings, as its scalar target does.
+bool has_fused_multiply_add(std::int64_t target) {
+#if HWY_ARCH_X86
+  return target == HWY_AVX2 || target == HWY_AVX3 || target == HWY_AVX3_DL;
+#else
+  return target != HWY_SCALAR && target != HWY_EMU128;
+#endif
+}
+
+Machine examine() {
+  Machine found;
+  const std::vector<int>& allowed = allowed_processors();
+  const ControlGroup group = read_control_group();
+  found.processor = processor_name();
+  found.cores = static_cast<int>(allowed.size());
+  if (group.processors < found.cores) found.cores = std::max(1, static_cast<int>(std::ceil(group.processors)));
+  found.physical_cores = core_count(topology(), allowed);
+  found.hardware_threads_per_core = threads_per_core();
+  found.packages = object_count(HWLOC_OBJ_PACKAGE);
+  found.memory_nodes = object_count(HWLOC_OBJ_NUMANODE);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();  // best first
+  for (const std::int64_t target : targets) found.simd.emplace_back(hwy::TargetName(target));
+  found.fused_multiply_add = !targets.empty() && has_fused_multiply_add(targets.front());
+  found.l1_bytes = cache_bytes(HWLOC_OBJ_L1CACHE, _SC_LEVEL1_DCACHE_SIZE);
+  found.l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE);
+  found.l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE);
+  found.memory_bytes = std::min(pages(_SC_PHYS_PAGES), group.memory_limit);
+  return found;
+}
+
+}  // namespace
+
+std::uint64_t available_memory() {
+  std::uint64_t available = pages(_SC_AVPHYS_PAGES);
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);)
+    if (line.starts_with("MemAvailable:")) available = std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
+  return std::min(available, read_control_group().memory_left);
+}
+
+const Machine& this_machine() {
+  static const Machine machine = examine();
+  return machine;
+}
+
+}  // namespace gradus::cpu

@@ -1,0 +1,40 @@
+// What this machine has: cores, SIMD instructions, caches, memory, GPUs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradus::cpu {
+
+struct Gpu {
+  std::string name;
+  std::uint64_t memory_bytes = 0;
+  int multiprocessors = 0;
+};
+
+struct Machine {
+  std::string processor;   ///< the processor's own name
+  int cores = 1;           ///< logical processors that this process may keep busy: the number of its
+                           ///< affinity mask, or its control group's quota rounded up if that is less
+  int physical_cores = 1;  ///< cores of the affinity mask, their hardware threads counted once
+  int hardware_threads_per_core = 1;
+  int packages = 1;
+  int memory_nodes = 1;
+  std::vector<std::string> simd;    ///< instruction sets with a kernel in this build, best first
+  bool fused_multiply_add = false;  ///< in hardware, for the best of `simd`
+  std::uint64_t l1_bytes = 0;       ///< data cache of a core; 0 where nothing is known of a cache
+  std::uint64_t l2_bytes = 0;
+  std::uint64_t l3_bytes = 0;      ///< one instance of it
+  std::uint64_t memory_bytes = 0;  ///< of the machine, or the control group's limit if that is less
+  bool cuda_compiled = false;
+  std::vector<Gpu> gpus;
+};
+
+/// The machine this process runs on; found out once.
+const Machine& this_machine();
+
+/// Bytes that a job may still take: MemAvailable, or what the control group leaves if that is less.
+std::uint64_t available_memory();
+
+}  // namespace gradus::cpu

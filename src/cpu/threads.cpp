@@ -1,0 +1,134 @@
+#include "cpu/threads.hpp"
+
+#include <omp.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+#include <system_error>
+
+#include "cpu/machine.hpp"
+#include "cpu/topology.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cpu {
+namespace {
+
+struct SetDeleter {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+using Set = std::unique_ptr<cpu_set_t, SetDeleter>;
+
+/// The kernel's number of the calling thread; unlike the OpenMP number it stays with the thread.
+long thread_identity() { return syscall(SYS_gettid); }
+
+std::vector<int> find_allowed_processors() {
+  // Where OMP_PROC_BIND or OMP_PLACES is set, the runtime has bound this thread to one place already, and the places
+  // together are what the process may use.
+  std::vector<int> allowed;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, processors.data());
+    allowed.insert(allowed.end(), processors.begin(), processors.end());
+  }
+  if (allowed.empty()) allowed = thread_affinity();
+  std::ranges::sort(allowed);
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+  return allowed;
+}
+
+}  // namespace
+
+int bind_thread(int thread, const std::vector<int>& processors) {
+  const int limit = processors.empty() ? 1 : *std::ranges::max_element(processors) + 1;
+  const std::size_t bytes = CPU_ALLOC_SIZE(limit);
+  const Set set(CPU_ALLOC(limit));
+  if (!set) return ENOMEM;
+  CPU_ZERO_S(bytes, set.get());
+  for (const int processor : processors) CPU_SET_S(processor, bytes, set.get());
+  return sched_setaffinity(thread, bytes, set.get()) == 0 ? 0 : errno;
+}
+
+int thread_count(const Execution& execution) {
+  constexpr int most = 4096;
+  if (execution.threads < 0 || execution.threads > most)
+    throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
+                     std::to_string(execution.threads));
+  return execution.threads > 0 ? execution.threads : this_machine().cores;
+}
+
+std::vector<int> thread_affinity() {
+  std::vector<int> processors;
+  for (int limit = 1024; limit <= 1 << 20; limit *= 2) {  // a set smaller than the kernel's own is refused
+    const std::size_t bytes = CPU_ALLOC_SIZE(limit);
+    const Set set(CPU_ALLOC(limit));
+    if (!set || sched_getaffinity(0, bytes, set.get()) != 0) continue;
+    for (int processor = 0; processor < limit; ++processor)
+      if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
+    return processors;
+  }
+  processors.resize(static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))));
+  std::iota(processors.begin(), processors.end(), 0);
+  return processors;
+}
+
+const std::vector<int>& allowed_processors() {
+  static const std::vector<int> allowed = find_allowed_processors();
+  return allowed;
+}
+
+std::vector<int> pinning_order(Pinning pinning) {
+  switch (pinning) {
+    case Pinning::none: break;
+    case Pinning::compact: return compact_order(topology(), allowed_processors());
+    case Pinning::scatter: return scatter_order(topology(), allowed_processors());
+  }
+  return {};
+}
+
+struct PinnedTeam::Saved {
+  long thread = -1;  ///< -1: the runtime gave no such thread
+  std::vector<int> affinity;
+  int refusal = 0;
+};
+
+PinnedTeam::PinnedTeam(int threads, Pinning pinning) {
+  const std::vector<int> order = pinning_order(pinning);
+  if (order.empty()) return;
+  saved_.resize(static_cast<std::size_t>(threads));
+#pragma omp parallel num_threads(threads)
+  {
+    const auto number = static_cast<std::size_t>(omp_get_thread_num());
+    Saved& saved = saved_[number];
+    saved.thread = thread_identity();
+    saved.affinity = thread_affinity();
+    saved.refusal = bind_thread(0, {order[number % order.size()]});
+  }
+  for (std::size_t number = 0; number < saved_.size(); ++number) {
+    if (saved_[number].refusal == 0) continue;
+    const std::string reason = std::generic_category().message(saved_[number].refusal);
+    restore();
+    throw Error("cannot bind thread " + std::to_string(number) + " to processor " +
+                std::to_string(order[number % order.size()]) + ": " + reason + " (pinning 'none' needs no permission)");
+  }
+}
+
+PinnedTeam::~PinnedTeam() { restore(); }
+
+void PinnedTeam::restore() noexcept {
+  if (saved_.empty()) return;
+#pragma omp parallel num_threads(static_cast <int>(saved_.size()))
+  {
+    // A thread that the runtime started meanwhile has inherited the binding of thread 0; it gets the affinity of the
+    // thread whose place it took.
+    const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
+    const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
+    if (saved.thread >= 0) bind_thread(0, saved.affinity);
+  }
+}
+
+}  // namespace gradus::cpu

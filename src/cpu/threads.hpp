@@ -1,0 +1,66 @@
+// Threads of a job: how many, where they run, and which share of the work each takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gradus/execution.hpp"
+
+namespace gradus::cpu {
+
+/// The number of threads the job takes: execution.threads, or one per available core.
+/// UsageError when negative or above 4096.
+int thread_count(const Execution& execution);
+
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+/// The contiguous share of [0, count) that `part` of `parts` takes. Shares differ by at most
+/// one granule, of which the last may be cut short, and begin and end on a multiple of it or at `count`.
+constexpr Range share(std::int64_t count, int part, int parts, std::int64_t granule = 1) {
+  const std::int64_t granules = (count + granule - 1) / granule;
+  const std::int64_t begin = granules / parts * part + (granules % parts < part ? granules % parts : part);
+  const std::int64_t length = granules / parts + (part < granules % parts ? 1 : 0);
+  const std::int64_t first = begin * granule < count ? begin * granule : count;
+  const std::int64_t last = (begin + length) * granule < count ? (begin + length) * granule : count;
+  return {first, last};
+}
+
+/// The logical processors that this process may run on, ascending. Found out once, so that a thread which has been
+/// bound since still sees all of them.
+const std::vector<int>& allowed_processors();
+
+/// The allowed processors in the order in which threads 0, 1, 2, … are bound to them.
+/// compact: all hardware threads of a core, then its neighbour's. scatter: a core from every package, memory node and
+/// cache in turn, and the first hardware thread of every core before any second one. none: an empty order.
+std::vector<int> pinning_order(Pinning pinning);
+
+/// The logical processors that the calling thread may run on, ascending.
+std::vector<int> thread_affinity();
+
+/// Binds a thread of this process, by the kernel's number (0: the calling one), to the processors given. Returns 0, or
+/// the error number of the operating system's refusal.
+int bind_thread(int thread, const std::vector<int>& processors);
+
+/// Binds the calling OpenMP team of `threads` to cores for the life of the object, thread t to the processor
+/// pinning_order[t modulo its size], and restores the threads' former affinity afterwards. Does nothing for
+/// Pinning::none. Parallel regions meanwhile should have `threads` threads too (or one): a runtime may end the threads
+/// that a smaller region does not need, and start new ones bound as thread 0 is.
+/// Throws gradus::Error where the operating system refuses.
+class PinnedTeam {
+ public:
+  PinnedTeam(int threads, Pinning pinning);
+  PinnedTeam(const PinnedTeam&) = delete;
+  PinnedTeam& operator=(const PinnedTeam&) = delete;
+  ~PinnedTeam();
+
+ private:
+  struct Saved;
+  void restore() noexcept;
+  std::vector<Saved> saved_;
+};
+
+}  // namespace gradus::cpu

@@ -1,0 +1,358 @@
+#include "io/csv.hpp"
+
+#include <locale.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "io/file.hpp"
+#include "io/text.hpp"
+
+namespace gradus::io {
+namespace {
+
+/// Doubles in pages of their own. Growing remaps the pages and copies nothing, so that a table whose size is known
+/// only at its end never stands in memory twice.
+class GrowingBlock {
+ public:
+  GrowingBlock() = default;
+  GrowingBlock(const GrowingBlock&) = delete;
+  GrowingBlock& operator=(const GrowingBlock&) = delete;
+  ~GrowingBlock() {
+    if (data_) ::munmap(data_, capacity_ * sizeof(double));
+  }
+
+  /// Room for `count` more at the end.
+  double* room(std::size_t count) {
+    if (capacity_ - size_ < count) resize(std::max(size_ + count, capacity_ + capacity_ / 2));
+    return data_ + size_;
+  }
+  void add(std::size_t count) { size_ += count; }
+  void trim() { resize(std::max<std::size_t>(size_, 1)); }
+
+  const double* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  void resize(std::size_t capacity) {
+    constexpr std::size_t page = 4096;
+    const std::size_t bytes = (capacity * sizeof(double) + page - 1) / page * page;
+    void* const moved = data_ ? ::mremap(data_, capacity_ * sizeof(double), bytes, MREMAP_MAYMOVE)
+                              : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (moved == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+    data_ = static_cast<double*>(moved);
+    capacity_ = bytes / sizeof(double);
+  }
+
+  double* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+bool is_blank(char character) { return character == ' ' || character == '\t'; }
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// std::from_chars leaves the value alone where it under- or overflows; the C library tells the two apart.
+double value_out_of_range(const char* begin, const char* end) {
+  static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
+}
+
+/// Parses a number at `begin`: its end, or nullptr where there is none. Infinity where it overflows a double.
+const char* parse_number(const char* begin, const char* end, double& value) {
+  if (begin != end && *begin == '+') {
+    ++begin;
+    if (begin != end && *begin == '-') return nullptr;
+  }
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error == std::errc{}) return stop;
+  if (error != std::errc::result_out_of_range) return nullptr;
+  value = value_out_of_range(begin, stop);
+  return stop;
+}
+
+/// Any number, also a NaN or an infinity: they are bad data, not names of columns.
+bool is_number(std::string_view text) {
+  double value = 0;
+  return parse_number(text.data(), text.data() + text.size(), value) == text.data() + text.size();
+}
+
+class CsvParser {
+ public:
+  CsvParser(std::string_view name, Separator separator) : name_(name), separator_(separator) {}
+
+  /// Takes whole lines from the beginning of `text`, all of it where it is the last, and returns how many bytes.
+  std::size_t consume(std::string_view text, bool last) {
+    if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    if (!started_ && !text.empty()) {
+      started_ = true;
+      if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) fail(1, 0, "text in UTF-16; save it as UTF-8");
+      if (text.starts_with("\xef\xbb\xbf")) at += 3;
+    }
+    while (at != end) {
+      if (*at == '#') {
+        at = next_line(at, end);
+      } else if (const char* const content = skip_blanks(at, end); at_line_end(content, end)) {
+        if (block_->size() != 0 && first_blank_ == 0) first_blank_ = line_;
+        at = next_line(content, end);
+      } else if (columns_ != 0) {
+        at = row(at, end);
+      } else if (!first_line(at, end, last)) {
+        break;
+      }
+    }
+    return static_cast<std::size_t>(at - text.data());
+  }
+
+  CsvTable finish() {
+    if (block_->size() == 0) fail(line_, 0, "there is no row of numbers");
+    block_->trim();
+    const MatrixView<const double> view(block_->data(), static_cast<std::int64_t>(block_->size() / columns_),
+                                        static_cast<std::int64_t>(columns_));
+    return {{view, std::move(block_)}, std::move(names_)};
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what) const {
+    throw InputError(std::string(name_) + ":" + std::to_string(line) + ":" +
+                     (field ? std::to_string(field) + ": " : " ") + what);
+  }
+
+  [[noreturn]] void fail_field(const char* begin, const char* end, std::size_t column) const {
+    const char* stop = begin;
+    while (!at_line_end(stop, end) && !separates(*stop)) ++stop;
+    const std::string_view text = trimmed({begin, static_cast<std::size_t>(stop - begin)});
+    const bool in_quotes = text.size() > 1 && text.front() == '"' && text.back() == '"';
+    const std::string_view number = in_quotes ? trimmed(text.substr(1, text.size() - 2)) : text;
+    std::string what;
+    if (text.empty()) {
+      what = "the field is empty; a number is expected";
+    } else if (is_number(number)) {
+      const bool spelled = !is_digit(number.back()) && number.back() != '.';
+      what = excerpt(text) + (spelled ? " is not a finite number" : " is too large for a double");
+    } else {
+      what = excerpt(text) + " is not a number";
+      if (separator_ == Separator::semicolon && text.find(',') != text.npos) what += " (decimals follow a point)";
+    }
+    fail(line_, column + 1, what);
+  }
+
+  static bool at_line_end(const char* at, const char* end) {
+    return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
+  }
+
+  /// Past the end of the line on which `at` stands.
+  const char* next_line(const char* at, const char* end) {
+    const void* const newline = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
+    ++line_;
+    return newline ? static_cast<const char*>(newline) + 1 : end;
+  }
+
+  static const char* skip_blanks(const char* at, const char* end) {
+    while (at != end && is_blank(*at)) ++at;
+    return at;
+  }
+
+  bool separates(char character) const {
+    return separator_ == Separator::blanks ? is_blank(character) : character == static_cast<char>(separator_);
+  }
+
+  /// Blanks that do not separate.
+  const char* skip_padding(const char* at, const char* end) const {
+    while (at != end && is_blank(*at) && !(separator_ == Separator::tab && *at == '\t')) ++at;
+    return at;
+  }
+
+  /// Settles separator, columns and names. Consumes the first line where it is a header, and nothing where it holds
+  /// numbers; false where a quoted field goes on beyond the text at hand.
+  bool first_line(const char*& at, const char* end, bool last) {
+    const char* const stop = end_of_first_line(at, end);
+    if (!stop) {
+      if (last) fail(line_, 0, "a quoted field has no closing quote");
+      return false;
+    }
+    std::vector<std::string> fields = split(at, stop);
+    first_line_ = line_;
+    columns_ = fields.size();
+    const auto is_name = [](const std::string& field) { return !field.empty() && !is_number(trimmed(field)); };
+    if (std::any_of(fields.begin(), fields.end(), is_name)) {
+      names_ = std::move(fields);
+      line_ += static_cast<std::size_t>(std::count(at, stop, '\n'));
+      at = next_line(stop, end);
+    }
+    return true;
+  }
+
+  /// The end of the line that begins at `at`, behind newlines within quotes; nullptr where a quote stays open.
+  /// Chooses the separator on the way.
+  const char* end_of_first_line(const char* at, const char* end) {
+    bool field_begins = true;
+    bool semicolon = false;
+    bool comma = false;
+    bool tab = false;
+    for (; !at_line_end(at, end); ++at) {
+      if (*at == '"' && field_begins) {
+        for (++at;; at += 2) {
+          at = std::find(at, end, '"');
+          if (at == end) return nullptr;
+          if (at + 1 == end || at[1] != '"') break;
+        }
+      }
+      semicolon = semicolon || *at == ';';
+      comma = comma || *at == ',';
+      tab = tab || *at == '\t';
+      field_begins = is_blank(*at) || *at == ',' || *at == ';';
+    }
+    if (separator_ == Separator::detect)
+      separator_ = semicolon ? Separator::semicolon
+                   : comma   ? Separator::comma
+                   : tab     ? Separator::tab
+                             : Separator::blanks;
+    return at;
+  }
+
+  /// The fields of the first line, without padding and quotes.
+  std::vector<std::string> split(const char* at, const char* stop) const {
+    std::vector<std::string> fields;
+    for (;;) {
+      at = skip_padding(at, stop);
+      std::string field;
+      if (at != stop && *at == '"') {
+        for (++at; at != stop; field += *at++) {
+          if (*at != '"') continue;
+          if (at + 1 == stop || at[1] != '"') break;
+          ++at;  // of a doubled quote, one is left
+        }
+        if (at == stop) fail(line_, fields.size() + 1, "the field has no closing quote");
+        ++at;
+        at = skip_padding(at, stop);
+        if (at != stop && !separates(*at) && !(separator_ == Separator::blanks && is_blank(at[-1])))
+          fail(line_, fields.size() + 1, "text follows the closing quote of a field");
+      } else {
+        const char* const begin = at;
+        while (at != stop && !separates(*at)) ++at;
+        field = trimmed({begin, static_cast<std::size_t>(at - begin)});
+      }
+      fields.push_back(std::move(field));
+      at = separator_ == Separator::blanks ? skip_blanks(at, stop) : at;
+      if (at == stop) return fields;
+      if (separator_ != Separator::blanks) ++at;
+    }
+  }
+
+  /// A number in quotes at `at`: the place behind the closing quote, or nullptr.
+  static const char* quoted_number(const char* at, const char* end, double& value) {
+    const char* const close = std::find(at + 1, end, '"');
+    if (close == end) return nullptr;
+    const std::string_view text = trimmed({at + 1, static_cast<std::size_t>(close - at - 1)});
+    const char* const stop = text.data() + text.size();
+    return parse_number(text.data(), stop, value) == stop && !text.empty() ? close + 1 : nullptr;
+  }
+
+  /// Appends the numbers of one line and returns the beginning of the next.
+  const char* row(const char* at, const char* end) {
+    if (first_blank_ != 0) fail(first_blank_, 0, "a blank line between rows of numbers");
+    double* const values = block_->room(columns_);
+    for (std::size_t column = 0;;) {
+      at = skip_padding(at, end);
+      if (column == columns_)
+        fail(line_, column + 1,
+             "more fields than the " + std::to_string(columns_) + " of line " + std::to_string(first_line_));
+      const char* const begin = at;
+      const char* const stop =
+          at != end && *at == '"' ? quoted_number(at, end, values[column]) : parse_number(at, end, values[column]);
+      if (!stop || !std::isfinite(values[column])) fail_field(begin, end, column);
+      at = skip_padding(stop, end);
+      ++column;
+      if (at_line_end(at, end)) {
+        if (column != columns_)
+          fail(line_, column + 1,
+               std::to_string(column) + (column == 1 ? " field" : " fields") + ", but line " +
+                   std::to_string(first_line_) + " has " + std::to_string(columns_));
+        block_->add(columns_);
+        return next_line(at, end);
+      }
+      if (separator_ == Separator::blanks ? at == stop : !separates(*at)) fail_field(begin, end, column - 1);
+      if (separator_ != Separator::blanks) ++at;
+    }
+  }
+
+  std::string_view name_;
+  Separator separator_;
+  bool started_ = false;
+  std::size_t line_ = 1;         ///< of the text at hand
+  std::size_t first_line_ = 0;   ///< that settled the number of columns
+  std::size_t first_blank_ = 0;  ///< blank line behind rows, 0: none
+  std::size_t columns_ = 0;      ///< 0: not known yet
+  std::vector<std::string> names_;
+  std::shared_ptr<GrowingBlock> block_ = std::make_shared<GrowingBlock>();
+};
+
+}  // namespace
+
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator) {
+  CsvParser parser(name, separator);
+  parser.consume({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
+  return parser.finish();
+}
+
+CsvTable read_csv(const std::string& path, Separator separator) {
+  const MappedFile file(path);
+  return parse_csv(file.bytes(), path, separator);
+}
+
+namespace {
+
+/// Returns when a read will not block. A person may take forever to type, so that the stop request is looked at
+/// meanwhile: a signal need not interrupt this thread.
+void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
+  constexpr int patience_milliseconds = 50;
+  pollfd wanted{descriptor, POLLIN, 0};
+  do {
+    if (stop.stop_requested()) throw InterruptedError("stopped while reading " + std::string(name));
+  } while (stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0);
+}
+
+}  // namespace
+
+CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separator, const std::stop_token& stop) {
+  CsvParser parser(name, separator);
+  std::vector<char> buffer(std::size_t{1} << 20);
+  std::size_t filled = 0;
+  for (bool last = false; !last;) {
+    wait_for_input(descriptor, name, stop);
+    const ssize_t got = ::read(descriptor, buffer.data() + filled, buffer.size() - filled);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw InputError("cannot read " + std::string(name) + reason(errno));
+    }
+    filled += static_cast<std::size_t>(got);
+    last = got == 0;
+    // Only a full buffer is parsed: a long first line is looked at again only after it has doubled.
+    if (!last && filled < buffer.size()) continue;
+    const std::size_t taken = parser.consume({buffer.data(), filled}, last);
+    filled -= taken;
+    std::memmove(buffer.data(), buffer.data() + taken, filled);
+    if (!last && taken == 0) buffer.resize(buffer.size() * 2);
+  }
+  return parser.finish();
+}
+
+}  // namespace gradus::io

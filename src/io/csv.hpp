@@ -1,0 +1,36 @@
+// Tables of numbers as text.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/points.hpp"
+
+namespace gradus::io {
+
+/// The fields of a line are separated by a semicolon, else by a comma, else by a tab, else by blanks: the first of
+/// these that the first line holds outside quotes. Blanks around a field are skipped.
+enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', blanks = ' ' };
+
+struct CsvTable {
+  PointsOf<double> values;
+  std::vector<std::string> column_names;  ///< of the header line, or empty
+};
+
+/// A rectangle of finite numbers, each the double nearest to its text. Understood: a header line (a first line that
+/// has a field which is no number), quoted fields (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with
+/// '#', blank lines before the data and after it. Anything else is an InputError with file:line:field.
+CsvTable read_csv(const std::string& path, Separator separator = Separator::detect);
+
+/// The same from memory; `name` stands in messages.
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator = Separator::detect);
+
+/// The same from a file descriptor, read to its end piece by piece. A stop request ends it with InterruptedError.
+CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separator = Separator::detect,
+                         const std::stop_token& stop = {});
+
+}  // namespace gradus::io

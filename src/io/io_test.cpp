@@ -1,0 +1,1053 @@
+// Readers and writers: what they accept to the bit, and what they refuse with which words.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/csv.hpp"
+#include "io/file.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
+#include "io/points.hpp"
+#include "io/text.hpp"
+
+namespace gradus::io {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_literals;
+
+/// A directory of its own for a test, gone afterwards.
+class IoTest : public testing::Test {
+ protected:
+  IoTest() {
+    std::string pattern = (fs::temp_directory_path() / "gradus-io-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
+    directory_ = pattern;
+    fs::permissions(directory_, fs::perms(0755));
+  }
+  ~IoTest() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string put(const std::string& name, std::string_view content) const {
+    std::ofstream(path(name), std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+    return path(name);
+  }
+  std::vector<std::string> listing(const std::string& below = "") const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_ / below)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  fs::path directory_;
+};
+using AtomicFileTest = IoTest;
+using OutputSetTest = IoTest;
+using MappedFileTest = IoTest;
+using NpyTest = IoTest;
+using CsvTest = IoTest;
+using ImageTest = IoTest;
+using PointsTest = IoTest;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+/// What the error of type Expected says that `act` throws; a failure where it throws none or another one.
+template <class Expected>
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(typeid(error), typeid(Expected)) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" does not contain \"" << part << "\"";
+}
+
+/// Drops root's rights to write and read everything while it lives.
+class Unprivileged {
+ public:
+  Unprivileged() {
+    if (root_ && ::seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+  ~Unprivileged() {
+    if (root_ && ::seteuid(0) != 0) std::abort();
+  }
+
+ private:
+  bool root_ = ::geteuid() == 0;
+};
+
+/// Files end at `size` bytes while it lives: writing on fails as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t size) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{size, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST(Excerpt, EscapesAndShortens) {
+  EXPECT_EQ(excerpt("plain 1"), "'plain 1'");
+  EXPECT_EQ(excerpt("a\tb\x1b[31m\xc3\xa4"), "'a\\x09b\\x1b[31m\\xc3\\xa4'");
+  EXPECT_EQ(excerpt(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
+}
+
+// ---- Files that appear whole or not at all ----
+
+TEST_F(AtomicFileTest, AppearsAtCommitOnly) {
+  AtomicFile file(path("out"));
+  file.write("hello ");
+  file.write("world");
+  EXPECT_FALSE(fs::exists(path("out")));
+  file.commit();
+  EXPECT_EQ(content(path("out")), "hello world");
+  EXPECT_EQ(listing(), std::vector{"out"s});
+  EXPECT_THROW(file.write("more"), Error);
+}
+
+TEST_F(AtomicFileTest, LargePiecesKeepTheirOrder) {
+  std::string expected;
+  AtomicFile file(path("out"));
+  for (std::size_t size : {1u, 300'000u, 5u, 262'144u, 262'143u, 1u, 2u, 1'000'000u}) {
+    const std::string piece(size, static_cast<char>('a' + expected.size() % 23));
+    file.write(piece);
+    expected += piece;
+  }
+  file.commit();
+  EXPECT_EQ(content(path("out")), expected);
+}
+
+TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
+  put("old", "old");
+  try {
+    AtomicFile fresh(path("fresh"));
+    AtomicFile old(path("old"));
+    fresh.write(std::string(1'000'000, 'x'));
+    old.write("new");
+    old.finish();
+    throw InterruptedError("stop");
+  } catch (const InterruptedError&) {
+  }
+  EXPECT_EQ(listing(), std::vector{"old"s});
+  EXPECT_EQ(content(path("old")), "old");
+}
+
+TEST_F(AtomicFileTest, KeepsPermissionsAndFollowsLinks) {
+  put("target", "old");
+  fs::permissions(path("target"), fs::perms(0640));
+  fs::create_symlink("target", path("link"));
+  AtomicFile file(path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(content(path("target")), "new");
+  EXPECT_EQ(fs::status(path("target")).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, NewFilesObeyTheMask) {
+  const mode_t before = ::umask(027);
+  AtomicFile(path("out")).commit();
+  ::umask(before);
+  EXPECT_EQ(fs::status(path("out")).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, RefusesWhatCannotBeWritten) {
+  const std::string file = put("file", "x");
+  const auto failure = [](const std::string& path) { return message_of<Error>([&] { AtomicFile{path}; }); };
+  EXPECT_EQ(failure(directory_), "cannot write '" + directory_.string() + "': Is a directory");
+  EXPECT_EQ(failure(path("new/")), "cannot write '" + path("new/") + "': Is a directory");
+  EXPECT_EQ(failure(path("none/out")), "cannot write '" + path("none/out") + "': No such file or directory");
+  EXPECT_EQ(failure(file + "/out"), "cannot write '" + file + "/out': Not a directory");
+  EXPECT_EQ(failure(""), "cannot write '': No such file or directory");
+  expect_contains(failure(path(std::string(256, 'x'))), "': File name too long");
+  fs::permissions(file, fs::perms(0444));
+  const Unprivileged unprivileged;
+  EXPECT_EQ(failure(file), "cannot write '" + file + "': Permission denied");
+  EXPECT_EQ(failure("/new"), "cannot write '/new': Permission denied");
+  EXPECT_EQ(content(file), "x");
+}
+
+TEST_F(AtomicFileTest, FullDiskIsReportedAndLeavesNothing) {
+  const FileSizeLimit limit(100'000);
+  const auto write = [&](std::size_t size) {
+    AtomicFile file(path("out"));
+    file.write(std::string(size, 'x'));
+    file.commit();
+  };
+  expect_contains(message_of<Error>([&] { write(1'000'000); }), "cannot write '" + path("out") + "': ");
+  EXPECT_TRUE(listing().empty());
+  expect_contains(message_of<Error>([&] { write(100'001); }), "cannot write '" + path("out") + "': ");
+  EXPECT_TRUE(listing().empty());
+  write(100'000);
+  EXPECT_EQ(fs::file_size(path("out")), 100'000u);
+}
+
+TEST_F(AtomicFileTest, DevicesAreWrittenInPlace) {
+  EXPECT_EQ(message_of<Error>([] {
+              AtomicFile file("/dev/full");
+              file.write("x");
+              file.commit();
+            }),
+            "cannot write '/dev/full': No space left on device");
+  AtomicFile null("/dev/null");
+  null.write("x");
+  null.commit();
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(AtomicFileTest, PipesAndOpenDescriptorsAreWrittenInPlace) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0644), 0);
+  std::string received;
+  std::jthread reader([&] { received = content(path("pipe")); });
+  {
+    AtomicFile pipe(path("pipe"));
+    pipe.write("through the pipe");
+    pipe.commit();
+  }
+  reader.join();
+  EXPECT_EQ(received, "through the pipe");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  // As "program -o /dev/stdout >> log" does: the log keeps what it had.
+  const int log = ::open(put("log", "old ").c_str(), O_WRONLY | O_APPEND);
+  AtomicFile file("/dev/fd/" + std::to_string(log));
+  file.write("new");
+  file.commit();
+  ::close(log);
+  EXPECT_EQ(content(path("log")), "old new");
+}
+
+TEST_F(OutputSetTest, AllAppearTogether) {
+  OutputSet set(path("a/b"));
+  set.add("one").write("1");
+  AtomicFile& two = set.add("two");
+  two.write("2");
+  two.finish();
+  EXPECT_FALSE(fs::exists(path("a/b/one")));
+  EXPECT_FALSE(fs::exists(path("a/b/two")));
+  set.commit();
+  EXPECT_EQ(listing("a/b"), (std::vector{"one"s, "two"s}));
+  EXPECT_EQ(content(path("a/b/one")), "1");
+  EXPECT_EQ(content(path("a/b/two")), "2");
+}
+
+TEST_F(OutputSetTest, FailureRemovesWhatItMade) {
+  {
+    OutputSet set(path("a/b//c/"));
+    set.add("one").write("1");
+    EXPECT_TRUE(fs::is_directory(path("a/b/c")));
+  }
+  EXPECT_TRUE(listing().empty());
+  fs::create_directory(path("a"));
+  put("a/one", "old");
+  {
+    OutputSet set(path("a/b"));
+    set.add("two").write("1");
+  }
+  EXPECT_EQ(listing("a"), std::vector{"one"s});
+}
+
+TEST_F(OutputSetTest, FullDiskLeavesTheOldFiles) {
+  put("small", "old");
+  const FileSizeLimit limit(1000);
+  EXPECT_THROW(
+      {
+        OutputSet set(directory_);
+        set.add("small").write("new");
+        set.add("large").write(std::string(1001, 'x'));
+        set.commit();
+      },
+      Error);
+  EXPECT_EQ(listing(), std::vector{"small"s});
+  EXPECT_EQ(content(path("small")), "old");
+}
+
+TEST_F(OutputSetTest, FailedRenamingWithdrawsTheNewFiles) {
+  EXPECT_THROW(
+      {
+        OutputSet set(path("new"));
+        set.add("one").write("1");
+        set.add("two").write("2");
+        fs::create_directory(path("new/two"));  // a file cannot replace a directory
+        set.commit();
+      },
+      Error);
+  EXPECT_EQ(listing("new"), std::vector{"two"s});
+}
+
+TEST_F(OutputSetTest, RefusesImpossibleDirectories) {
+  put("file", "x");
+  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("file")}; }),
+            "cannot make the directory '" + path("file") + "': Not a directory");
+  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("file/below")}; }),
+            "cannot make the directory '" + path("file/below") + "': Not a directory");
+  const Unprivileged unprivileged;
+  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("new")}; }),
+            "cannot make the directory '" + path("new") + "': Permission denied");
+}
+
+TEST_F(MappedFileTest, ReadsWhatIsThere) {
+  const MappedFile file(put("in", "content"));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()), "content");
+}
+
+TEST_F(MappedFileTest, RefusesWhatIsNoReadableFile) {
+  const auto refusal = [](const std::string& path) { return message_of<InputError>([&] { MappedFile{path}; }); };
+  EXPECT_EQ(refusal(path("none")), "cannot read '" + path("none") + "': No such file or directory");
+  EXPECT_EQ(refusal(directory_), "cannot read '" + directory_.string() + "': Is a directory");
+  EXPECT_EQ(refusal(put("empty", "")), "cannot read '" + path("empty") + "': the file is empty");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0644), 0);
+  expect_contains(refusal(path("pipe")), "not a regular file");
+  fs::permissions(put("secret", "x"), fs::perms(0));
+  const Unprivileged unprivileged;
+  EXPECT_EQ(refusal(path("secret")), "cannot read '" + path("secret") + "': Permission denied");
+}
+
+// ---- .npy ----
+
+/// The bytes of a .npy file, built by hand.
+std::string npy(const std::string& header, const std::string& payload, int version = 1) {
+  std::string file = "\x93NUMPY"s + static_cast<char>(version) + '\0';
+  for (int byte = 0; byte < (version == 1 ? 2 : 4); ++byte)
+    file += static_cast<char>(header.size() >> (8 * byte) & 255);
+  return file + header + payload;
+}
+
+std::string header(const std::string& descr, const std::string& shape, bool fortran_order = false) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran_order ? "True" : "False") + ", 'shape': " + shape +
+         ", }";
+}
+
+template <class Value>
+std::string stored(std::initializer_list<Value> values, bool big_endian = false) {
+  std::string result;
+  for (const Value value : values) {
+    std::array<char, sizeof(Value)> raw;
+    std::memcpy(raw.data(), &value, sizeof value);
+    if (big_endian) std::reverse(raw.begin(), raw.end());
+    result.append(raw.data(), raw.size());
+  }
+  return result;
+}
+
+std::vector<std::vector<double>> rows_of(const Points& points) {
+  return points.visit([](auto view) {
+    std::vector<std::vector<double>> rows;
+    for (std::int64_t row = 0; row < view.rows(); ++row) {
+      rows.emplace_back();
+      for (std::int64_t column = 0; column < view.columns(); ++column) rows.back().push_back(view(row, column));
+    }
+    return rows;
+  });
+}
+
+Points parsed(const std::string& file) { return {parse_npy(bytes(file), "test.npy").values, {}, {}}; }
+
+using Rows = std::vector<std::vector<double>>;
+
+/// A type in a file: its name, the type it becomes, and six values, among them its extremes.
+template <class Value>
+void check_type(const std::string& code, ElementType expected, std::initializer_list<Value> values) {
+  ASSERT_EQ(values.size(), 6u);
+  const auto at = [&](int index) { return static_cast<double>(values.begin()[index]); };
+  const Rows by_rows = {{at(0), at(1), at(2)}, {at(3), at(4), at(5)}};
+  const Rows by_columns = {{at(0), at(2), at(4)}, {at(1), at(3), at(5)}};
+  for (const bool big_endian : {false, true}) {
+    const std::string descr = (big_endian ? ">" : "<") + code;
+    for (const int version : {1, 2, 3}) {
+      const std::string payload = stored(values, big_endian);
+      const Points c_order = parsed(npy(header(descr, "(2, 3)"), payload, version));
+      EXPECT_EQ(c_order.type(), expected) << descr;
+      EXPECT_EQ(rows_of(c_order), by_rows) << descr;
+      EXPECT_EQ(rows_of(parsed(npy(header(descr, "(2, 3)", true), payload, version))), by_columns) << descr;
+      const Points vector = parsed(npy(header(descr, "(6,)"), payload, version));
+      EXPECT_EQ(rows_of(vector), (Rows{{at(0)}, {at(1)}, {at(2)}, {at(3)}, {at(4)}, {at(5)}})) << descr;
+    }
+  }
+}
+
+template <class Integer>
+void check_integer(const std::string& code, ElementType expected) {
+  using Limits = std::numeric_limits<Integer>;
+  check_type<Integer>(code, expected, {0, 1, Limits::min(), Limits::max(), 100, static_cast<Integer>(-3)});
+}
+
+TEST_F(NpyTest, EveryTypeOrderAndVersion) {
+  check_type<float>("f4", ElementType::f32, {0.1f, -0.0f, 1e-45f, -3e38f, 5, 6});
+  check_type<double>("f8", ElementType::f64, {0.1, -0.0, 5e-324, -1e308, 5, 6});
+  check_integer<std::int8_t>("i1", ElementType::f32);
+  check_integer<std::uint8_t>("u1", ElementType::f32);
+  check_integer<std::int16_t>("i2", ElementType::f32);
+  check_integer<std::uint16_t>("u2", ElementType::f32);
+  check_integer<std::int32_t>("i4", ElementType::f64);
+  check_integer<std::uint32_t>("u4", ElementType::f64);
+  constexpr std::int64_t whole = std::int64_t{1} << 53;
+  check_type<std::int64_t>("i8", ElementType::f64,
+                           {whole, -whole, whole + 2, std::numeric_limits<std::int64_t>::min(), 0, -1});
+  check_type<std::uint64_t>("u8", ElementType::f64,
+                            {std::uint64_t{1} << 63, std::uint64_t{whole} - 1, 0xfffffffffffff800u, 0u, 1u, 2u});
+  EXPECT_EQ(rows_of(parsed(npy(header("|b1", "(3,)"), "\0\1\2"s))), (Rows{{0}, {1}, {1}}));
+  EXPECT_EQ(rows_of(parsed(npy(header("|u1", "(2,)"), "\x00\xff"s))), (Rows{{0}, {255}}));
+}
+
+TEST_F(NpyTest, HalfPrecisionIsExact) {
+  // Written as bits, and as the value that they have.
+  const std::pair<std::uint16_t, float> cases[] = {
+      {0x0000, 0.0f},       {0x0001, 0x1p-24f},
+      {0x03ff, 0x3ffp-24f}, {0x0400, 0x1p-14f},
+      {0x3c00, 1.0f},       {0x3555, 0x1.554p-2f},
+      {0x7bff, 65504.0f},   {0xfbff, -65504.0f},
+      {0x8001, -0x1p-24f},  {0x7c00, std::numeric_limits<float>::infinity()}};
+  for (const auto& [half, value] : cases)
+    for (const bool big_endian : {false, true})
+      EXPECT_EQ(rows_of(parsed(npy(header(big_endian ? ">f2" : "<f2", "(1,)"), stored({half}, big_endian)))),
+                Rows{{value}})
+          << half;
+  EXPECT_TRUE(std::signbit(rows_of(parsed(npy(header("<f2", "(1,)"), "\x00\x80"s)))[0][0]));
+  EXPECT_TRUE(std::isnan(rows_of(parsed(npy(header("<f2", "(1,)"), "\x01\x7c"s)))[0][0]));
+}
+
+TEST_F(NpyTest, NativeValuesAreNotCopied) {
+  const std::string text = header("<f8", "(2, 1)");
+  alignas(64) std::array<char, 256> memory{};
+  for (std::size_t shift = 0; shift < 8; ++shift) {
+    const std::string file = npy(text, stored({1.5, -2.5}));
+    std::memcpy(memory.data() + shift, file.data(), file.size());
+    const std::span<const std::byte> view = std::as_bytes(std::span(memory)).subspan(shift, file.size());
+    const Points points{parse_npy(view, "test.npy").values, {}, {}};
+    EXPECT_EQ(rows_of(points), (Rows{{1.5}, {-2.5}})) << shift;
+    const char* const payload = memory.data() + shift + file.size() - 16;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(payload) % 8 == 0;
+    EXPECT_EQ(reinterpret_cast<const char*>(points.view<double>().data()) == payload, aligned) << shift;
+  }
+}
+
+TEST_F(NpyTest, TheMappingOutlivesTheReader) {
+  const std::string padded = header("<f4", "(2, 2)") + std::string(3, ' ');  // the payload begins at byte 72
+  const std::string file = put("a.npy", npy(padded, stored({1.f, 2.f, 3.f, 4.f})));
+  const Points points = read_points(file);
+  fs::remove(file);
+  EXPECT_EQ(rows_of(points), (Rows{{1, 2}, {3, 4}}));
+}
+
+TEST_F(NpyTest, LargeTransposition) {
+  constexpr int rows = 71;
+  constexpr int columns = 101;
+  std::string payload;
+  for (int column = 0; column < columns; ++column)
+    for (int row = 0; row < rows; ++row) payload += stored({static_cast<float>(1000 * row + column)});
+  const Points points = parsed(npy(header("<f4", "(71, 101)", true), payload));
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      ASSERT_EQ(points.view<float>()(row, column), static_cast<float>(1000 * row + column));
+}
+
+TEST_F(NpyTest, HeadersAsOthersWriteThem) {
+  const std::string payload = stored({1.f, 2.f});
+  const Rows expected = {{1, 2}};
+  for (const std::string text : {
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)}",
+           "{\"shape\":(1,2,),\"descr\":\"<f4\",\"fortran_order\":False,}   \n",
+           "  { 'fortran_order' : False , 'shape' : ( 1L , 2L ) , 'descr' : '=f4' }\n",
+       })
+    EXPECT_EQ(rows_of(parsed(npy(text, payload))), expected) << text;
+}
+
+TEST_F(NpyTest, EmptyArraysHaveTheirShape) {
+  const Points none = parsed(npy(header("<f4", "(0, 3)"), ""));
+  EXPECT_EQ(none.rows(), 0);
+  EXPECT_EQ(none.columns(), 3);
+  const Points huge = parsed(npy(header(">i8", "(4611686018427387904, 0)", true), ""));
+  EXPECT_EQ(huge.columns(), 0);
+}
+
+TEST_F(NpyTest, RefusesBadFiles) {
+  const std::string four = stored({1.f, 2.f, 3.f, 4.f});
+  const std::string good = npy(header("<f4", "(2, 2)"), four);
+  const auto with = [&](const std::string& text) { return npy(text, four); };
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "not a .npy file"},
+      {"NUMPY", "not a .npy file"},
+      {"\x93NUMPY", "ends within its first 8 bytes"},
+      {"\x93NUMPY\1\0\1"s, "ends within its first 12 bytes"},
+      {"\x93NUMPY\2\0\1\0\0"s, "ends within its first 12 bytes"},
+      {"\x93NUMPY\4\0\1\0\0\0"s, ".npy version 4.0 is unknown"},
+      {"\x93NUMPY\1\1\1\0\0\0"s, ".npy version 1.1 is unknown"},
+      {"\x93NUMPY\1\0\xff\xff{}"s, "the .npy header is said to take 65535 bytes, but only 2 are there"},
+      {"\x93NUMPY\2\0\xff\xff\xff\xff{}"s, "the .npy header is said to take 4294967295 bytes, but only 2 are there"},
+      {good.substr(0, good.size() - 1), "takes 16 bytes after the header, but 15 are there"},
+      {good + "x", "takes 16 bytes after the header, but 17 are there"},
+      {good.substr(0, good.size() - 16), "takes 16 bytes after the header, but 0 are there"},
+      {with(header("<f4", "(4611686018427387904, 4)")), "overflows 64 bits"},
+      {with(header("<f4", "(4611686018427387904, 1)")), "overflows 64 bits"},
+      {with(header("<f4", "(9223372036854775808, 1)")), "the dimension overflows 64 bits"},
+      {with(header("<f4", "(99999999999999999999999, 1)")), "the dimension overflows 64 bits"},
+      {with(header("<f4", "(1000000, 1000000)")), "takes 4000000000000 bytes after the header, but 16 are there"},
+      {with(header("<f4", "(-2, -2)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "()")), "an array of shape (); one or two dimensions are expected"},
+      {with(header("<f4", "(2, 2, 1)")), "an array of shape (2, 2, 1); one or two dimensions are expected"},
+      {with(header("<f4", "(4)")), "a tuple is expected"},
+      {with(header("<f4", "4")), "'(' is expected"},
+      {with(header("<f4", "(2 2)")), "',' or ')' is expected"},
+      {with(header("<f4", "(2,, 2)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "(,)")), "a dimension, zero or more, is expected"},
+      {with(header("<f4", "(2, 2")), "a dimension, zero or more, is expected"},
+      {with(header("|O", "(2,)")), "'|O' (Python objects) cannot be read"},
+      {with(header("<U1", "(4,)")), "'<U1' (strings) cannot be read"},
+      {with(header("|S4", "(4,)")), "'|S4' (strings) cannot be read"},
+      {with(header("<c8", "(2,)")), "'<c8' (complex numbers) cannot be read"},
+      {with(header("<M8[ns]", "(2,)")), "'<M8[ns]' (dates or durations) cannot be read"},
+      {with(header("|V4", "(4,)")), "'|V4' (raw bytes) cannot be read"},
+      {with(header("<f16", "(1,)")), "'<f16' cannot be read"},
+      {with(header("|f4", "(4,)")), "'|f4' cannot be read"},
+      {with(header("f4", "(4,)")), "'f4' cannot be read"},
+      {with(header("", "(4,)")), "'' cannot be read"},
+      {with(header("<f4\x1b[31m", "(4,)")), "'<f4\\x1b[31m' cannot be read"},
+      {with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}"), "at byte 20: a structured type"},
+      {with("{'descr': '<f4', 'fortran_order': 0, 'shape': (4,)}"), "True or False is expected"},
+      {with("{'descr': '<f4', 'shape': (4,)}"), "the key 'fortran_order' is missing"},
+      {with("{'descr': '<f4', 'fortran_order': False}"), "the key 'shape' is missing"},
+      {with("{'fortran_order': False, 'shape': (4,)}"), "the key 'descr' is missing"},
+      {with("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,)}"), "stands there twice"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'x': 1}"), "the key 'x' is unknown"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,)} x"), "text follows the closing brace"},
+      {with("{'descr': '<f4', 'fortran_order': False, 'shape': (4,)"), "'}' is expected"},
+      {with("{'descr': '<f4"), "the string does not end"},
+      {with("{'descr' '<f4'"), "':' is expected"},
+      {with(""), "'{' is expected"},
+      {with("{"), "a string is expected"},
+      {with("{,}"), "a string is expected"},
+  };
+  for (const auto& [file, expected] : cases) {
+    const std::string message = message_of<InputError>([&, &file = file] { parse_npy(bytes(file), "test.npy"); });
+    expect_contains(message, expected);
+    expect_contains(message, "test.npy");
+  }
+}
+
+TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
+  const auto refusal = [](const std::string& file) {
+    return message_of<InputError>([&] { parse_npy(bytes(file), "test.npy"); });
+  };
+  constexpr std::int64_t odd = (std::int64_t{1} << 53) + 1;
+  expect_contains(refusal(npy(header("<i8", "(2, 2)"), stored<std::int64_t>({0, 1, odd, 3}))),
+                  "row 1, column 0: the integer 9007199254740993 has no exact double");
+  expect_contains(refusal(npy(header("<i8", "(2, 2)", true), stored<std::int64_t>({0, 1, -odd, 3}))),
+                  "row 0, column 1: the integer -9007199254740993 has no exact double");
+  expect_contains(refusal(npy(header(">i8", "(1,)"), stored({std::numeric_limits<std::int64_t>::max()}, true))),
+                  "row 0, column 0: the integer 9223372036854775807 has no exact double");
+  expect_contains(refusal(npy(header("<u8", "(1,)"), stored({std::numeric_limits<std::uint64_t>::max()}))),
+                  "row 0, column 0: the integer 18446744073709551615 has no exact double");
+}
+
+TEST_F(NpyTest, WritesGoldenBytes) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  AtomicFile file(path("a.npy"));
+  write_npy(file, MatrixView<const float>(values.data(), 2, 3));
+  file.commit();
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  EXPECT_EQ(content(path("a.npy")), "\x93NUMPY\1\0v\0"s + dict + std::string(117 - dict.size(), ' ') + "\n" +
+                                        stored({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}));
+  const std::vector<std::int32_t> labels = {7, -1};
+  AtomicFile vector(path("b.npy"));
+  write_npy(vector, VectorView<const std::int32_t>(labels.data(), 2));
+  vector.commit();
+  const std::string vector_dict = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";
+  EXPECT_EQ(content(path("b.npy")), "\x93NUMPY\1\0v\0"s + vector_dict + std::string(117 - vector_dict.size(), ' ') +
+                                        "\n" + stored<std::int32_t>({7, -1}));
+}
+
+TEST_F(NpyTest, WritesStridedRows) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6};
+  AtomicFile file(path("a.npy"));
+  write_npy(file, MatrixView<const double>(values.data(), 2, 2, 3));
+  file.commit();
+  EXPECT_EQ(rows_of(read_points(path("a.npy"))), (Rows{{1, 2}, {4, 5}}));
+}
+
+template <class T>
+void write_and_read_back() {
+  const auto rows = *rc::gen::inRange<std::int64_t>(0, 60);
+  const auto columns = *rc::gen::inRange<std::int64_t>(0, 40);
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Matrix<T> matrix(rows, columns);
+  std::mt19937_64 random(seed);
+  for (std::int64_t index = 0; index < rows * columns; ++index) {
+    if constexpr (std::is_floating_point_v<T>)
+      matrix.data()[index] = static_cast<T>(std::ldexp(static_cast<double>(random()) - 0x1p63, random() % 60 - 30));
+    else matrix.data()[index] = static_cast<T>(static_cast<std::int64_t>(random()) >> 11);
+  }
+  const std::string path = (fs::temp_directory_path() / ("gradus-io-" + std::to_string(::getpid()) + ".npy")).string();
+  AtomicFile file(path);
+  write_npy(file, matrix.view());
+  file.commit();
+  const NpyArray array = read_npy(path);
+  fs::remove(path);
+  RC_ASSERT(array.shape == (std::vector{rows, columns}));
+  std::visit(
+      [&](const auto& points) {
+        RC_ASSERT(points.view.rows() == rows);
+        RC_ASSERT(points.view.columns() == columns);
+        for (std::int64_t row = 0; row < rows; ++row)
+          for (std::int64_t column = 0; column < columns; ++column)
+            RC_ASSERT(static_cast<T>(points.view(row, column)) == matrix(row, column));
+      },
+      array.values);
+}
+RC_GTEST_PROP(NpyProperty, FloatRoundTrip, ()) { write_and_read_back<float>(); }
+RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>(); }
+RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
+RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
+
+// ---- CSV ----
+
+/// Parsed from memory, and from a descriptor: both must give the same, be it a table or an error.
+CsvTable table_of(const std::string& text, Separator separator = Separator::detect) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
+  std::jthread writer([&] {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = ::write(ends[1], text.data() + done, text.size() - done);
+      if (count <= 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    ::close(ends[1]);
+  });
+  std::string stream_error;
+  CsvTable streamed;
+  try {
+    streamed = read_csv_stream(ends[0], "test.csv", separator);
+  } catch (const InputError& error) {
+    stream_error = error.what();
+  }
+  ::close(ends[0]);
+  try {
+    CsvTable table = parse_csv(bytes(text), "test.csv", separator);
+    EXPECT_EQ(stream_error, "");
+    EXPECT_EQ(rows_of({table.values, {}, {}}), rows_of({streamed.values, {}, {}}));
+    EXPECT_EQ(table.column_names, streamed.column_names);
+    return table;
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), stream_error);
+    throw;
+  }
+}
+
+Rows rows_in(const std::string& text, Separator separator = Separator::detect) {
+  return rows_of({table_of(text, separator).values, {}, {}});
+}
+
+TEST_F(CsvTest, Separators) {
+  const Rows expected = {{1, 2.5, -300}, {4, 5, 6}};
+  EXPECT_EQ(rows_in("1,2.5,-3e2\n4,5,6\n"), expected);
+  EXPECT_EQ(rows_in("1;2.5;-3e2\n4;5;6\n"), expected);
+  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n"), expected);
+  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n", Separator::tab), expected);
+  EXPECT_EQ(rows_in("1 2.5 -3e2\n4 5 6\n"), expected);
+  EXPECT_EQ(rows_in("  1   2.5\t -3e2  \n4\t5 6\n", Separator::blanks), expected);
+  EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
+  EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
+}
+
+TEST_F(CsvTest, LineEndsCommentsAndBlankLines) {
+  const Rows expected = {{1, 2}, {3, 4}};
+  EXPECT_EQ(rows_in("1,2\r\n3,4\r\n"), expected);
+  EXPECT_EQ(rows_in("1,2\n3,4"), expected);
+  EXPECT_EQ(rows_in("1,2\r\n3,4\r"), expected);
+  EXPECT_EQ(rows_in("1,2\n3,4\n\n \t\n\r\n"), expected);
+  EXPECT_EQ(rows_in("\n# about, this\n\n1,2\n# \"between\n3,4\n#end"), expected);
+  EXPECT_EQ(rows_in("\xef\xbb\xbf"
+                    "1,2\n3,4\n"),
+            expected);
+  EXPECT_EQ(rows_in("\xef\xbb\xbf# x\n1,2\n3,4\n"), expected);
+}
+
+TEST_F(CsvTest, Headers) {
+  using Names = std::vector<std::string>;
+  const auto names = [](const std::string& text) { return table_of(text).column_names; };
+  EXPECT_EQ(names("1,2\n"), Names{});
+  EXPECT_EQ(names("x,y\n1,2\n"), (Names{"x", "y"}));
+  EXPECT_EQ(names("\xef\xbb\xbfx , y \r\n1,2\r\n"), (Names{"x", "y"}));
+  EXPECT_EQ(names("id,2019,\n1,2,3\n"), (Names{"id", "2019", ""}));
+  EXPECT_EQ(names("\"a,b\";\"say \"\"hi\"\"\";\"two\nlines\"\n1;2;3\n"), (Names{"a,b", "say \"hi\"", "two\nlines"}));
+  EXPECT_EQ(names("a  \"b c\"\n1 2\n"), (Names{"a", "b c"}));
+  EXPECT_EQ(names("height 5\",width\n1,2\n"), (Names{"height 5\"", "width"}));
+  EXPECT_EQ(rows_in("x,y\n1,2\n"), (Rows{{1, 2}}));
+  // The line after a header of two lines is the third.
+  expect_contains(message_of<InputError>([] { table_of("\"a\nb\",c\n1,2\nx,4\n"); }), "test.csv:4:1: 'x'");
+}
+
+TEST_F(CsvTest, NumbersAreTheNearestDoubles) {
+  EXPECT_EQ(rows_in("0.1 1e308 4.9e-324 2.2250738585072011e-308 -0 +7 .5 5. 1E+2 \"1.25\" \" 8 \"\n"),
+            (Rows{{0.1, 1e308, 4.9e-324, 2.2250738585072011e-308, 0, 7, 0.5, 5, 100, 1.25, 8}}));
+  // Below the least double: zero, with its sign.
+  const Rows tiny = rows_in("1e-400,-1e-400,0e999," + std::string("0.") + std::string(500, '0') + "1\n");
+  EXPECT_EQ(tiny, (Rows{{0, 0, 0, 0}}));
+  EXPECT_TRUE(std::signbit(tiny[0][1]));
+  EXPECT_TRUE(std::signbit(rows_in("-0\n")[0][0]));
+  EXPECT_EQ(rows_in("1" + std::string(400, '0') + "e-400\n"), (Rows{{1}}));
+}
+
+TEST_F(CsvTest, RefusesBadText) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"1,2\n3\n", "test.csv:2:2: 1 field, but line 1 has 2"},
+      {"1,2,3\n\n", ""},
+      {"x,y,z\n1,2,3\n4,5\n", "test.csv:3:3: 2 fields, but line 1 has 3"},
+      {"1,2\n3,4,5\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"1 2\n3 4 5\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"1,2\n3,4,\n", "test.csv:2:3: more fields than the 2 of line 1"},
+      {"x,y\n", "test.csv:2: there is no row of numbers"},
+      {"", "test.csv:1: there is no row of numbers"},
+      {"\n\n# x\n", "test.csv:4: there is no row of numbers"},
+      {"1,2\n3,abc\n", "test.csv:2:2: 'abc' is not a number"},
+      {"1,2\r\n3,abc\r\n", "test.csv:2:2: 'abc' is not a number"},
+      {"1,2\n3, 4x ,5\n", "test.csv:2:2: '4x' is not a number"},
+      {"1,2\n3,4 5\n", "test.csv:2:2: '4 5' is not a number"},
+      {"1 2\n3 4,5\n", "test.csv:2:2: '4,5' is not a number"},
+      {"1;2\n3;4,5\n", "test.csv:2:2: '4,5' is not a number (decimals follow a point)"},
+      {"1,2\n3,0x10\n", "test.csv:2:2: '0x10' is not a number"},
+      {"1,2\n3,+-4\n", "test.csv:2:2: '+-4' is not a number"},
+      {"1,2\n3,1e\n", "test.csv:2:2: '1e' is not a number"},
+      {"1,2\n3,.\n", "test.csv:2:2: '.' is not a number"},
+      {"1,2\n3,-\n", "test.csv:2:2: '-' is not a number"},
+      {"1,2\n3,\x1b[31m\xc3\xa4\n", "test.csv:2:2: '\\x1b[31m\\xc3\\xa4' is not a number"},
+      {"1,2\n3," + std::string(50, 'z') + "\n", "test.csv:2:2: '" + std::string(40, 'z') + "...' is not a number"},
+      {"1,2\n3,\"4\n", "test.csv:2:2: '\"4' is not a number"},
+      {"1,2\n3,\"4\" 5\n", "test.csv:2:2: '\"4\" 5' is not a number"},
+      {"1,2\n3,\"\"\n", "test.csv:2:2: '\"\"' is not a number"},
+      {"1,2\n3\r4,5\n", "test.csv:2:1: '3\\x0d4' is not a number"},
+      {"1,2\n3,4\0\n"s, "test.csv:2:2: '4\\x00' is not a number"},
+      {"1,,3\n", "test.csv:1:2: the field is empty; a number is expected"},
+      {",,\n", "test.csv:1:1: the field is empty; a number is expected"},
+      {"1,2\n3, \n", "test.csv:2:2: the field is empty; a number is expected"},
+      {"1,2\n,4\n", "test.csv:2:1: the field is empty; a number is expected"},
+      {"1,nan\n", "test.csv:1:2: 'nan' is not a finite number"},
+      {"1,2\n-inf,4\n", "test.csv:2:1: '-inf' is not a finite number"},
+      {"1,2\nInfinity,4\n", "test.csv:2:1: 'Infinity' is not a finite number"},
+      {"1,2\n3,\"NaN\"\n", "test.csv:2:2: '\"NaN\"' is not a finite number"},
+      {"1,2\n3,1e999\n", "test.csv:2:2: '1e999' is too large for a double"},
+      {"1,2\n3,-1e999\n", "test.csv:2:2: '-1e999' is too large for a double"},
+      {"1,2\n\n3,4\n", "test.csv:2: a blank line between rows of numbers"},
+      {"\"a,b\n1,2\n", "test.csv:1: a quoted field has no closing quote"},
+      {"\"a\"b,c\n1,2\n", "test.csv:1:1: text follows the closing quote"},
+      {"\xff\xfe"
+       "1\0,\0"s,
+       "test.csv:1: text in UTF-16"},
+  };
+  for (const auto& [text, expected] : cases) {
+    if (expected.empty()) {
+      EXPECT_NO_THROW(table_of(text));
+    } else {
+      const std::string message = message_of<InputError>([&, &text = text] { table_of(text); });
+      expect_contains(message, expected);
+    }
+  }
+}
+
+TEST_F(CsvTest, LinesLongerThanTheBufferOfAStream) {
+  std::string text;
+  Rows expected(3);
+  for (auto& row : expected) {
+    for (int column = 0; column < 400'000; ++column) {
+      row.push_back(column % 1000 + 0.25);
+      text += std::to_string(column % 1000) + (column == 399'999 ? ".25\n" : ".25,");
+    }
+  }
+  EXPECT_EQ(rows_in(text), expected);
+}
+
+TEST_F(CsvTest, ManyRowsKeepTheirOrder) {
+  std::string text = "x,y\n";
+  for (int row = 0; row < 300'000; ++row) text += std::to_string(row) + "," + std::to_string(-row) + "\n";
+  const CsvTable table = table_of(text);
+  ASSERT_EQ(table.values.view.rows(), 300'000);
+  for (int row = 0; row < 300'000; ++row) {
+    ASSERT_EQ(table.values.view(row, 0), row);
+    ASSERT_EQ(table.values.view(row, 1), -row);
+  }
+}
+
+TEST_F(CsvTest, AStopRequestEndsTheReadingOfAStream) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::string file = put("a.csv", "1,2\n");
+  const int descriptor = ::open(file.c_str(), O_RDONLY);
+  EXPECT_THROW(read_csv_stream(descriptor, "standard input", Separator::detect, stop.get_token()), InterruptedError);
+  ::close(descriptor);
+  EXPECT_THROW(read_csv_stream(-1, "standard input"), InputError);
+}
+
+RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
+  const auto bit_patterns = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint64_t>>(rc::gen::resize(
+      100, rc::gen::map(rc::gen::arbitrary<std::pair<std::uint32_t, std::uint32_t>>(),
+                        [](const auto& halves) { return std::uint64_t{halves.first} << 32 | halves.second; }))));
+  std::string text;
+  std::vector<double> expected;
+  for (const std::uint64_t pattern : bit_patterns) {
+    const double value = std::bit_cast<double>(pattern);
+    if (!std::isfinite(value)) continue;
+    expected.push_back(value);
+    std::array<char, 64> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    text.append(digits.data(), end).append("\n");
+  }
+  RC_PRE(!expected.empty());
+  const CsvTable table = parse_csv(bytes(text), "test.csv");
+  RC_ASSERT(table.values.view.rows() == static_cast<std::int64_t>(expected.size()));
+  for (std::size_t row = 0; row < expected.size(); ++row)
+    RC_ASSERT(std::bit_cast<std::uint64_t>(table.values.view(static_cast<std::int64_t>(row), 0)) ==
+              std::bit_cast<std::uint64_t>(expected[row]));
+}
+
+// ---- Pictures ----
+
+const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
+
+/// The pictures of the corpus are 5 x 3 pixels; this is their colour at (x, y), and their opacity as channel 3.
+int colour(int x, int y, int channel) {
+  switch (channel) {
+    case 0: return 40 * x + 10 * y;
+    case 1: return 200 - 30 * x - 20 * y;
+    case 2: return 90 + 5 * x * y;
+    default: return 255 - 60 * x;
+  }
+}
+
+void check_picture(const std::string& file, int channels, const std::function<int(int x, int y, int channel)>& value,
+                   int tolerance = 0) {
+  const Image image = read_image(corpus + "image/" + file);
+  ASSERT_EQ(image.shape.width, 5) << file;
+  ASSERT_EQ(image.shape.height, 3) << file;
+  ASSERT_EQ(image.shape.channels, channels) << file;
+  for (int y = 0; y < 3; ++y)
+    for (int x = 0; x < 5; ++x)
+      for (int channel = 0; channel < channels; ++channel)
+        EXPECT_LE(std::abs(image.pixels[(y * 5 + x) * channels + channel] - value(x, y, channel)), tolerance)
+            << file << " at " << x << ", " << y << ", " << channel;
+}
+
+TEST_F(ImageTest, EveryKindOfPng) {
+  const auto index = [](int x, int y) { return (x + y) % 4; };
+  check_picture("gray.png", 1, colour);
+  check_picture("gray_1.png", 1, [](int x, int y, int) { return (x + y) % 2 * 255; });
+  check_picture("gray_2.png", 1, [&](int x, int y, int) { return index(x, y) * 85; });
+  check_picture("gray_16.png", 1, colour);
+  check_picture("gray_opaque.png", 1, colour);
+  check_picture("gray_alpha.png", 4, [](int x, int y, int channel) { return colour(x, y, channel == 3 ? 3 : 0); });
+  check_picture("gray_transparent.png", 4, [](int x, int y, int channel) {
+    return channel < 3 ? colour(x, y, 0) : colour(x, y, 0) == 0 ? 0 : 255;
+  });
+  check_picture("rgb.png", 3, colour);
+  check_picture("rgb_16.png", 3, colour);
+  check_picture("rgb_interlaced.png", 3, colour);
+  check_picture("rgba.png", 4, colour);
+  check_picture("rgba_opaque.png", 3, colour);
+  check_picture("palette.png", 3, [&](int x, int y, int channel) { return 30 * index(x, y) + 10 * channel + 10; });
+  check_picture("palette_transparent.png", 4, [&](int x, int y, int channel) {
+    return channel < 3 ? 30 * index(x, y) + 10 * channel + 10 : index(x, y) == 1 ? 0 : 255;
+  });
+}
+
+TEST_F(ImageTest, Jpeg) {
+  check_picture("gray.jpg", 1, colour, 4);
+  check_picture("rgb.jpg", 3, colour, 8);
+  check_picture("progressive.jpg", 3, colour, 40);  // its colours have half the resolution
+  expect_contains(message_of<InputError>([] { read_image(corpus + "image/print.jpg"); }), "CMYK");
+}
+
+TEST_F(ImageTest, PixelsBecomePoints) {
+  const Points points = read_points(GRADUS_SOURCE_DIR "/data/picture.png");
+  EXPECT_EQ(points.type(), ElementType::f32);
+  EXPECT_EQ(points.rows(), 240 * 160);
+  EXPECT_EQ(points.columns(), 3);
+  ASSERT_TRUE(points.picture);
+  EXPECT_EQ(points.picture->width, 240);
+  EXPECT_EQ(points.picture->height, 160);
+  EXPECT_EQ(points.picture->channels, 3);
+  const Points small = read_points(corpus + "image/rgb.png");
+  EXPECT_EQ(small.view<float>()(7, 1), colour(2, 1, 1));
+}
+
+TEST_F(ImageTest, WrittenPicturesReadBack) {
+  for (const std::int64_t channels : {1, 3, 4}) {
+    const PictureShape shape{37, 11, channels};
+    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(37 * 11 * channels));
+    std::mt19937 random(5);
+    for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random());
+    AtomicFile file(path("out.png"));
+    write_png(file, shape, pixels);
+    file.commit();
+    const Image image = read_image(path("out.png"));
+    EXPECT_EQ(image.shape.width, 37);
+    EXPECT_EQ(image.shape.height, 11);
+    EXPECT_EQ(image.shape.channels, channels);
+    EXPECT_TRUE(std::equal(pixels.begin(), pixels.end(), image.pixels.begin(), image.pixels.end()));
+  }
+}
+
+TEST_F(ImageTest, RefusesToWriteWhatIsNoPicture) {
+  AtomicFile file(path("out.png"));
+  const std::vector<std::uint8_t> pixels(12);
+  EXPECT_THROW(write_png(file, {2, 3, 1}, pixels), Error);
+  EXPECT_THROW(write_png(file, {2, 3, 2}, pixels), Error);
+  EXPECT_THROW(write_png(file, {0, 3, 1}, pixels), Error);
+  EXPECT_THROW(write_png(file, {-2, -2, 3}, pixels), Error);
+}
+
+TEST_F(ImageTest, AFullDiskEndsTheWriting) {
+  AtomicFile file("/dev/full");
+  std::vector<std::uint8_t> noise(1'200'000);
+  std::mt19937 random(5);
+  for (auto& pixel : noise) pixel = static_cast<std::uint8_t>(random());
+  EXPECT_EQ(message_of<Error>([&] {
+              write_png(file, {1000, 400, 3}, noise);
+            }),
+            "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(ImageTest, EveryTruncationIsRefused) {
+  for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
+    const std::string whole = content(corpus + "image/" + file);
+    // A JPEG that lacks its last two bytes lacks the end mark only, and no pixel: the library tells it all the same.
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
+  }
+}
+
+TEST_F(ImageTest, DamageIsRefused) {
+  const std::string png = content(corpus + "image/rgb.png");
+  for (std::size_t at = 8; at < png.size(); ++at) {
+    std::string damaged = png;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    // Every bit counts in a PNG: each chunk has its checksum.
+    EXPECT_THROW(parse_image(bytes(damaged), "test.png"), InputError) << at;
+  }
+  expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }), "'x.png': neither a PNG");
+}
+
+TEST_F(ImageTest, SizesAreCheckedBeforeAllocation) {
+  const std::string file = content(corpus + "image/rgb.png");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(file), "x.png", 14); }), "5 x 3 pixels; from 1 to 14");
+  EXPECT_NO_THROW(parse_image(bytes(file), "x.png", 15));
+  const std::string jpeg = content(corpus + "image/rgb.jpg");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg), "x.jpg", 14); }), "5 x 3 pixels; from 1 to 14");
+  EXPECT_NO_THROW(parse_image(bytes(jpeg), "x.jpg", 15));
+}
+
+// ---- Points of any kind ----
+
+TEST_F(PointsTest, KindsByEndingOrContent) {
+  const std::string npy_file = npy(header("<f4", "(1, 2)"), stored({1.f, 2.f}));
+  const Rows expected = {{1, 2}};
+  EXPECT_EQ(rows_of(read_points(put("a.npy", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.NPY", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.data", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a", npy_file))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.csv", "1,2\n"))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.txt", "1 2\n"))), expected);
+  EXPECT_EQ(rows_of(read_points(put("a.tsv", "1\t2\n"))), expected);
+  for (const std::string file : {"rgb.png", "rgb.jpg"}) {
+    EXPECT_EQ(read_points(put("picture", content(corpus + "image/" + file))).rows(), 15);
+    EXPECT_EQ(read_points(corpus + "image/" + file).columns(), 3);
+  }
+  expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), ".npy, .csv, .tsv, .txt");
+  expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");
+  expect_contains(message_of<InputError>([&] { read_points(path("none.npy")); }), "No such file or directory");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.npy", "1,2\n")); }), "not a .npy file");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "neither a PNG nor a JPEG");
+}
+
+TEST_F(PointsTest, StandardInputIsCsv) {
+  const int before = ::dup(STDIN_FILENO);
+  const int file = ::open(put("in", "x,y\n1,2\n").c_str(), O_RDONLY);
+  ::dup2(file, STDIN_FILENO);
+  const Points points = read_points("-");
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  ::close(file);
+  EXPECT_EQ(rows_of(points), (Rows{{1, 2}}));
+  EXPECT_EQ(points.column_names, (std::vector{"x"s, "y"s}));
+}
+
+TEST_F(PointsTest, ConversionOnRequest) {
+  const std::string file = put("a.csv", "x\n0.1\n");
+  EXPECT_EQ(read_points(file).type(), ElementType::f64);
+  const Points narrow = read_points(file, {.type = ElementType::f32, .stop = {}});
+  EXPECT_EQ(narrow.view<float>()(0, 0), 0.1f);
+  EXPECT_EQ(narrow.column_names, std::vector{"x"s});
+  const std::string small = put("a.npy", npy(header("<f4", "(1,)"), stored({0.1f})));
+  EXPECT_EQ(read_points(small, {.type = ElementType::f64, .stop = {}}).view<double>()(0, 0), double{0.1f});
+  expect_contains(message_of<InputError>(
+                      [&] { read_points(put("b.csv", "1,2\n3,1e39\n"), {.type = ElementType::f32, .stop = {}}); }),
+                  "row 1, column 1: ");
+}
+
+TEST_F(PointsTest, Vectors) {
+  const auto weights = read_vector<float>(put("w.csv", "weight\n1\n2\n0.1\n"));
+  EXPECT_EQ(std::vector<float>(weights.view.begin(), weights.view.end()), (std::vector{1.f, 2.f, 0.1f}));
+  const auto row = read_vector<double>(put("w.tsv", "1\t2\t3\n"));
+  EXPECT_EQ(std::vector<double>(row.view.begin(), row.view.end()), (std::vector{1., 2., 3.}));
+  const auto mapped = read_vector<double>(put("w.npy", npy(header("<f8", "(2,)"), stored({1.5, 2.5}))));
+  EXPECT_EQ(std::vector<double>(mapped.view.begin(), mapped.view.end()), (std::vector{1.5, 2.5}));
+  expect_contains(message_of<InputError>([&] { read_vector<float>(put("m.csv", "1,2\n3,4\n")); }),
+                  "2 rows of 2 columns; one value per row is expected");
+}
+
+TEST_F(PointsTest, TheDigits) {
+  const Points digits = read_points(GRADUS_SOURCE_DIR "/data/digits.npy");
+  EXPECT_EQ(digits.rows(), 1797);
+  EXPECT_EQ(digits.columns(), 64);
+  double sum = 0;
+  for (const auto& row : rows_of(digits))
+    for (const double value : row) sum += value;
+  EXPECT_EQ(sum, 561718);
+  const auto labels = read_vector<float>(GRADUS_SOURCE_DIR "/data/digits_labels.npy");
+  EXPECT_EQ(labels.view.size(), 1797);
+  EXPECT_EQ(std::count(labels.view.begin(), labels.view.end(), 3.f), 183);
+}
+
+}  // namespace
+}  // namespace gradus::io

@@ -1,0 +1,396 @@
+#include "io/npy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "io/text.hpp"
+
+namespace gradus::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "native byte order is taken for little-endian here");
+
+constexpr std::string_view magic = "\x93NUMPY";
+
+[[noreturn]] void refuse(std::string_view name, const std::string& what) {
+  throw InputError("'" + std::string(name) + "': " + what);
+}
+
+// ---- The header: a Python dict literal with the keys 'descr', 'fortran_order' and 'shape' ----
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+class HeaderParser {
+ public:
+  /// `offset` is that of `text` in the file, for messages.
+  HeaderParser(std::string_view text, std::size_t offset, std::string_view name)
+      : text_(text), offset_(offset), name_(name) {}
+
+  Header parse() {
+    std::optional<std::string> descr;
+    std::optional<bool> fortran_order;
+    std::optional<std::vector<std::int64_t>> shape;
+    expect('{');
+    while (!accept('}')) {
+      skip_blanks();
+      const std::size_t start = position_;
+      const std::string_view key = string();
+      expect(':');
+      if (key == "descr" && !descr) descr = type_string();
+      else if (key == "fortran_order" && !fortran_order) fortran_order = boolean();
+      else if (key == "shape" && !shape) shape = tuple();
+      else fail(start, "the key " + excerpt(key) + " is unknown or stands there twice");
+      if (accept(',')) continue;
+      expect('}');
+      break;
+    }
+    skip_blanks();
+    if (position_ != text_.size()) fail(position_, "text follows the closing brace");
+    const char* const missing = !descr ? "descr" : !fortran_order ? "fortran_order" : !shape ? "shape" : nullptr;
+    if (missing) fail(position_, "the key '" + std::string(missing) + "' is missing");
+    return {std::move(*descr), *fortran_order, std::move(*shape)};
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t position, const std::string& what) const {
+    refuse(name_, "bad .npy header at byte " + std::to_string(offset_ + position) + ": " + what);
+  }
+
+  bool at_end() const { return position_ == text_.size(); }
+
+  void skip_blanks() {
+    while (!at_end() && (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t')) ++position_;
+  }
+
+  bool accept(char wanted) {
+    skip_blanks();
+    if (at_end() || text_[position_] != wanted) return false;
+    ++position_;
+    return true;
+  }
+
+  void expect(char wanted) {
+    if (!accept(wanted)) fail(position_, std::string("'") + wanted + "' is expected");
+  }
+
+  bool accept_word(std::string_view word) {
+    skip_blanks();
+    if (!text_.substr(position_).starts_with(word)) return false;
+    position_ += word.size();
+    return true;
+  }
+
+  /// No key and no type that can be read holds an escape, so that none is decoded.
+  std::string_view string() {
+    skip_blanks();
+    const std::size_t start = position_;
+    if (at_end() || (text_[start] != '\'' && text_[start] != '"')) fail(start, "a string is expected");
+    const std::size_t end = text_.find(text_[start], start + 1);
+    if (end == std::string_view::npos) fail(start, "the string does not end");
+    position_ = end + 1;
+    return text_.substr(start + 1, end - start - 1);
+  }
+
+  std::string type_string() {
+    skip_blanks();
+    if (!at_end() && (text_[position_] == '[' || text_[position_] == '('))
+      fail(position_, "a structured type; an array of plain numbers is expected");
+    return std::string(string());
+  }
+
+  bool boolean() {
+    if (accept_word("True")) return true;
+    if (accept_word("False")) return false;
+    fail(position_, "True or False is expected");
+  }
+
+  std::vector<std::int64_t> tuple() {
+    std::vector<std::int64_t> result;
+    expect('(');
+    bool comma = false;
+    while (!accept(')')) {
+      if (!result.empty() && !comma) fail(position_, "',' or ')' is expected");
+      result.push_back(integer());
+      comma = accept(',');
+    }
+    if (result.size() == 1 && !comma) fail(position_, "a tuple is expected, such as (3,)");
+    return result;
+  }
+
+  std::int64_t integer() {
+    skip_blanks();
+    std::int64_t value = 0;
+    const char* const begin = text_.data() + position_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) fail(position_, "the dimension overflows 64 bits");
+    if (error != std::errc{} || value < 0) fail(position_, "a dimension, zero or more, is expected");
+    position_ += static_cast<std::size_t>(end - begin);
+    if (!at_end() && text_[position_] == 'L') ++position_;  // a long integer of Python 2
+    return value;
+  }
+
+  std::string_view text_;
+  std::size_t offset_;
+  std::string_view name_;
+  std::size_t position_ = 0;
+};
+
+// ---- Elements ----
+
+struct Half {
+  std::uint16_t bits;
+};
+
+struct Bool {
+  std::uint8_t bits;
+};
+
+float widen(Half half) {
+  const std::uint32_t sign = std::uint32_t{half.bits & 0x8000u} << 16;
+  const std::uint32_t exponent = (half.bits >> 10) & 31u;
+  const std::uint32_t mantissa = half.bits & 0x3ffu;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormals
+    return sign ? -magnitude : magnitude;
+  }
+  const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
+}
+
+template <class Stored>
+Stored load(const std::byte* from, bool swap) {
+  std::array<std::byte, sizeof(Stored)> bytes;
+  std::memcpy(bytes.data(), from, sizeof(Stored));
+  if (swap) std::reverse(bytes.begin(), bytes.end());
+  return std::bit_cast<Stored>(bytes);
+}
+
+/// Whether a double holds the integer exactly: its significant bits span at most 53.
+template <class Integer>
+bool fits_double(Integer value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+  return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= 53;
+}
+
+struct Source {
+  const std::byte* data;
+  std::int64_t rows;
+  std::int64_t columns;
+  bool fortran_order;
+  bool swap;
+  std::string_view name;
+};
+
+template <class T, class Stored>
+T element(const Source& source, std::int64_t position, std::int64_t row, std::int64_t column) {
+  const Stored stored = load<Stored>(source.data + position * static_cast<std::int64_t>(sizeof(Stored)), source.swap);
+  if constexpr (std::is_same_v<Stored, Half>) {
+    return widen(stored);
+  } else if constexpr (std::is_same_v<Stored, Bool>) {
+    return stored.bits != 0 ? T{1} : T{0};
+  } else {
+    if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8)
+      if (!fits_double(stored))
+        refuse(source.name, "row " + std::to_string(row) + ", column " + std::to_string(column) + ": the integer " +
+                                std::to_string(stored) + " has no exact double (rows and columns count from 0)");
+    return static_cast<T>(stored);
+  }
+}
+
+template <class T, class Stored>
+Matrix<T> converted(const Source& source) {
+  Matrix<T> result(source.rows, source.columns);
+  if (source.rows == 0 || source.columns == 0) return result;
+  if (!source.fortran_order) {
+    std::int64_t position = 0;
+    for (std::int64_t row = 0; row < source.rows; ++row)
+      for (std::int64_t column = 0; column < source.columns; ++column, ++position)
+        result.data()[position] = element<T, Stored>(source, position, row, column);
+    return result;
+  }
+  // A transposition, tile by tile: both sides of a tile stay in the nearest cache.
+  constexpr std::int64_t tile = 32;
+  for (std::int64_t first_row = 0; first_row < source.rows; first_row += tile) {
+    const std::int64_t last_row = std::min(source.rows, first_row + tile);
+    for (std::int64_t first_column = 0; first_column < source.columns; first_column += tile) {
+      const std::int64_t last_column = std::min(source.columns, first_column + tile);
+      for (std::int64_t column = first_column; column < last_column; ++column)
+        for (std::int64_t row = first_row; row < last_row; ++row)
+          result(row, column) = element<T, Stored>(source, column * source.rows + row, row, column);
+    }
+  }
+  return result;
+}
+
+template <class T, class Stored>
+PointsOf<T> values_of(const Source& source, const std::shared_ptr<const void>& owner) {
+  if constexpr (std::is_same_v<T, Stored>) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(source.data) % alignof(T) == 0;
+    if (aligned && !source.swap && !source.fortran_order)
+      return {{reinterpret_cast<const T*>(source.data), source.rows, source.columns}, owner};
+  }
+  return own(converted<T, Stored>(source));
+}
+
+/// A type that can be read: how wide an element is, and what turns the payload into values.
+struct ElementKind {
+  std::string_view name;  ///< the descr without its byte order
+  std::size_t bytes;
+  std::variant<PointsOf<float>, PointsOf<double>> (*read)(const Source&, const std::shared_ptr<const void>&);
+};
+
+template <class T, class Stored>
+constexpr ElementKind kind(std::string_view name) {
+  return {name, sizeof(Stored),
+          [](const Source& source, const std::shared_ptr<const void>& owner)
+              -> std::variant<PointsOf<float>, PointsOf<double>> { return values_of<T, Stored>(source, owner); }};
+}
+
+constexpr ElementKind kinds[] = {
+    kind<float, Half>("f2"),           kind<float, float>("f4"),          kind<double, double>("f8"),
+    kind<float, std::int8_t>("i1"),    kind<float, std::int16_t>("i2"),   kind<double, std::int32_t>("i4"),
+    kind<double, std::int64_t>("i8"),  kind<float, std::uint8_t>("u1"),   kind<float, std::uint16_t>("u2"),
+    kind<double, std::uint32_t>("u4"), kind<double, std::uint64_t>("u8"), kind<float, Bool>("b1"),
+};
+
+const ElementKind& find_kind(std::string_view descr, std::string_view name) {
+  const char order = descr.empty() ? '\0' : descr[0];
+  for (const ElementKind& candidate : kinds)
+    if (descr.size() == 3 && descr.substr(1) == candidate.name &&
+        (order == '<' || order == '>' || order == '=' || (order == '|' && candidate.bytes == 1)))
+      return candidate;
+  std::string what = "values of type " + excerpt(descr);
+  switch (descr.size() < 2 ? '\0' : descr[1]) {
+    case 'O': what += " (Python objects)"; break;
+    case 'U':
+    case 'S':
+    case 'a': what += " (strings)"; break;
+    case 'c': what += " (complex numbers)"; break;
+    case 'M':
+    case 'm': what += " (dates or durations)"; break;
+    case 'V': what += " (raw bytes)"; break;
+    default: break;
+  }
+  refuse(name, what + " cannot be read; f2, f4, f8, i1 to i8, u1 to u8 and bool can");
+}
+
+std::string to_string(const std::vector<std::int64_t>& shape) {
+  std::string result = "(";
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) result += (dim ? ", " : "") + std::to_string(shape[dim]);
+  return result + (shape.size() == 1 ? ",)" : ")");
+}
+
+template <class T>
+std::string_view descr_of() {
+  if constexpr (std::is_same_v<T, float>) return "<f4";
+  if constexpr (std::is_same_v<T, double>) return "<f8";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
+}
+
+void write_header(AtomicFile& file, std::string_view descr, const std::vector<std::int64_t>& shape) {
+  std::string text =
+      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
+  constexpr std::size_t prefix = 10;
+  text.append(63 - (prefix + text.size()) % 64, ' ');
+  text += '\n';
+  const char head[] = {'\x01', '\x00', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
+  file.write(magic);
+  file.write(std::string_view(head, sizeof head));
+  file.write(text);
+}
+
+}  // namespace
+
+bool looks_like_npy(std::span<const std::byte> bytes) {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner) {
+  const auto byte_at = [&](std::size_t position) { return std::to_integer<std::size_t>(bytes[position]); };
+  if (!looks_like_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
+  if (bytes.size() < 8) refuse(name, "the .npy file ends within its first 8 bytes");
+  const std::size_t major = byte_at(6);
+  if (major < 1 || major > 3 || byte_at(7) != 0)
+    refuse(name, ".npy version " + std::to_string(major) + "." + std::to_string(byte_at(7)) +
+                     " is unknown; 1.0, 2.0 and 3.0 can be read");
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t header_begin = 8 + length_bytes;
+  if (bytes.size() < header_begin) refuse(name, "the .npy file ends within its first 12 bytes");
+  std::size_t header_size = 0;
+  for (std::size_t index = length_bytes; index-- > 0;) header_size = header_size << 8 | byte_at(8 + index);
+  if (header_size > bytes.size() - header_begin)
+    refuse(name, "the .npy header is said to take " + std::to_string(header_size) + " bytes, but only " +
+                     std::to_string(bytes.size() - header_begin) + " are there");
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
+  const Header header = HeaderParser(text, header_begin, name).parse();
+
+  const ElementKind& element_kind = find_kind(header.descr, name);
+  if (header.shape.size() != 1 && header.shape.size() != 2)
+    refuse(name, "an array of shape " + to_string(header.shape) + "; one or two dimensions are expected");
+  const std::int64_t rows = header.shape[0];
+  const std::int64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
+  std::int64_t payload = 0;
+  if (__builtin_mul_overflow(rows, columns, &payload) ||
+      __builtin_mul_overflow(payload, static_cast<std::int64_t>(element_kind.bytes), &payload))
+    refuse(name, "the shape " + to_string(header.shape) + " overflows 64 bits");
+  const std::span<const std::byte> data = bytes.subspan(header_begin + header_size);
+  if (static_cast<std::uint64_t>(payload) != data.size())
+    refuse(name, "an array of shape " + to_string(header.shape) + " and type " + excerpt(header.descr) + " takes " +
+                     std::to_string(payload) + " bytes after the header, but " + std::to_string(data.size()) +
+                     " are there");
+
+  const bool one_line = rows <= 1 || columns <= 1;  // the two orders are the same
+  const Source source{data.data(), rows, columns, header.fortran_order && !one_line, header.descr[0] == '>', name};
+  return {header.shape, header.descr, element_kind.read(source, owner)};
+}
+
+NpyArray read_npy(const std::string& path) {
+  const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
+  return parse_npy(file->bytes(), path, file);
+}
+
+template <class T>
+void write_npy_header(AtomicFile& file, std::int64_t rows, std::int64_t columns) {
+  write_header(file, descr_of<T>(), {rows, columns});
+}
+
+template <class T>
+void write_npy(AtomicFile& file, MatrixView<T> matrix) {
+  write_npy_header<std::remove_const_t<T>>(file, matrix.rows(), matrix.columns());
+  const auto write = [&](const T* data, std::int64_t count) {
+    file.write(std::as_bytes(std::span(data, static_cast<std::size_t>(count))));
+  };
+  if (matrix.contiguous()) return write(matrix.data(), matrix.rows() * matrix.columns());
+  for (std::int64_t row = 0; row < matrix.rows(); ++row) write(matrix.row(row), matrix.columns());
+}
+
+template <class T>
+void write_npy(AtomicFile& file, VectorView<T> vector) {
+  write_header(file, descr_of<std::remove_const_t<T>>(), {vector.size()});
+  file.write(std::as_bytes(std::span(vector.data(), static_cast<std::size_t>(vector.size()))));
+}
+
+#define GRADUS_WRITE_NPY(T)                                                   \
+  template void write_npy_header<T>(AtomicFile&, std::int64_t, std::int64_t); \
+  template void write_npy<T>(AtomicFile&, MatrixView<T>);                     \
+  template void write_npy<const T>(AtomicFile&, MatrixView<const T>);         \
+  template void write_npy<T>(AtomicFile&, VectorView<T>);                     \
+  template void write_npy<const T>(AtomicFile&, VectorView<const T>);
+GRADUS_WRITE_NPY(float)
+GRADUS_WRITE_NPY(double)
+GRADUS_WRITE_NPY(std::int32_t)
+GRADUS_WRITE_NPY(std::int64_t)
+#undef GRADUS_WRITE_NPY
+
+}  // namespace gradus::io

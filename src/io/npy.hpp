@@ -1,0 +1,47 @@
+// NumPy's .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gradus/array.hpp"
+#include "io/file.hpp"
+#include "io/points.hpp"
+
+namespace gradus::io {
+
+/// An array of one or two dimensions. Values of f2, i1, i2, u1, u2 and bool are widened to float, those of i4, u4, i8
+/// and u8 to double. f4 and f8 in native byte order, C order and aligned are viewed where they are, without a copy.
+struct NpyArray {
+  std::vector<std::int64_t> shape;
+  std::string dtype;                                       ///< as in the file, for example "<f4"
+  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1 where the shape has one dimension
+};
+
+/// Throws InputError for anything but a whole, well-formed array, and for integers beyond 2^53 that no double holds.
+NpyArray read_npy(const std::string& path);
+
+/// The same, from memory that `owner` keeps alive; `name` stands in messages.
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
+                   const std::shared_ptr<const void>& owner = {});
+
+/// Whether the bytes begin as a .npy file does.
+bool looks_like_npy(std::span<const std::byte> bytes);
+
+/// Version 1.0, C order, native byte order, header padded to a multiple of 64 bytes.
+/// T: float, double, std::int32_t or std::int64_t, also const.
+template <class T>
+void write_npy(AtomicFile& file, MatrixView<T> matrix);
+template <class T>
+void write_npy(AtomicFile& file, VectorView<T> vector);
+/// The beginning of a rows x columns matrix; the caller writes the elements after it, piece by piece.
+template <class T>
+void write_npy_header(AtomicFile& file, std::int64_t rows, std::int64_t columns);
+
+}  // namespace gradus::io

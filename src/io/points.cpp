@@ -1,0 +1,105 @@
+#include "io/points.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/csv.hpp"
+#include "io/file.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
+
+namespace gradus::io {
+namespace {
+
+enum class Kind : std::uint8_t { npy, csv, tsv, image };
+
+std::string ending_of(const std::string& path) {
+  const std::size_t dot = path.find_last_of("./");
+  if (dot == std::string::npos || path[dot] == '/') return "";
+  std::string ending = path.substr(dot);
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](char character) {
+    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+  });
+  return ending;
+}
+
+Kind kind_of(const std::string& path) {
+  const std::string ending = ending_of(path);
+  if (ending == ".npy") return Kind::npy;
+  if (ending == ".tsv") return Kind::tsv;
+  if (ending == ".csv" || ending == ".txt") return Kind::csv;
+  if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return Kind::image;
+  const MappedFile file(path);
+  if (looks_like_npy(file.bytes())) return Kind::npy;
+  if (looks_like_image(file.bytes())) return Kind::image;
+  throw InputError("'" + path +
+                   "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, "
+                   ".txt, .png, .jpg and .jpeg can be read, and '-' is CSV from standard input");
+}
+
+Points from_table(CsvTable&& table) {
+  return {.values = std::move(table.values), .picture = {}, .column_names = std::move(table.column_names)};
+}
+
+Points read(const std::string& path, const ReadOptions& options) {
+  if (path == "-") return from_table(read_csv_stream(STDIN_FILENO, "standard input", Separator::detect, options.stop));
+  switch (kind_of(path)) {
+    case Kind::npy: return {.values = read_npy(path).values, .picture = {}, .column_names = {}};
+    case Kind::csv: return from_table(read_csv(path));
+    case Kind::tsv: return from_table(read_csv(path, Separator::tab));
+    case Kind::image: return to_points(read_image(path));
+  }
+  __builtin_unreachable();
+}
+
+template <class To, class From>
+PointsOf<To> converted(MatrixView<const From> from, std::string_view name) {
+  Matrix<To> to(from.rows(), from.columns());
+  if (from.columns() == 0) return own(std::move(to));
+  for (std::int64_t row = 0; row < from.rows(); ++row)
+    for (std::int64_t column = 0; column < from.columns(); ++column) {
+      const From value = from(row, column);
+      const To result = static_cast<To>(value);
+      if (std::isinf(result) && !std::isinf(value))
+        throw InputError("'" + std::string(name) + "': row " + std::to_string(row) + ", column " +
+                         std::to_string(column) + ": " + std::to_string(value) +
+                         " is beyond the range of f32 (rows and columns count from 0)");
+      to(row, column) = result;
+    }
+  return own(std::move(to));
+}
+
+template <class T>
+constexpr ElementType element_type_of = sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
+
+}  // namespace
+
+std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
+
+Points convert(Points points, ElementType type, std::string_view name) {
+  if (points.type() == type) return points;
+  if (type == ElementType::f32) points.values = converted<float>(points.view<double>(), name);
+  else points.values = converted<double>(points.view<float>(), name);
+  return points;
+}
+
+Points read_points(const std::string& path, const ReadOptions& options) {
+  Points points = read(path, options);
+  return options.type ? convert(std::move(points), *options.type, path) : points;
+}
+
+template <class T>
+VectorOf<T> read_vector(const std::string& path, const ReadOptions& options) {
+  const Points points = convert(read(path, options), element_type_of<T>, path);
+  if (points.columns() != 1 && points.rows() != 1)
+    throw InputError("'" + path + "': " + std::to_string(points.rows()) + " rows of " +
+                     std::to_string(points.columns()) + " columns; one value per row is expected");
+  const PointsOf<T>& values = std::get<PointsOf<T>>(points.values);
+  return {{values.view.data(), points.rows() * points.columns()}, values.owner};
+}
+template VectorOf<float> read_vector<float>(const std::string&, const ReadOptions&);
+template VectorOf<double> read_vector<double>(const std::string&, const ReadOptions&);
+
+}  // namespace gradus::io

@@ -1,0 +1,90 @@
+// Points read from a file: a matrix whose element type is known only at run time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gradus/array.hpp"
+
+namespace gradus::io {
+
+enum class ElementType : std::uint8_t { f32, f64 };
+std::string_view to_string(ElementType type);
+
+/// A view and whatever keeps its memory alive: a mapped file or a buffer.
+template <class T>
+struct PointsOf {
+  MatrixView<const T> view;
+  std::shared_ptr<const void> owner;
+};
+
+/// Points that own their memory.
+template <class T>
+PointsOf<T> own(Matrix<T>&& matrix) {
+  auto owner = std::make_shared<const Matrix<T>>(std::move(matrix));
+  return {owner->view(), owner};
+}
+
+struct PictureShape {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::int64_t channels = 0;  ///< 1: gray, 3: red green blue, 4: with opacity
+};
+
+struct Points {
+  std::variant<PointsOf<float>, PointsOf<double>> values;
+  std::optional<PictureShape> picture;    ///< where the points are the pixels of a picture, row after row
+  std::vector<std::string> column_names;  ///< where the file has them
+
+  ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
+  std::int64_t rows() const {
+    return std::visit([](const auto& points) { return points.view.rows(); }, values);
+  }
+  std::int64_t columns() const {
+    return std::visit([](const auto& points) { return points.view.columns(); }, values);
+  }
+  /// The view, where T is the type().
+  template <class T>
+  MatrixView<const T> view() const {
+    return std::get<PointsOf<T>>(values).view;
+  }
+  /// function(MatrixView<const float>) or function(MatrixView<const double>).
+  template <class Function>
+  decltype(auto) visit(Function&& function) const {
+    return std::visit([&](const auto& points) -> decltype(auto) { return function(points.view); }, values);
+  }
+};
+
+struct ReadOptions {
+  /// The element type wanted; nothing: the least one that holds every value of the file's type exactly.
+  /// f32 from f64 rounds to nearest, and a value beyond the range of f32 is an InputError.
+  std::optional<ElementType> type;
+  std::stop_token stop;  ///< a stop request ends the reading of a stream with InterruptedError
+};
+
+/// Reads .npy, .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where the ending is another one), or CSV from standard
+/// input where the path is "-". One-dimensional arrays become n x 1.
+/// Throws InputError that says what is wrong with the file and where.
+Points read_points(const std::string& path, const ReadOptions& options = {});
+
+/// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
+Points convert(Points points, ElementType type, std::string_view name);
+
+/// One value per row, for example weights: a file of one column (or of one row), as T.
+template <class T>
+struct VectorOf {
+  VectorView<const T> view;
+  std::shared_ptr<const void> owner;
+};
+template <class T>
+VectorOf<T> read_vector(const std::string& path, const ReadOptions& options = {});
+
+}  // namespace gradus::io

@@ -1,0 +1,26 @@
+#include "io/text.hpp"
+
+#include <system_error>
+
+namespace gradus::io {
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t most = 40;
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result = "'";
+  for (const char character : text.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte >= 0x20 && byte < 0x7f) {
+      result += character;
+    } else {
+      result += "\\x";
+      result += digits[byte >> 4];
+      result += digits[byte & 15];
+    }
+  }
+  return result + (text.size() > most ? "...'" : "'");
+}
+
+std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }
+
+}  // namespace gradus::io

@@ -1,0 +1,15 @@
+// Text from outside, made fit for a message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gradus::io {
+
+/// 'text' in single quotes, at most 40 bytes of it, with control and non-ASCII bytes written as \xNN.
+std::string excerpt(std::string_view text);
+
+/// ": No space left on device" and the like, for an errno value.
+std::string reason(int error_number);
+
+}  // namespace gradus::io

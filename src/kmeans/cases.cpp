@@ -1,0 +1,348 @@
+#include "kmeans/cases.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/philox.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/oracle.hpp"
+#include "kmeans/statistics.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, double low = 0, double high = 10) {
+  Matrix<double> points(n, d);
+  const core::Philox random(seed, 77);
+  for (std::int64_t index = 0; index < n * d; ++index)
+    points.data()[index] = low + (high - low) * random.uniform(static_cast<std::uint64_t>(index));
+  return points;
+}
+
+// Integer coordinates of a small range: many points at exactly the same distance from several centroids.
+Matrix<double> lattice(std::int64_t n, std::int64_t d, std::int64_t side, std::uint64_t seed) {
+  Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(side));
+  for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = std::floor(points.data()[index]);
+  return points;
+}
+
+Matrix<double> blobs(std::int64_t n, std::int64_t d, std::int64_t centers, double spread, std::uint64_t seed) {
+  const Matrix<double> middle = uniform(centers, d, seed + 1, -10, 10);
+  Matrix<double> points = uniform(n, d, seed, -spread, spread);
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim) points(row, dim) += middle(row % centers, dim);
+  return points;
+}
+
+CaseData plain(Matrix<double> points, std::int64_t clusters, int max_iterations = 10) {
+  CaseData data;
+  data.points = std::move(points);
+  data.clusters = clusters;
+  data.max_iterations = max_iterations;
+  return data;
+}
+
+Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
+  return {"uniform_" + std::to_string(n) + "x" + std::to_string(d) + "_k" + std::to_string(k),
+          [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
+}
+
+std::vector<Case> make_cases() {
+  std::vector<Case> list;
+  // Sizes on, below and above every tile; one dimension, many dimensions; k = 1, k = n.
+  list.push_back(sized(1, 1, 1));
+  list.push_back(sized(2, 3, 2));
+  list.push_back(sized(17, 1, 17));
+  list.push_back(sized(1000, 1, 7));
+  list.push_back(sized(4097, 2, 16));
+  list.push_back(sized(3001, 3, 5));
+  list.push_back(sized(2048, 3, 256));
+  list.push_back(sized(1023, 4, 33));
+  list.push_back(sized(777, 7, 100));
+  list.push_back(sized(2111, 16, 16));
+  list.push_back(sized(1111, 17, 31));
+  list.push_back(sized(600, 31, 65));
+  list.push_back(sized(513, 64, 10));
+  list.push_back(sized(700, 128, 130));
+  list.push_back(sized(130, 129, 17));
+  list.push_back(sized(65, 1000, 9));
+  list.push_back(sized(40, 1025, 40));
+  const auto add = [&list](std::string name, std::function<CaseData(std::uint64_t)> make) {
+    list.push_back({std::move(name), std::move(make)});
+  };
+  add("blobs", [](auto seed) { return plain(blobs(3000, 2, 8, 1.5, seed), 8, 100); });
+  add("blobs_many_dimensions", [](auto seed) { return plain(blobs(1500, 96, 24, 2.0, seed), 24, 100); });
+  add("blobs_many_clusters", [](auto seed) { return plain(blobs(4000, 8, 120, 1.0, seed), 120, 60); });
+  add("until_convergence", [](auto seed) { return plain(uniform(1500, 5, seed), 12, 500); });
+  for (const std::int64_t d : {1, 2, 3, 24})
+    add("lattice_ties_" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(lattice(1200, d, d == 1 ? 40 : 4, seed), 9);
+      data.well_conditioned = false;
+      for (std::int64_t row = 0; static_cast<std::int64_t>(data.first_rows.size()) < data.clusters; ++row)
+        data.first_rows.push_back(row * 13);
+      return data;
+    });
+  add("duplicated_centroids", [](auto seed) {
+    CaseData data = plain(lattice(500, 2, 6, seed), 6);
+    data.first_rows = {3, 3, 3, 50, 50, 7};
+    data.well_conditioned = false;
+    return data;
+  });
+  add("duplicated_centroids_kept", [](auto seed) {
+    CaseData data = plain(lattice(500, 30, 6, seed), 6);
+    data.first_rows = {3, 3, 3, 50, 50, 7};
+    data.empty = EmptyCluster::keep;
+    data.well_conditioned = false;
+    return data;
+  });
+  add("all_points_equal", [](auto) {
+    CaseData data = plain(Matrix<double>(300, 3), 1);
+    std::fill_n(data.points.data(), 900, 1.0 / 3.0);
+    data.well_conditioned = false;
+    return data;
+  });
+  for (const double offset : {1e6, 1e8})
+    for (const std::int64_t d : {2, 40})
+      add("offset_1e" + std::to_string(std::lround(std::log10(offset))) + "_d" + std::to_string(d),
+          [offset, d](auto seed) {
+            CaseData data = plain(blobs(900, d, 6, 3.0, seed), 6);
+            for (std::int64_t index = 0; index < 900 * d; ++index) data.points.data()[index] += offset;
+            data.well_conditioned = false;
+            return data;
+          });
+  add("columns_of_different_scale", [](auto seed) {
+    CaseData data = plain(uniform(800, 4, seed), 7);
+    const double scales[] = {1e-9, 1.0, 1e6, 1e-3};
+    for (std::int64_t row = 0; row < 800; ++row)
+      for (std::int64_t dim = 0; dim < 4; ++dim) data.points(row, dim) *= scales[dim];
+    return data;
+  });
+  add("one_outlier", [](auto seed) {
+    CaseData data = plain(uniform(800, 20, seed), 9);
+    for (std::int64_t dim = 0; dim < 20; ++dim) data.points(5, dim) = 1e7;
+    data.well_conditioned = false;
+    return data;
+  });
+  add("denormals", [](auto seed) {
+    CaseData data = plain(uniform(400, 2, seed), 5);
+    for (std::int64_t index = 0; index < 800; ++index) data.points.data()[index] *= 1e-42;
+    data.well_conditioned = false;
+    return data;
+  });
+  add("huge_values", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 5);
+    for (std::int64_t index = 0; index < 1200; ++index) data.points.data()[index] *= 1e17;
+    return data;
+  });
+  for (const std::int64_t d : {3, 50})
+    add("weights_d" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(uniform(1000, d, seed), 8);
+      const core::Philox random(seed, 5);
+      for (std::uint64_t row = 0; row < 1000; ++row)
+        data.weights.push_back(row % 11 == 10 ? 0.0 : random.uniform(row) * 3);
+      return data;
+    });
+  for (const std::int64_t d : {3, 60})
+    add("cosine_d" + std::to_string(d), [d](auto seed) {
+      CaseData data = plain(uniform(700, d, seed, -1, 1), 6);
+      data.metric = Metric::cosine;
+      return data;
+    });
+  add("tolerance", [](auto seed) {
+    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
+    data.tolerance = 1e-3;
+    return data;
+  });
+  add("changed_fraction", [](auto seed) {
+    CaseData data = plain(uniform(2000, 2, seed), 5, 300);
+    data.changed_fraction = 0.02;
+    return data;
+  });
+  add("padded_rows", [](auto seed) {
+    CaseData data = plain(uniform(901, 5, seed), 6);
+    data.padding = 3;
+    return data;
+  });
+  add("padded_rows_many_dimensions", [](auto seed) {
+    CaseData data = plain(uniform(401, 70, seed), 20);
+    data.padding = 5;
+    return data;
+  });
+  return list;
+}
+
+std::string describe(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+}  // namespace
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list = make_cases();
+  return list;
+}
+
+template <class T>
+std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
+                    const core::VariantInfo& variant) {
+  if (result.centroids.rows() != truth.centroids.rows() || result.centroids.columns() != truth.centroids.columns())
+    return "centroids have the wrong shape";
+  if (result.labels.size() != truth.labels.size())
+    return "there are " + std::to_string(result.labels.size()) + " labels";
+  if (result.counts.size() != truth.counts.size())
+    return "there are " + std::to_string(result.counts.size()) + " counts";
+  const std::int64_t area = truth.centroids.rows() * truth.centroids.columns();
+
+  if (variant.contract == core::Contract::same_bits) {
+    for (std::int64_t index = 0; index < area; ++index)
+      if (std::memcmp(result.centroids.data() + index, truth.centroids.data() + index, sizeof(T)) != 0)
+        return "centroid " + std::to_string(index / truth.centroids.columns()) + ", column " +
+               std::to_string(index % truth.centroids.columns()) + " is " +
+               describe(static_cast<double>(result.centroids.data()[index])) + " instead of " +
+               describe(static_cast<double>(truth.centroids.data()[index]));
+    for (std::int64_t point = 0; point < truth.labels.size(); ++point)
+      if (result.labels[point] != truth.labels[point])
+        return "label " + std::to_string(point) + " is " + std::to_string(result.labels[point]) + " instead of " +
+               std::to_string(truth.labels[point]);
+    if (result.counts != truth.counts) return "the counts differ";
+    if (std::memcmp(&result.inertia, &truth.inertia, sizeof(double)) != 0)
+      return "the inertia is " + describe(result.inertia) + " instead of " + describe(truth.inertia);
+    if (result.iterations != truth.iterations)
+      return "it took " + std::to_string(result.iterations) + " iterations instead of " +
+             std::to_string(truth.iterations);
+    if (result.history.size() != truth.history.size())
+      return "the history holds " + std::to_string(result.history.size()) + " iterations";
+    if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
+      return "it stopped for another reason";
+    for (std::size_t step = 0; step < truth.history.size(); ++step) {
+      if (result.history[step].changed != truth.history[step].changed)
+        return "iteration " + std::to_string(step + 1) + " changed " + std::to_string(result.history[step].changed) +
+               " labels instead of " + std::to_string(truth.history[step].changed);
+      if (result.history[step].shift != truth.history[step].shift) return "the shift of an iteration differs";
+    }
+  }
+
+  // Inertias of the history come from sums: rounding errors of the squared extent of the data, times the weights.
+  double scale = 0;
+  for (std::size_t dim = 0; dim < problem.statistics.lowest.size(); ++dim) {
+    const double magnitude =
+        std::max(std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim]));
+    scale += magnitude * (problem.statistics.highest[dim] - problem.statistics.lowest[dim]);
+  }
+  double weight = 0;
+  for (std::int64_t point = 0; point < problem.n(); ++point) weight += problem.weight(point);
+  if (variant.contract == core::Contract::same_bits) {
+    for (std::size_t step = 0; step < truth.history.size(); ++step)
+      if (!(std::abs(result.history[step].inertia - truth.history[step].inertia) <= 1e-13 * weight * scale + 1e-300))
+        return "the inertia of iteration " + std::to_string(step + 1) + " is " +
+               describe(result.history[step].inertia) + " instead of " + describe(truth.history[step].inertia);
+    return "";
+  }
+
+  if (!(std::abs(result.inertia - truth.inertia) <=
+        variant.tolerance * (std::abs(truth.inertia) + 1e-12 * weight * scale)))
+    return "the inertia is " + describe(result.inertia) + ", too far from " + describe(truth.inertia);
+  for (std::int64_t index = 0; index < area; ++index) {
+    const auto dim = static_cast<std::size_t>(index % truth.centroids.columns());
+    const double extent = problem.statistics.highest[dim] - problem.statistics.lowest[dim];
+    const double difference = std::abs(static_cast<double>(result.centroids.data()[index]) -
+                                       static_cast<double>(truth.centroids.data()[index]));
+    if (!(difference <=
+          variant.tolerance * extent + 1e-6 * std::abs(static_cast<double>(truth.centroids.data()[index]))))
+      return "centroid " + std::to_string(index / truth.centroids.columns()) + ", column " + std::to_string(dim) +
+             " is off by " + describe(difference);
+  }
+  std::int64_t total = 0;
+  for (const std::int64_t count : result.counts) total += count;
+  if (total != truth.labels.size()) return "the counts do not add up to the number of points";
+  return "";
+}
+
+namespace {
+
+// The cosine metric is the Euclidean one on rows of unit length.
+template <class T>
+void to_unit_rows(MatrixView<T> rows) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      squares = std::fma(static_cast<double>(rows(row, dim)), static_cast<double>(rows(row, dim)), squares);
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      rows(row, dim) = static_cast<T>(static_cast<double>(rows(row, dim)) / std::sqrt(squares));
+  }
+}
+
+}  // namespace
+
+template <class T>
+PreparedCase<T>::PreparedCase(const CaseData& data)
+    : points_(data.points.rows() * (data.points.columns() + data.padding), static_cast<T>(-12345)),
+      weights_(static_cast<std::int64_t>(data.weights.size())), first_(data.clusters, data.points.columns()) {
+  const std::int64_t n = data.points.rows();
+  const std::int64_t d = data.points.columns();
+  const std::int64_t stride = d + data.padding;
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim) points_[row * stride + dim] = static_cast<T>(data.points(row, dim));
+  for (std::int64_t row = 0; row < weights_.size(); ++row)
+    weights_[row] = static_cast<T>(data.weights[static_cast<std::size_t>(row)]);
+  rows_ = {points_.data(), n, d, stride};
+  for (std::int64_t cluster = 0; cluster < data.clusters; ++cluster)
+    std::copy_n(rows_.row(data.first_rows.empty() ? cluster : data.first_rows[static_cast<std::size_t>(cluster)]), d,
+                first_.row(cluster));
+
+  options_.clusters = data.clusters;
+  options_.init = KMeansInit::given;
+  options_.weights = std::as_const(weights_).view();
+  options_.max_iterations = data.max_iterations;
+  options_.tolerance = data.tolerance;
+  options_.changed_fraction = data.changed_fraction;
+  options_.empty = data.empty;
+  options_.metric = data.metric;
+  options_.initial_centroids = std::as_const(first_).view();
+
+  problem_.points = rows_;
+  problem_.initial_centroids = options_.initial_centroids;
+  if (data.metric == Metric::cosine) {
+    unit_points_ = Buffer<T>(points_.size());
+    std::copy(points_.begin(), points_.end(), unit_points_.begin());
+    unit_first_ = Matrix<T>::copy_of(options_.initial_centroids);
+    const MatrixView<T> unit_rows(unit_points_.data(), n, d, stride);
+    to_unit_rows(unit_rows);
+    to_unit_rows(unit_first_.view());
+    problem_.points = unit_rows;
+    problem_.initial_centroids = std::as_const(unit_first_).view();
+  }
+  problem_.weights = options_.weights;
+  problem_.max_iterations = data.max_iterations;
+  problem_.changed_limit = static_cast<std::int64_t>(data.changed_fraction * static_cast<double>(n));
+  problem_.empty = data.empty;
+  problem_.metric = data.metric;
+  problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
+  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, 1);
+  truth_ = oracle(problem_);
+}
+
+template <class T>
+Shape PreparedCase<T>::shape() const {
+  return {rows_.rows(), rows_.columns(), first_.rows(), static_cast<int>(sizeof(T)), weights_.size() > 0};
+}
+
+template <class T>
+std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
+  Execution named = execution;
+  named.variant = variant.name;
+  return compare(kmeans<T>(rows_, options_, named), truth_, problem_, variant);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                     \
+  template std::string compare(const KMeansResult<T>&, const KMeansResult<T>&, const Problem<T>&, \
+                               const core::VariantInfo&);                                         \
+  template class PreparedCase<T>
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

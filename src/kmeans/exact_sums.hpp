@@ -1,0 +1,130 @@
+// The sums of the clusters' points as integers: order-independent, so that points can be added, moved and merged in any
+// order and on any number of threads with the same result to the bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Holds, for each cluster, 2 d limbs (d high ones, then d low ones), the weight's two limbs and the count.
+/// A limb is the wrapped sum of raw bit patterns: the magic number's own bits, which every addend carries, are taken
+/// away once, when the sum is read.
+template <class T>
+class ExactSums {
+ public:
+  explicit ExactSums(const Problem<T>& problem)
+      : problem_(&problem), limbs_(2 * problem.k() * problem.d()),
+        weights_(problem.weights.empty() ? 0 : 2 * problem.k()), counts_(problem.k()) {
+    clear();
+  }
+
+  void clear() {
+    std::fill(limbs_.begin(), limbs_.end(), std::int64_t{0});
+    std::fill(weights_.begin(), weights_.end(), std::int64_t{0});
+    std::fill(counts_.begin(), counts_.end(), std::int64_t{0});
+  }
+
+  void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
+  void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
+
+  /// Adds the clusters [first, last) of `other`.
+  void merge(const ExactSums& other, std::int64_t first, std::int64_t last) {
+    const std::int64_t row = 2 * problem_->d();
+    for (std::int64_t index = first * row; index < last * row; ++index)
+      wrapping_add(limbs_[index], other.limbs_[index]);
+    if (weights_.size() > 0)
+      for (std::int64_t index = 2 * first; index < 2 * last; ++index)
+        wrapping_add(weights_[index], other.weights_[index]);
+    for (std::int64_t cluster = first; cluster < last; ++cluster) counts_[cluster] += other.counts_[cluster];
+  }
+
+  std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
+
+  double weight(std::int64_t cluster) const {
+    if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
+    return core::round_quotient<double>(total_weight(cluster), 1, problem_->statistics.weight.unit);
+  }
+
+  /// The mean of the cluster without the points `without`, rounded once to Real. Its weight must be positive.
+  template <class Real>
+  void mean(std::int64_t cluster, Real* out, std::span<const std::int64_t> without) const {
+    const std::int64_t d = problem_->d();
+    const Statistics& statistics = problem_->statistics;
+    core::Int128 weight = total_weight(cluster);
+    for (const std::int64_t point : without)
+      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(problem_->weight(point))) : 1;
+    const int weight_unit = weights_.size() > 0 ? statistics.weight.unit : 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const core::Grid& grid = statistics.columns[static_cast<std::size_t>(dim)];
+      core::Int128 sum = grid.total({plain(cluster, dim), plain(cluster, d + dim)});
+      for (const std::int64_t point : without) sum -= grid.total(grid.split(value(point, dim)));
+      out[dim] = core::round_quotient<Real>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
+    }
+  }
+
+  /// For kernels that add rows themselves: the 2 d raw limbs of a cluster, and its count.
+  std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * problem_->d(); }
+  std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
+
+  /// Bytes of the sums for a shape.
+  static std::uint64_t bytes(const Shape& shape) {
+    return static_cast<std::uint64_t>(shape.clusters) * (16 * static_cast<std::uint64_t>(shape.dimensions) + 24);
+  }
+
+ private:
+  static void wrapping_add(std::int64_t& sum, std::int64_t addend) {
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
+  }
+
+  double value(std::int64_t point, std::int64_t dim) const {
+    const double coordinate = static_cast<double>(problem_->points(point, dim));
+    return weights_.size() > 0 ? problem_->weight(point) * coordinate : coordinate;
+  }
+
+  void accumulate(std::int64_t point, std::int64_t cluster, int sign) {
+    const std::int64_t d = problem_->d();
+    std::int64_t* high = raw(cluster);
+    std::int64_t* low = high + d;
+    const auto put = [sign](std::int64_t& sum, double rounded) {
+      const std::int64_t bits = std::bit_cast<std::int64_t>(rounded);
+      wrapping_add(sum, sign > 0 ? bits : -bits);
+    };
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+      const double scaled = value(point, dim) * grid.to_high;
+      const double rounded = scaled + core::integer_magic;
+      put(high[dim], rounded);
+      put(low[dim], (scaled - (rounded - core::integer_magic)) * grid.to_low + core::integer_magic);
+    }
+    if (weights_.size() > 0) {
+      const core::Limbs limbs = problem_->statistics.weight.split(problem_->weight(point));
+      wrapping_add(weights_[2 * cluster], sign * limbs.high);
+      wrapping_add(weights_[2 * cluster + 1], sign * limbs.low);
+    }
+    counts_[cluster] += sign;
+  }
+
+  /// A limb without the magic number's bits.
+  std::int64_t plain(std::int64_t cluster, std::int64_t index) const {
+    const std::uint64_t sum = static_cast<std::uint64_t>(limbs_[cluster * 2 * problem_->d() + index]);
+    return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(counts_[cluster]) *
+                                               static_cast<std::uint64_t>(core::integer_magic_bits));
+  }
+
+  core::Int128 total_weight(std::int64_t cluster) const {
+    if (weights_.size() == 0) return counts_[cluster];
+    return problem_->statistics.weight.total({weights_[2 * cluster], weights_[2 * cluster + 1]});
+  }
+
+  const Problem<T>* problem_;
+  Buffer<std::int64_t> limbs_;
+  Buffer<std::int64_t> weights_;
+  Buffer<std::int64_t> counts_;
+};
+
+}  // namespace gradus::kmeans_detail

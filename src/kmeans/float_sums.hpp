@@ -1,0 +1,78 @@
+// The textbook's sums of the clusters' points: double precision, rounded at every addition, so that the result depends
+// on the order. The teaching rungs use them; the production variants use exact_sums.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Adds a point to a set of sums, weights and counts, wherever they lie.
+template <class T>
+void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t cluster, double* sums, double* weights,
+               std::int64_t* counts) {
+  const std::int64_t d = problem.d();
+  const T* row = problem.points.row(point);
+  const double weight = problem.weight(point);
+  double* sum = sums + cluster * d;
+  for (std::int64_t dim = 0; dim < d; ++dim) sum[dim] += weight * static_cast<double>(row[dim]);
+  weights[cluster] += weight;
+  ++counts[cluster];
+}
+
+/// Plain arrays, public on purpose: the rungs differ in how they write them.
+template <class T>
+struct FloatSums {
+  const Problem<T>* problem;
+  Buffer<double> sums;          ///< k x d
+  Buffer<double> weights;       ///< k
+  Buffer<std::int64_t> counts;  ///< k
+
+  explicit FloatSums(const Problem<T>& the_problem)
+      : problem(&the_problem), sums(problem->k() * problem->d()), weights(problem->k()), counts(problem->k()) {
+    clear();
+  }
+
+  void clear() {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    std::fill(weights.begin(), weights.end(), 0.0);
+    std::fill(counts.begin(), counts.end(), std::int64_t{0});
+  }
+
+  void add(std::int64_t point, std::int64_t cluster) {
+    add_point(*problem, point, cluster, sums.data(), weights.data(), counts.data());
+  }
+
+  void merge(const FloatSums& other) {
+    for (std::int64_t index = 0; index < sums.size(); ++index) sums[index] += other.sums[index];
+    for (std::int64_t cluster = 0; cluster < counts.size(); ++cluster) {
+      weights[cluster] += other.weights[cluster];
+      counts[cluster] += other.counts[cluster];
+    }
+  }
+
+  std::int64_t count(std::int64_t cluster) const { return counts[cluster]; }
+  double weight(std::int64_t cluster) const { return counts[cluster] > 0 ? weights[cluster] : 0.0; }
+
+  template <class Real>
+  void mean(std::int64_t cluster, Real* out, std::span<const std::int64_t> without) const {
+    const std::int64_t d = problem->d();
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      double sum = sums[cluster * d + dim];
+      double weight = weights[cluster];
+      for (const std::int64_t point : without) {
+        sum -= problem->weight(point) * static_cast<double>(problem->points(point, dim));
+        weight -= problem->weight(point);
+      }
+      out[dim] = static_cast<Real>(sum / weight);
+    }
+  }
+
+  static std::uint64_t bytes(const Shape& shape) {
+    return static_cast<std::uint64_t>(shape.clusters) * (8 * static_cast<std::uint64_t>(shape.dimensions) + 16);
+  }
+};
+
+}  // namespace gradus::kmeans_detail

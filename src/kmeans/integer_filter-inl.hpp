@@ -1,0 +1,268 @@
+// The 16-bit integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
+// instruction set: hence the guard by Highway's toggle instead of an ordinary one.
+
+#if defined(GRADUS_KMEANS_INTEGER_FILTER_TOGGLE) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRADUS_KMEANS_INTEGER_FILTER_TOGGLE
+#undef GRADUS_KMEANS_INTEGER_FILTER_TOGGLE
+#else
+#define GRADUS_KMEANS_INTEGER_FILTER_TOGGLE
+#endif
+
+#include <hwy/highway.h>
+
+#include "kmeans/integer_filter.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#undef GRADUS_INTEGER_PANELS
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#define GRADUS_INTEGER_PANELS 1
+using WideTag = hn::ScalableTag<std::int32_t>;
+constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
+#else
+#define GRADUS_INTEGER_PANELS 0
+constexpr std::int64_t vector_lanes = 1;
+#endif
+constexpr std::int64_t panel_clusters = 2 * vector_lanes;
+
+// Clusters with the places that fill up the last panel.
+[[maybe_unused]] constexpr std::int64_t whole_panels(std::int64_t clusters) {
+  return (clusters + panel_clusters - 1) / panel_clusters * panel_clusters;
+}
+
+// Where cluster `cluster`, dimension `dim` stands in the panels.
+[[maybe_unused]] inline std::int64_t panel_index(std::int64_t cluster, std::int64_t dim, std::int64_t stride) {
+  return (cluster / panel_clusters) * panel_clusters * stride +
+         ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
+}
+
+// Relative error of a squared norm from the float tile: of its values, and of the float sum of their squares.
+inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
+
+// The rows about the middle, scaled, in float, and their squared norms; returns the greatest of those.
+template <class T>
+double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
+                 double* squared_norms) {
+  const std::int64_t d = filter.dimensions;
+  const std::int64_t stride = padded_dimensions(d);
+  const hn::ScalableTag<T> lanes;
+  const hn::Rebind<float, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto scale = hn::Set(lanes, static_cast<T>(filter.scale));
+  double largest = 0;
+  for (std::int64_t point = 0; point < count; ++point) {
+    const T* row = rows[point];
+    float* out = tile + point * stride;
+    auto squares = hn::Zero(narrow);
+    std::int64_t dim = 0;
+    for (; dim + width <= d; dim += width) {
+      const auto middle = hn::LoadU(lanes, filter.middle + dim);
+      const auto moved = hn::MulSub(hn::LoadU(lanes, row + dim), scale, middle);
+      if constexpr (sizeof(T) == 8) {
+        const auto value = hn::DemoteTo(narrow, moved);
+        hn::StoreU(value, narrow, out + dim);
+        squares = hn::MulAdd(value, value, squares);
+      } else {
+        hn::StoreU(moved, narrow, out + dim);
+        squares = hn::MulAdd(moved, moved, squares);
+      }
+    }
+    double sum = static_cast<double>(hn::GetLane(hn::SumOfLanes(narrow, squares)));
+    for (; dim < d; ++dim) {
+      out[dim] = static_cast<float>(static_cast<T>(row[dim] * static_cast<T>(filter.scale)) - filter.middle[dim]);
+      sum += static_cast<double>(out[dim]) * static_cast<double>(out[dim]);
+    }
+    for (; dim < stride; ++dim) out[dim] = 0;
+    squared_norms[point] = sum;
+    if (sum > largest) largest = sum;
+  }
+  return largest;
+}
+
+void quantize_tile(const float* tile, std::int64_t values, float steps, std::int16_t* out) {
+  const hn::ScalableTag<float> f;
+  const hn::Rebind<std::int16_t, decltype(f)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(f));
+  const auto factor = hn::Set(f, steps);
+  for (std::int64_t index = 0; index < values; index += width) {
+    const auto rounded = hn::NearestInt(hn::Mul(hn::LoadU(f, tile + index), factor));
+    hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, out + index);
+  }
+}
+
+// scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c), exactly, for the
+// clusters [first, last), whole panels; four rows at a time, so that `rows` must be filled up to a multiple of four.
+[[maybe_unused]] void multiply(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
+                               const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
+                               std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
+  const std::int64_t stride = padded_dimensions(dimensions);
+  const std::int64_t pairs = (dimensions + 7) / 8 * 4;  // the padding is zero, so whole steps of the unrolled loop
+#if GRADUS_INTEGER_PANELS
+  const WideTag wide;
+  const hn::Repartition<std::int16_t, WideTag> narrow;
+  const auto pair_of = [&](const std::int16_t* at) HWY_ATTR {
+    std::int32_t both;
+    __builtin_memcpy(&both, at, sizeof both);
+    return hn::BitCast(narrow, hn::Set(wide, both));
+  };
+  for (std::int64_t cluster = first; cluster < last; cluster += panel_clusters) {
+    const std::int16_t* panel = panels + cluster * stride;
+    const auto offset0 = hn::LoadU(wide, offsets + cluster);
+    const auto offset1 = hn::LoadU(wide, offsets + cluster + vector_lanes);
+    for (std::int64_t row = 0; row < count; row += 4) {
+      const std::int16_t* const row0 = rows[row];
+      const std::int16_t* const row1 = rows[row + 1];
+      const std::int16_t* const row2 = rows[row + 2];
+      const std::int16_t* const row3 = rows[row + 3];
+      auto sum00 = hn::Zero(wide), sum01 = sum00, sum10 = sum00, sum11 = sum00;
+      auto sum20 = sum00, sum21 = sum00, sum30 = sum00, sum31 = sum00;
+      auto unused = sum00;
+#pragma GCC unroll 4
+      for (std::int64_t pair = 0; pair < pairs; ++pair) {
+        const std::int16_t* column = panel + pair * 2 * panel_clusters;
+        const auto centroids0 = hn::LoadU(narrow, column);
+        const auto centroids1 = hn::LoadU(narrow, column + panel_clusters);
+        const auto point0 = pair_of(row0 + 2 * pair);
+        sum00 = hn::ReorderWidenMulAccumulate(wide, point0, centroids0, sum00, unused);
+        sum01 = hn::ReorderWidenMulAccumulate(wide, point0, centroids1, sum01, unused);
+        const auto point1 = pair_of(row1 + 2 * pair);
+        sum10 = hn::ReorderWidenMulAccumulate(wide, point1, centroids0, sum10, unused);
+        sum11 = hn::ReorderWidenMulAccumulate(wide, point1, centroids1, sum11, unused);
+        const auto point2 = pair_of(row2 + 2 * pair);
+        sum20 = hn::ReorderWidenMulAccumulate(wide, point2, centroids0, sum20, unused);
+        sum21 = hn::ReorderWidenMulAccumulate(wide, point2, centroids1, sum21, unused);
+        const auto point3 = pair_of(row3 + 2 * pair);
+        sum30 = hn::ReorderWidenMulAccumulate(wide, point3, centroids0, sum30, unused);
+        sum31 = hn::ReorderWidenMulAccumulate(wide, point3, centroids1, sum31, unused);
+      }
+      std::int32_t* out = scores + row * score_stride + cluster - first;
+      hn::StoreU(offset0 - sum00, wide, out);
+      hn::StoreU(offset1 - sum01, wide, out + vector_lanes);
+      out += score_stride;
+      hn::StoreU(offset0 - sum10, wide, out);
+      hn::StoreU(offset1 - sum11, wide, out + vector_lanes);
+      out += score_stride;
+      hn::StoreU(offset0 - sum20, wide, out);
+      hn::StoreU(offset1 - sum21, wide, out + vector_lanes);
+      out += score_stride;
+      hn::StoreU(offset0 - sum30, wide, out);
+      hn::StoreU(offset1 - sum31, wide, out + vector_lanes);
+    }
+  }
+#else
+  for (std::int64_t row = 0; row < count; ++row)
+    for (std::int64_t cluster = first; cluster < last; ++cluster) {
+      std::int32_t sum = 0;
+      for (std::int64_t dim = 0; dim < 2 * pairs; ++dim)
+        sum += rows[row][dim] * panels[panel_index(cluster, dim, stride)];
+      scores[row * score_stride + cluster - first] = offsets[cluster] - sum;
+    }
+#endif
+}
+
+// The least of a row of scores (whole vectors).
+[[maybe_unused]] std::int32_t least_score(const std::int32_t* scores, std::int64_t count) {
+  const hn::ScalableTag<std::int32_t> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  auto least = hn::LoadU(lanes, scores);
+  for (std::int64_t cluster = width; cluster < count; cluster += width)
+    least = hn::Min(least, hn::LoadU(lanes, scores + cluster));
+  return hn::GetLane(hn::MinOfLanes(lanes, least));
+}
+
+// The places of the scores that are at most `limit`, ascending.
+[[maybe_unused]] std::int64_t collect(const std::int32_t* scores, std::int64_t size, std::int32_t limit,
+                                      std::int32_t* places) {
+  const hn::ScalableTag<std::int32_t> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto bound = hn::Set(lanes, limit);
+  std::int64_t count = 0;
+  const auto bits_at = [&](std::int64_t first) HWY_ATTR {
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(lanes, hn::Not(hn::LoadU(lanes, scores + first) > bound), bytes);
+    std::uint64_t bits;
+    __builtin_memcpy(&bits, bytes, sizeof bits);
+    return bits;
+  };
+  const auto put = [&](std::uint64_t bits, std::int64_t first) {
+    for (; bits != 0; bits &= bits - 1) places[count++] = static_cast<std::int32_t>(first + __builtin_ctzll(bits));
+  };
+  if (size <= 64 && width > 1) {  // one word of bits, without a branch that depends on where the candidate stands
+    std::uint64_t bits = 0;
+    for (std::int64_t first = 0; first < size; first += width) bits |= bits_at(first) << first;
+    put(bits, 0);
+    return count;
+  }
+  for (std::int64_t first = 0; first < size; first += width)
+    if (!hn::AllTrue(lanes, hn::LoadU(lanes, scores + first) > bound)) put(bits_at(first), first);
+  return count;
+}
+
+// A sub-block of points, quantized about the centroids' middle.
+struct QuantizedPoints {
+  double squared_norms[sub_block];      // of the points, scaled; true up to square_rounding()
+  const std::int16_t* rows[sub_block];  // filled up to a multiple of four
+  double steps;                         // quantization steps for a scaled length of 1
+  double unit;                          // steps of a score for a scaled squared length of 1
+  double error;                         // bound of a score's error, in its steps
+};
+
+template <class T>
+void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int64_t count, FilterScratch& scratch,
+                     QuantizedPoints& points) {
+  const std::int64_t d = filter.dimensions;
+  const std::int64_t stride = padded_dimensions(d);
+  const double largest = __builtin_sqrt(load_tile(filter, rows, count, scratch.tile.data(), points.squared_norms) *
+                                        (1 + square_rounding(d)));
+  // The points' norms stay below the limit, and so do the centroids' half squares in the product's steps.
+  double steps = norm_limit / (largest > 0 ? largest : 1.0);
+  const double most = 0x1p29 / (filter.steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
+  if (steps > most) steps = most;
+  if (steps > 0x1p60) steps = 0x1p60;
+  points.steps = static_cast<double>(static_cast<float>(steps));
+  points.unit = points.steps * filter.steps;
+  // By the inequality of Cauchy and Schwarz; a point's own error is half a step a dimension, and the tile's rounding.
+  const double point_error = 0.51 * __builtin_sqrt(static_cast<double>(d));
+  points.error = (largest * points.steps + point_error) * filter.largest_error +
+                 point_error * (filter.largest_norm + filter.largest_error) + 4;
+  quantize_tile(scratch.tile.data(), count * stride, static_cast<float>(points.steps), scratch.points.data());
+  for (std::int64_t row = 0; row < (count + 3) / 4 * 4; ++row)
+    points.rows[row] = scratch.points.data() + (row < count ? row : 0) * stride;
+  for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
+    scratch.offsets[cluster] = static_cast<std::int32_t>(filter.half_squares[cluster] * points.unit);
+  for (std::int64_t cluster = filter.clusters; cluster < whole_panels(filter.clusters); ++cluster)
+    scratch.offsets[cluster] = unused_score;
+}
+
+// A score as a lower bound of the scaled distance: every error at its worst.
+template <class T>
+float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
+                     std::int32_t score) {
+  const double squared = points.squared_norms[point] * (1 - square_rounding(filter.dimensions)) +
+                         2 * ((static_cast<double>(score) - 1.01 * points.error) / points.unit);
+  return squared > 0 ? static_cast<float>(__builtin_sqrt(squared) * (1 - 0x1p-20)) : 0.0F;
+}
+
+// The canonical squared distance.
+template <class T>
+double exact_distance(const T* point, const T* centroid, std::int64_t dimensions) {
+  double sum = 0;
+  for (std::int64_t dim = 0; dim < dimensions; ++dim) {
+    const double difference = static_cast<double>(point[dim]) - static_cast<double>(centroid[dim]);
+    sum = __builtin_fma(difference, difference, sum);
+  }
+  return sum;
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

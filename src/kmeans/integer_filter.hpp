@@ -1,0 +1,85 @@
+// The 16-bit integer filter that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::int64_t sub_block = 32;             // points that pass over a panel of centroids together
+inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
+inline constexpr std::int32_t unused_score = 0x7f000000;  // of the places that fill up the last panel
+
+constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
+constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
+
+/// The centroids of a pass for the kernels. Plain data: it crosses into code compiled for other instruction sets.
+template <class T>
+struct FilterView {
+  std::int64_t dimensions;
+  std::int64_t clusters;
+  const T* centroids;
+  const T* middle;             ///< the point about which everything is taken, scaled
+  const double* half_squares;  ///< |b|^2 / 2, scaled
+  const std::int16_t* panels;  ///< quantized centroids, as many clusters to a panel as two vectors hold
+  double scale;                ///< a power of two that brings the data's extent near 1
+  double steps;                ///< quantization steps for a scaled length of 1
+  double largest_norm;         ///< greatest norm of a quantized centroid, in steps
+  double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
+  double largest_half_square;
+};
+
+/// What a thread needs while it searches.
+struct FilterScratch {
+  FilterScratch(std::int64_t clusters, std::int64_t dimensions);
+
+  Buffer<float> tile;            ///< points of a sub-block about the middle, scaled
+  Buffer<std::int16_t> points;   ///< the same, quantized
+  Buffer<std::int32_t> scores;   ///< points x clusters
+  Buffer<std::int32_t> offsets;  ///< per cluster: its half square, in steps
+  std::vector<std::int32_t> candidates;
+
+  static std::uint64_t bytes(const Shape& shape);
+};
+
+/// Where a search leaves bounds of distances (scaled), if anywhere.
+struct DistanceBounds {
+  float* upper = nullptr;  ///< per point: at least the distance to its label's centroid
+  float* lower = nullptr;  ///< per point and group: at most the distance to any other centroid of the group
+  std::int64_t groups = 0;
+  std::int64_t group_clusters = 0;  ///< clusters of a group: whole panels
+};
+
+template <class T>
+class IntegerFilter {
+ public:
+  IntegerFilter(const Problem<T>& problem, int threads);
+
+  /// Quantizes and packs the centroids.
+  void prepare(MatrixView<const T> centroids);
+
+  FilterView<T> view() const;
+
+  /// Canonical labels of at most `sub_block` points, given by their rows; returns how many were re-checked.
+  std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
+                      FilterScratch& scratch) const;
+
+  static std::uint64_t bytes(const Shape& shape);
+
+ private:
+  const Problem<T>& problem_;
+  int threads_;
+  MatrixView<const T> centroids_;
+  double scale_ = 1;
+  double steps_ = 1;
+  double largest_norm_ = 0;
+  double largest_error_ = 0;
+  double largest_half_square_ = 0;
+  std::vector<T> middle_;
+  std::vector<double> half_squares_;
+  Buffer<std::int16_t> panels_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,47 @@
+// Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
+#include <gtest/gtest.h>
+
+#include "kmeans/cases.hpp"
+
+namespace gradus::kmeans_detail {
+namespace {
+
+struct Row {
+  const Variant* variant;
+  const Case* data;
+};
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const Variant& variant : variants())
+    for (const Case& data : cases()) {
+      // Where ties or cancellation decide, the textbook's arithmetic makes no promise.
+      if (variant.contract == core::Contract::tolerance && !data.make(1).well_conditioned) continue;
+      all.push_back({&variant, &data});
+    }
+  return all;
+}
+
+class Ladder : public testing::TestWithParam<Row> {};
+
+template <class T>
+void check(const Row& row) {
+  const PreparedCase<T> prepared(row.data->make(1));
+  if (const core::Support support = row.variant->supports(prepared.shape(), cpu::this_machine()); !support)
+    GTEST_SKIP() << support.reason;
+  for (const int threads : {1, 2, 3, 7, 16}) {
+    Execution execution;
+    execution.threads = threads;
+    EXPECT_EQ(prepared.check(*row.variant, execution), "") << threads << " threads";
+  }
+}
+
+TEST_P(Ladder, float_equals_oracle) { check<float>(GetParam()); }
+TEST_P(Ladder, double_equals_oracle) { check<double>(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(kmeans, Ladder, testing::ValuesIn(rows()), [](const auto& info) {
+  return std::string(info.param.variant->name) + "_" + info.param.data->name;
+});
+
+}  // namespace
+}  // namespace gradus::kmeans_detail

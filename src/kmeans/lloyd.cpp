@@ -1,0 +1,73 @@
+#include "kmeans/lloyd.hpp"
+
+#include "kmeans/distance.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                                 const std::vector<std::int32_t>& empty, int threads) {
+  const std::int64_t n = problem.n();
+  Buffer<double> distances(n);
+  own_squared_distances(problem.points, centroids, labels, distances.data(), threads);
+  const auto has_weight = [&](std::int64_t point) {
+    const core::Grid& grid = problem.statistics.weight;
+    return grid.total(grid.split(problem.weight(point))) > 0;
+  };
+  std::vector<std::int64_t> members(static_cast<std::size_t>(problem.k()));
+  Buffer<std::int64_t> order(n);
+  for (std::int64_t point = 0; point < n; ++point) {
+    members[static_cast<std::size_t>(labels[point])] += has_weight(point);
+    order[point] = point;
+  }
+
+  // The order is total (distance descending, row ascending), so the selection does not depend on threads. Points that
+  // cannot move make it look a little further than the number of empty clusters.
+  const auto farther = [&](std::int64_t a, std::int64_t b) {
+    return distances[a] != distances[b] ? distances[a] > distances[b] : a < b;
+  };
+  std::vector<Relocation> moves;
+  std::int64_t sorted = 0;
+  std::int64_t next = 0;
+  for (const std::int32_t cluster : empty) {
+    for (bool moved = false; !moved; ++next) {
+      if (next == n) return moves;
+      if (next == sorted) {
+        sorted = std::min<std::int64_t>(n, sorted + static_cast<std::int64_t>(empty.size()) + 64);
+        std::partial_sort(order.begin() + next, order.begin() + sorted, order.end(), farther);
+      }
+      const std::int64_t point = order[next];
+      std::int64_t& left_behind = members[static_cast<std::size_t>(labels[point])];
+      if (left_behind < 2 || !has_weight(point)) continue;
+      --left_behind;
+      moves.push_back({point, labels[point], cluster});
+      moved = true;
+    }
+  }
+  return moves;
+}
+
+template <class T>
+void normalize_rows(MatrixView<T> rows) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) {
+      const double value = static_cast<double>(rows(row, dim));
+      squares = __builtin_fma(value, value, squares);
+    }
+    if (!(squares > 0)) continue;
+    const double length = std::sqrt(squares);
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      rows(row, dim) = static_cast<T>(static_cast<double>(rows(row, dim)) / length);
+  }
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                            \
+  template std::vector<Relocation> relocate(const Problem<T>&, MatrixView<const T>, const std::int32_t*, \
+                                            const std::vector<std::int32_t>&, int);                      \
+  template void normalize_rows(MatrixView<T>)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,225 @@
+// Lloyd's iteration, the frame that every CPU variant fills in: assign and sum (the variant's engine), update, empty
+// clusters, stop rules, history. An engine provides
+//
+//   Outcome pass(centroids, labels)    new labels, and sums that belong to them
+//   const Sums& sums()                 .weight(cluster), .count(cluster), .mean(cluster, out, without)
+//   double finish(centroids, labels, labels_are_current)
+//                                      labels of the final centroids (unless they are current), and the inertia
+//   double rechecked()                 share of assignments that needed the double chain
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+struct Outcome {
+  std::int64_t changed = 0;
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< only from engines that have it at hand
+};
+
+/// A point that was taken out of its cluster to start an empty one anew.
+struct Relocation {
+  std::int64_t point = 0;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+/// One relocation for each cluster of `empty`, ascending: the farthest point first (lowest row on ties); a point that
+/// has no weight, or is the last of its cluster that has, stays.
+template <class T>
+std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                                 const std::vector<std::int32_t>& empty, int threads);
+
+/// Scales each row to unit length; a row of length zero stays.
+template <class T>
+void normalize_rows(MatrixView<T> rows);
+
+template <class T, class Engine>
+class Lloyd {
+ public:
+  Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine)
+      : problem_(problem), execution_(execution), engine_(engine), threads_(cpu::thread_count(execution)) {}
+
+  KMeansResult<T> run() {
+    const std::int64_t n = problem_.n();
+    result_.threads = threads_;
+    result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
+    result_.labels = Buffer<std::int32_t>(n);
+    std::int32_t* labels = result_.labels.data();
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
+
+    Matrix<T> next(problem_.k(), problem_.d());
+    bool labels_are_current = false;
+    while (!result_.converged && result_.iterations < problem_.max_iterations) {
+      if (execution_.stop.stop_requested())
+        throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
+      labels_are_current = iterate(next);
+      report();
+    }
+    {
+      core::PhaseTimer timer(result_.phases, "finish");
+      result_.inertia = engine_.finish(std::as_const(result_.centroids).view(), labels, labels_are_current);
+      count_labels();
+      complete_history();
+      if (problem_.metric == Metric::cosine) halve_inertia();
+    }
+    result_.rechecked = engine_.rechecked();
+    return std::move(result_);
+  }
+
+ private:
+  // One iteration; tells whether the labels still belong to the centroids afterwards.
+  bool iterate(Matrix<T>& next) {
+    const auto start = core::Clock::now();
+    KMeansIteration record;
+    const auto& sums = engine_.sums();
+    Outcome outcome;
+    {
+      core::PhaseTimer timer(result_.phases, "assign");
+      outcome = engine_.pass(std::as_const(result_.centroids).view(), result_.labels.data());
+    }
+    core::PhaseTimer timer(result_.phases, "update");
+    record.changed = outcome.changed;
+    record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
+    inertia_is_explained_ = std::isnan(outcome.inertia);
+    const bool relocated = update(sums, next);
+    record.shift = squared_movement(result_.centroids, next);
+    const bool same_centroids = same_bits(result_.centroids, next);
+    std::swap(result_.centroids, next);
+    ++result_.iterations;
+    stop_rules(record, relocated);
+    record.seconds = core::seconds_since(start);
+    result_.history.push_back(record);
+    return same_centroids;
+  }
+
+  // The means of the clusters; true if an empty cluster was moved.
+  template <class Sums>
+  bool update(const Sums& sums, Matrix<T>& next) {
+    const std::int64_t k = problem_.k();
+    std::vector<std::int32_t> empty;
+    for (std::int64_t cluster = 0; cluster < k; ++cluster)
+      if (!(sums.weight(cluster) > 0)) empty.push_back(static_cast<std::int32_t>(cluster));
+    std::vector<Relocation> relocations;
+    if (!empty.empty()) {
+      if (problem_.empty == EmptyCluster::error)
+        throw Error("cluster " + std::to_string(empty.front()) + " became empty in iteration " +
+                    std::to_string(result_.iterations + 1) + " (--empty relocate or keep goes on instead)");
+      if (problem_.empty == EmptyCluster::relocate)
+        relocations = relocate<T>(problem_, result_.centroids.view(), result_.labels.data(), empty, threads_);
+    }
+#pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      std::vector<std::int64_t> without;
+      for (const Relocation& move : relocations)
+        if (move.from == cluster) without.push_back(move.point);
+      if (sums.weight(cluster) > 0) sums.mean(cluster, next.row(cluster), without);
+      else std::copy_n(result_.centroids.row(cluster), problem_.d(), next.row(cluster));
+    }
+    for (const Relocation& move : relocations)
+      std::copy_n(problem_.points.row(move.point), problem_.d(), next.row(move.to));
+    if (problem_.metric == Metric::cosine) normalize_rows<T>(next.view());
+    return !relocations.empty();
+  }
+
+  // With m the middle of the data, mu the cluster's mean and W its weight, the inertia of an assignment is a constant
+  // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
+  // points. The constant follows at the end from the inertia of the last assignment.
+  template <class Sums>
+  double explained(const Sums& sums) const {
+    const std::int64_t d = problem_.d();
+    std::vector<double> mean(static_cast<std::size_t>(d));
+    double total = 0;
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+      if (!(sums.weight(cluster) > 0)) continue;
+      sums.mean(cluster, mean.data(), {});
+      double sum = 0;
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const double middle = 0.5 * (problem_.statistics.lowest[static_cast<std::size_t>(dim)] +
+                                     problem_.statistics.highest[static_cast<std::size_t>(dim)]);
+        const double centroid = static_cast<double>(result_.centroids(cluster, dim)) - middle;
+        sum += centroid * (2 * (mean[static_cast<std::size_t>(dim)] - middle) - centroid);
+      }
+      total += sums.weight(cluster) * sum;
+    }
+    return total;
+  }
+
+  void complete_history() {
+    if (!inertia_is_explained_) return;
+    const double constant = result_.inertia + explained(engine_.sums());
+    for (KMeansIteration& record : result_.history) record.inertia = std::max(0.0, constant - record.inertia);
+  }
+
+  void halve_inertia() {
+    result_.inertia *= 0.5;
+    for (KMeansIteration& record : result_.history) record.inertia *= 0.5;
+  }
+
+  void stop_rules(const KMeansIteration& record, bool relocated) {
+    if (record.changed == 0 && !relocated) stop(StopReason::labels_unchanged);
+    else if (problem_.shift_limit > 0 && record.shift <= problem_.shift_limit) stop(StopReason::centroids_settled);
+    else if (record.changed <= problem_.changed_limit && problem_.changed_limit > 0)
+      stop(StopReason::few_labels_changed);
+  }
+
+  void stop(StopReason reason) {
+    result_.converged = true;
+    result_.stop_reason = reason;
+  }
+
+  double squared_movement(const Matrix<T>& from, const Matrix<T>& to) const {
+    double total = 0;
+    for (std::int64_t cluster = 0; cluster < from.rows(); ++cluster) {
+      double sum = 0;
+      for (std::int64_t dim = 0; dim < from.columns(); ++dim) {
+        const double moved = static_cast<double>(to(cluster, dim)) - static_cast<double>(from(cluster, dim));
+        sum += moved * moved;
+      }
+      total += sum;
+    }
+    return total;
+  }
+
+  static bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
+    return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.rows() * a.columns()) * sizeof(T)) == 0;
+  }
+
+  void count_labels() {
+    result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+      result_.counts[static_cast<std::size_t>(cluster)] = engine_.sums().count(cluster);
+  }
+
+  void report() const {
+    if (!execution_.progress) return;
+    const std::string detail = std::to_string(result_.history.back().changed) + " labels changed";
+    execution_.progress({"iteration", result_.iterations, problem_.max_iterations, detail});
+  }
+
+  const Problem<T>& problem_;
+  const Execution& execution_;
+  Engine& engine_;
+  int threads_;
+  KMeansResult<T> result_;
+  bool inertia_is_explained_ = false;
+};
+
+/// A whole fit with `engine`.
+template <class T, class Engine>
+KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine) {
+  const cpu::PinnedTeam team(cpu::thread_count(execution), execution.pinning);
+  return Lloyd<T, Engine>(problem, execution, engine).run();
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,58 @@
+// openmp_shared: the points are dealt out to threads, and all threads add to one shared set of sums, each addition an
+// atomic one.
+//
+// What changes from `sequential`: one line shares the loop over the points among the threads, for the points are
+// independent; only the sums are not. Two threads that read, add to and write back the same sum at the same time would
+// lose one of the additions, so each addition becomes `omp atomic`. The search for the nearest centroid now scales
+// with the cores. The additions do not: processors have no atomic addition of doubles, so each is a loop around a
+// locked compare-and-swap, and each pulls its cache line away from the core that had it. With few clusters the threads
+// queue for the same few lines, and more threads make it slower.
+//
+// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) atomic additions; n d element
+// reads from memory. Memory: one set of sums, 8 k (d + 2) bytes, however many threads there are.
+// Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
+// Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
+#include "kmeans/textbook.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+KMeansResult<T> openmp_shared(const Problem<T>& problem, const Execution& execution) {
+  const int threads = cpu::thread_count(execution);
+  const auto assign_and_sum = [threads](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
+                                        FloatSums<T>& sums) {
+    const std::int64_t n = job.n();
+    const std::int64_t d = job.d();
+    std::int64_t changed = 0;
+    double inertia = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
+    for (std::int64_t point = 0; point < n; ++point) {
+      const T* row = job.points.row(point);
+      const double weight = job.weight(point);
+      const Nearest<T> nearest = nearest_centroid(row, centroids);
+      changed += labels[point] != nearest.cluster;
+      inertia += weight * static_cast<double>(nearest.distance);
+      labels[point] = nearest.cluster;
+
+      double* sum = sums.sums.data() + nearest.cluster * d;
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const double value = weight * static_cast<double>(row[dim]);
+#pragma omp atomic
+        sum[dim] += value;
+      }
+#pragma omp atomic
+      sums.weights[nearest.cluster] += weight;
+#pragma omp atomic
+      sums.counts[nearest.cluster] += 1;
+    }
+    return Outcome{changed, inertia};
+  };
+  TextbookEngine engine(problem, assign_and_sum);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> openmp_shared(const Problem<float>&, const Execution&);
+template KMeansResult<double> openmp_shared(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,177 @@
+#include "kmeans/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+template <class T>
+class Oracle {
+ public:
+  explicit Oracle(const Problem<T>& problem)
+      : problem_(problem), n_(problem.n()), d_(problem.d()), k_(problem.k()), centroids_(at(k_) * at(d_)),
+        labels_(at(n_), -1) {
+    for (std::int64_t cluster = 0; cluster < k_; ++cluster)
+      std::copy_n(problem.initial_centroids.row(cluster), d_, &centroids_[at(cluster * d_)]);
+  }
+
+  KMeansResult<T> fit() {
+    KMeansResult<T> result;
+    while (!result.converged && result.iterations < problem_.max_iterations) {
+      KMeansIteration record;
+      record.changed = assign();
+      record.inertia = inertia();
+      const std::vector<T> before = centroids_;
+      const bool relocated = update();
+      for (std::int64_t cluster = 0; cluster < k_; ++cluster) {
+        double squares = 0;
+        for (std::int64_t index = cluster * d_; index < (cluster + 1) * d_; ++index) {
+          const double moved = static_cast<double>(centroids_[at(index)]) - static_cast<double>(before[at(index)]);
+          squares += moved * moved;
+        }
+        record.shift += squares;
+      }
+      result.history.push_back(record);
+      ++result.iterations;
+      result.converged = true;
+      if (record.changed == 0 && !relocated) result.stop_reason = StopReason::labels_unchanged;
+      else if (problem_.shift_limit > 0 && record.shift <= problem_.shift_limit)
+        result.stop_reason = StopReason::centroids_settled;
+      else if (problem_.changed_limit > 0 && record.changed <= problem_.changed_limit)
+        result.stop_reason = StopReason::few_labels_changed;
+      else result.converged = false;
+    }
+    assign();
+    result.inertia = inertia();
+    result.centroids = Matrix<T>(k_, d_);
+    std::copy(centroids_.begin(), centroids_.end(), result.centroids.data());
+    result.labels = Buffer<std::int32_t>(n_);
+    std::copy(labels_.begin(), labels_.end(), result.labels.data());
+    result.counts.assign(at(k_), 0);
+    for (const std::int32_t label : labels_) ++result.counts[at(label)];
+    result.variant = "oracle";
+    return result;
+  }
+
+ private:
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+  double distance(std::int64_t point, std::int64_t cluster) const {
+    return squared_distance(problem_.points.row(point), &centroids_[at(cluster * d_)], d_);
+  }
+
+  std::int64_t assign() {
+    std::int64_t changed = 0;
+    for (std::int64_t point = 0; point < n_; ++point) {
+      std::int32_t nearest = 0;
+      for (std::int32_t cluster = 1; cluster < k_; ++cluster)
+        if (distance(point, cluster) < distance(point, nearest)) nearest = cluster;
+      changed += labels_[at(point)] != nearest;
+      labels_[at(point)] = nearest;
+    }
+    return changed;
+  }
+
+  double inertia() const {
+    const core::Grid& grid = problem_.statistics.inertia;
+    core::Int128 sum = 0;
+    for (std::int64_t point = 0; point < n_; ++point)
+      sum += grid.total(grid.split(problem_.weight(point) * distance(point, labels_[at(point)])));
+    const double rounded = core::round_quotient<double>(sum, 1, grid.unit);
+    return problem_.metric == Metric::cosine ? 0.5 * rounded : rounded;
+  }
+
+  core::Int128 weight_on_grid(std::int64_t point) const {
+    if (problem_.weights.empty()) return 1;
+    return problem_.statistics.weight.total(problem_.statistics.weight.split(problem_.weight(point)));
+  }
+
+  bool update() {
+    // Which cluster each point counts for: its label's, except for points that start an empty cluster anew.
+    std::vector<std::int32_t> owner = labels_;
+    bool relocated = false;
+    std::vector<std::int64_t> members(at(k_));
+    for (std::int64_t point = 0; point < n_; ++point) members[at(owner[at(point)])] += weight_on_grid(point) > 0;
+    if (problem_.empty == EmptyCluster::relocate) {
+      std::vector<std::int64_t> order(at(n_));
+      for (std::int64_t point = 0; point < n_; ++point) order[at(point)] = point;
+      if (std::count(members.begin(), members.end(), 0) > 0)
+        std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+          return distance(a, labels_[at(a)]) > distance(b, labels_[at(b)]);
+        });
+      const std::vector<std::int64_t> before = members;
+      std::size_t next = 0;
+      for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
+        if (before[at(cluster)] > 0) continue;
+        for (; next < order.size(); ++next) {
+          const std::int64_t point = order[next];
+          if (members[at(labels_[at(point)])] < 2 || !(weight_on_grid(point) > 0)) continue;
+          --members[at(labels_[at(point)])];
+          owner[at(point)] = cluster;
+          relocated = true;
+          ++next;
+          break;
+        }
+      }
+    }
+    for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
+      core::Int128 weight = 0;
+      std::int64_t moved_here = -1;
+      for (std::int64_t point = 0; point < n_; ++point)
+        if (owner[at(point)] == cluster) {
+          weight += weight_on_grid(point);
+          if (labels_[at(point)] != cluster) moved_here = point;
+        }
+      if (weight == 0) continue;  // stays where it was
+      for (std::int64_t dim = 0; dim < d_; ++dim) {
+        T& centroid = centroids_[at(cluster * d_ + dim)];
+        if (moved_here >= 0) {
+          centroid = problem_.points(moved_here, dim);
+          continue;
+        }
+        const core::Grid& grid = problem_.statistics.columns[at(dim)];
+        core::Int128 sum = 0;
+        for (std::int64_t point = 0; point < n_; ++point)
+          if (owner[at(point)] == cluster) {
+            const double value = static_cast<double>(problem_.points(point, dim));
+            sum += grid.total(grid.split(problem_.weights.empty() ? value : problem_.weight(point) * value));
+          }
+        const int weight_unit = problem_.weights.empty() ? 0 : problem_.statistics.weight.unit;
+        centroid = core::round_quotient<T>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
+      }
+      if (problem_.metric == Metric::cosine) to_unit_length(&centroids_[at(cluster * d_)]);
+    }
+    return relocated;
+  }
+
+  void to_unit_length(T* centroid) const {
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d_; ++dim)
+      squares = __builtin_fma(static_cast<double>(centroid[dim]), static_cast<double>(centroid[dim]), squares);
+    if (!(squares > 0)) return;
+    const double length = std::sqrt(squares);
+    for (std::int64_t dim = 0; dim < d_; ++dim)
+      centroid[dim] = static_cast<T>(static_cast<double>(centroid[dim]) / length);
+  }
+
+  const Problem<T>& problem_;
+  std::int64_t n_;
+  std::int64_t d_;
+  std::int64_t k_;
+  std::vector<T> centroids_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> oracle(const Problem<T>& problem) {
+  return Oracle<T>(problem).fit();
+}
+
+template KMeansResult<float> oracle(const Problem<float>&);
+template KMeansResult<double> oracle(const Problem<double>&);
+
+}  // namespace gradus::kmeans_detail

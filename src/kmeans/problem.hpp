@@ -1,0 +1,90 @@
+// What all k-means variants share: the problem they are given, its shape, and the row of the table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/registry.hpp"
+#include "cpu/machine.hpp"
+#include "gradus/kmeans.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// The sizes on which the choice of a variant and the estimates of work and memory depend.
+struct Shape {
+  std::int64_t points = 0;
+  std::int64_t dimensions = 0;
+  std::int64_t clusters = 0;
+  int element_bytes = 4;  ///< 4: float, 8: double
+  bool weighted = false;
+
+  /// Multiply-adds of one assignment without any pruning.
+  double operations() const {
+    return static_cast<double>(points) * static_cast<double>(dimensions) * static_cast<double>(clusters);
+  }
+  /// Bytes of one reading of the points.
+  double bytes() const { return static_cast<double>(points) * static_cast<double>(dimensions) * element_bytes; }
+};
+
+/// What is known of the points before the first iteration, all of it independent of their order.
+struct Statistics {
+  std::vector<double> lowest;  ///< per column, over points and initial centroids
+  std::vector<double> highest;
+  std::vector<core::Grid> columns;  ///< grid of w * x
+  std::vector<double> to_high;      ///< Grid::to_high of each column, side by side for vector instructions
+  core::Grid weight;                ///< grid of w
+  core::Grid inertia;               ///< grid of w * D(x, c) for any c in the columns' ranges
+};
+
+template <class T>
+struct Problem {
+  MatrixView<const T> points;             ///< n x d, finite
+  VectorView<const T> weights;            ///< n, or empty
+  MatrixView<const T> initial_centroids;  ///< k x d
+  Statistics statistics;
+  int max_iterations = 300;
+  double shift_limit = 0;          ///< stop when the squared movement is at most this; 0: never
+  std::int64_t changed_limit = 0;  ///< stop when at most this many labels changed; 0: none changed
+  EmptyCluster empty = EmptyCluster::relocate;
+  Metric metric = Metric::euclidean;
+
+  std::int64_t n() const { return points.rows(); }
+  std::int64_t d() const { return points.columns(); }
+  std::int64_t k() const { return initial_centroids.rows(); }
+  double weight(std::int64_t point) const { return weights.empty() ? 1.0 : static_cast<double>(weights[point]); }
+};
+
+/// A row of the table of variants. `run` does a whole fit from the problem's initial centroids.
+struct Variant : core::VariantInfo {
+  core::Support (*supports)(const Shape&, const cpu::Machine&);
+  std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
+  KMeansResult<float> (*run_f32)(const Problem<float>&, const Execution&);
+  KMeansResult<double> (*run_f64)(const Problem<double>&, const Execution&);
+  bool writes_graph = false;  ///< whether it honours Execution::graph_file
+
+  template <class T>
+  KMeansResult<T> run(const Problem<T>& problem, const Execution& execution) const {
+    if constexpr (sizeof(T) == 4) return run_f32(problem, execution);
+    else return run_f64(problem, execution);
+  }
+};
+
+std::span<const Variant> variants();
+
+/// The variant for `Execution::variant` empty: a pure function of the shape and the machine.
+const Variant& choose(const Shape& shape, const cpu::Machine& machine);
+
+/// The canonical squared distance.
+template <class T>
+double squared_distance(const T* point, const T* centroid, std::int64_t dimensions) {
+  double sum = 0;
+  for (std::int64_t dim = 0; dim < dimensions; ++dim) {
+    const double difference = static_cast<double>(point[dim]) - static_cast<double>(centroid[dim]);
+    sum = __builtin_fma(difference, difference, sum);
+  }
+  return sum;
+}
+
+}  // namespace gradus::kmeans_detail

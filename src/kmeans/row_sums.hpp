@@ -1,0 +1,82 @@
+// Draws rows with probability proportional to an integer per row. Integers, so that prefix sums do not depend on the
+// order of the additions, and with them the drawn row does not depend on threads.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Turns values that are not negative into integers: value * 2^shift, rounded to nearest. Their sum over `rows` stays
+/// below 2^62.
+class Quantizer {
+ public:
+  Quantizer() = default;
+  Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
+  std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
+
+  /// The integer plus raw_zero: for sums in vector instructions, from which the zeros are taken away once.
+  std::uint64_t raw(double value) const { return std::bit_cast<std::uint64_t>(value * scale_ + core::integer_magic); }
+  static constexpr std::uint64_t raw_zero = core::integer_magic_bits;
+
+ private:
+  double scale_ = 1;
+};
+
+/// The sums of the integers of 256 rows each (blocks) and of 256 blocks each. The integers themselves stay with the
+/// caller, who gives them as a function of the row.
+class RowSums {
+ public:
+  static constexpr std::int64_t block_rows = 256;
+
+  explicit RowSums(std::int64_t rows)
+      : blocks_(static_cast<std::size_t>((rows + block_rows - 1) / block_rows)),
+        groups_((blocks_.size() + group_blocks - 1) / group_blocks) {}
+
+  std::uint64_t& block_of(std::int64_t row) { return blocks_[static_cast<std::size_t>(row / block_rows)]; }
+
+  /// After writing blocks: brings the sums above them up to date.
+  void refresh() {
+    std::fill(groups_.begin(), groups_.end(), 0);
+    for (std::size_t block = 0; block < blocks_.size(); ++block) groups_[block / group_blocks] += blocks_[block];
+    total_ = 0;
+    for (const std::uint64_t sum : groups_) total_ += sum;
+  }
+
+  /// Lowers the integer of one row.
+  void take(std::int64_t row, std::uint64_t amount) {
+    const auto block = static_cast<std::size_t>(row / block_rows);
+    blocks_[block] -= amount;
+    groups_[block / group_blocks] -= amount;
+    total_ -= amount;
+  }
+
+  std::uint64_t total() const { return total_; }
+
+  /// The row in which the prefix sum passes `target` < total().
+  template <class IntegerOfRow>
+  std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
+    std::size_t group = 0;
+    while (target >= groups_[group]) target -= groups_[group++];
+    std::size_t block = group * group_blocks;
+    while (target >= blocks_[block]) target -= blocks_[block++];
+    for (std::int64_t row = static_cast<std::int64_t>(block) * block_rows;; ++row) {
+      const std::uint64_t step = integer(row);
+      if (target < step) return row;
+      target -= step;
+    }
+  }
+
+ private:
+  static constexpr std::size_t group_blocks = 256;
+  std::vector<std::uint64_t> blocks_;
+  std::vector<std::uint64_t> groups_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,63 @@
+// The assigner that keeps bounds; see simd_bounds.cpp for the idea.
+#pragma once
+
+#include <vector>
+
+#include "kmeans/integer_filter.hpp"
+#include "kmeans/simd_engine.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::int64_t group_step = 32;  ///< clusters of the widest panel
+
+/// How clusters are grouped: some whole panels to a group, so that the bounds take at most a quarter of the points'
+/// bytes, and at least one group.
+struct BoundGroups {
+  explicit BoundGroups(const Shape& shape);
+
+  std::int64_t clusters = group_step;  ///< of a group
+  std::int64_t count = 1;
+};
+
+/// What a thread needs while it assigns blocks.
+struct BoundsScratch : FilterScratch {
+  BoundsScratch(const Shape& shape, std::int64_t groups);
+
+  std::vector<std::int32_t> active;  ///< points of the block whose bounds do not decide
+  std::vector<double> distances;     ///< canonical squared distance of those to their centroid
+  std::vector<std::int32_t> queues;  ///< per group: which points of the sub-block need it
+};
+
+template <class T>
+class BoundsAssigner {
+ public:
+  BoundsAssigner(const Problem<T>& problem, int threads);
+
+  void prepare(MatrixView<const T> centroids);
+
+  struct Scratch : BoundsScratch {
+    explicit Scratch(const BoundsAssigner& assigner) : BoundsScratch(assigner.shape_, assigner.groups_.count) {}
+  };
+
+  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
+
+  static std::uint64_t bytes(const Shape& shape, int threads);
+
+ private:
+  std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
+                           Scratch& scratch);
+
+  const Problem<T>& problem_;
+  Shape shape_;
+  BoundGroups groups_;
+  int threads_;
+  IntegerFilter<T> filter_;
+  Matrix<T> centroids_;  ///< of the pass before
+  bool first_pass_ = true;
+  std::vector<float> cluster_drifts_;  ///< how far each centroid moved, scaled, rounded upwards
+  std::vector<float> group_drifts_;    ///< the farthest of each group
+  Buffer<float> upper_;                ///< n: at least the distance to the point's own centroid
+  Buffer<float> lower_;                ///< n x groups: at most the distance to any other centroid of the group
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,119 @@
+// The engine of the production variants on the CPU: points in blocks, labels from the variant's own assigner, exact
+// sums that follow the labels. Only points whose label changed touch the sums: integer sums can be corrected without
+// error.
+//
+// An assigner provides
+//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread
+//   struct Scratch                                      one for each thread, constructed by it from the assigner
+//   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
+//                                                       canonical labels of a block (points.size() <= block_points);
+//                                                       `before`: those of the pass before, or -1; returns how many
+//                                                       points were re-checked
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cpu/threads.hpp"
+#include "kmeans/exact_sums.hpp"
+#include "kmeans/lloyd.hpp"
+#include "kmeans/simd_rows.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::int64_t block_points = 1024;
+
+template <class T, class Assigner>
+class SimdEngine {
+ public:
+  SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
+      : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
+        workers_(static_cast<std::size_t>(threads)) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        worker->moved.clear();
+        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
+        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+          const cpu::Range block{first, std::min(first + block_points, range.end)};
+          rechecked += assign_block(block, labels, *worker, changed);
+        }
+      }
+      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
+        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
+      }
+    }
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    return {changed};
+  }
+
+  const ExactSums<T>& sums() const { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    if (!labels_are_current) pass(centroids, labels);
+    const core::Grid& grid = problem_.statistics.inertia;
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+#pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : high, low)
+    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
+      const cpu::Range block{first, std::min(first + block_points, problem_.n())};
+      const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
+      high += static_cast<std::uint64_t>(sum.high);
+      low += static_cast<std::uint64_t>(sum.low);
+    }
+    const core::Limbs total{static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+    return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+  }
+
+  double rechecked() const {
+    return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
+  }
+
+  static std::uint64_t bytes(const Shape& shape, int threads) {
+    return static_cast<std::uint64_t>(threads + 1) * ExactSums<T>::bytes(shape);
+  }
+
+ private:
+  struct Worker {
+    explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
+    ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
+    typename Assigner::Scratch scratch;
+    std::int32_t labels[block_points];
+    std::int32_t changed[block_points];
+  };
+
+  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
+    std::int32_t* old_labels = labels + block.begin;
+    const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
+    const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
+    if (count > 0) {
+      move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
+      std::copy_n(worker.labels, block.size(), old_labels);
+      changed += count;
+    }
+    return rechecked;
+  }
+
+  const Problem<T>& problem_;
+  int threads_;
+  Assigner& assigner_;
+  ExactSums<T> sums_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t assignments_ = 0;
+  std::int64_t rechecked_ = 0;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,288 @@
+#include "kmeans/simd_rows.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/simd_rows.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef GRADUS_KMEANS_SIMD_ROWS
+#define GRADUS_KMEANS_SIMD_ROWS
+namespace gradus::kmeans_detail {
+
+// Plain data, for code compiled for other instruction sets.
+template <class T>
+struct MovedRows {
+  const T* rows;  // of a block
+  std::int64_t stride;
+  std::int64_t dimensions;
+  const std::int32_t* indices;  // of the points that move
+  std::int64_t count;
+  const std::int32_t* before;  // of the block
+  const std::int32_t* now;     // of the block
+  const double* to_high;       // per column
+  double to_low;
+  std::int64_t* limbs;   // clusters x 2 d
+  std::int64_t* counts;  // clusters
+};
+
+template <class T>
+struct InertiaBlock {
+  const T* rows;
+  std::int64_t stride;
+  std::int64_t dimensions;
+  std::int64_t count;
+  const T* centroids;
+  const std::int32_t* labels;
+  const T* weights;  // or null
+  double to_high;
+  double to_low;
+};
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* before, std::int64_t count,
+                                 std::int32_t* out) {
+  const hn::ScalableTag<std::int32_t> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  std::int64_t found = 0;
+  std::int64_t index = 0;
+  for (; index + width <= count; index += width) {
+    const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
+    if (HWY_LIKELY(hn::AllFalse(lanes, differ))) continue;
+    for (std::int64_t lane = index; lane < index + width; ++lane) {
+      out[found] = static_cast<std::int32_t>(lane);
+      found += now[lane] != before[lane];
+    }
+  }
+  for (; index < count; ++index) {
+    out[found] = static_cast<std::int32_t>(index);
+    found += now[index] != before[index];
+  }
+  return found;
+}
+
+// Adds `sign` times a row to the 2 d raw limbs of a cluster, as ExactSums::add does: per value one rounding to the high
+// limb, one to the low one. The vectors' tag is that of the narrowest vector that is worth while for d columns.
+template <class T, class Lanes>
+HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
+                               bool subtract, std::int64_t* limbs) {
+  const hn::RebindToSigned<Lanes> integers;
+  const hn::Rebind<T, Lanes> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto magic = hn::Set(lanes, core::integer_magic);
+  const auto finer = hn::Set(lanes, to_low);
+  std::int64_t* low_limbs = limbs + d;
+  std::int64_t dim = 0;
+  for (; dim + width <= d; dim += width) {
+    hn::Vec<Lanes> value;
+    if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, row + dim);
+    else value = hn::PromoteTo(lanes, hn::LoadU(narrow, row + dim));
+    const auto scaled = value * hn::LoadU(lanes, to_high + dim);
+    const auto rounded = scaled + magic;
+    const auto rest = (scaled - (rounded - magic)) * finer + magic;
+    const auto high = hn::LoadU(integers, limbs + dim);
+    const auto low = hn::LoadU(integers, low_limbs + dim);
+    const auto high_bits = hn::BitCast(integers, rounded);
+    const auto low_bits = hn::BitCast(integers, rest);
+    hn::StoreU(subtract ? high - high_bits : high + high_bits, integers, limbs + dim);
+    hn::StoreU(subtract ? low - low_bits : low + low_bits, integers, low_limbs + dim);
+  }
+  for (; dim < d; ++dim) {
+    const double scaled = static_cast<double>(row[dim]) * to_high[dim];
+    const double rounded = scaled + core::integer_magic;
+    const double rest = (scaled - (rounded - core::integer_magic)) * to_low + core::integer_magic;
+    std::uint64_t high_bits;
+    std::uint64_t low_bits;
+    __builtin_memcpy(&high_bits, &rounded, sizeof high_bits);
+    __builtin_memcpy(&low_bits, &rest, sizeof low_bits);
+    const auto high = static_cast<std::uint64_t>(limbs[dim]);
+    const auto low = static_cast<std::uint64_t>(low_limbs[dim]);
+    limbs[dim] = static_cast<std::int64_t>(subtract ? high - high_bits : high + high_bits);
+    low_limbs[dim] = static_cast<std::int64_t>(subtract ? low - low_bits : low + low_bits);
+  }
+}
+
+template <class T, class Lanes>
+void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
+  const std::int64_t d = moved.dimensions;
+  for (std::int64_t step = 0; step < moved.count; ++step) {
+    const std::int32_t index = moved.indices[step];
+    const T* row = moved.rows + index * moved.stride;
+    const std::int32_t from = moved.before[index];
+    const std::int32_t to = moved.now[index];
+    if (from >= 0) {
+      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * d);
+      --moved.counts[from];
+    }
+    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * d);
+    ++moved.counts[to];
+  }
+}
+
+template <class T>
+void move_rows_kernel(const MovedRows<T>& moved) {
+#if HWY_TARGET != HWY_SCALAR
+  if (moved.dimensions < 4) return move_rows_with(hn::FixedTag<double, 2>(), moved);
+#endif
+  move_rows_with(hn::ScalableTag<double>(), moved);
+}
+
+void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
+void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
+
+// Four canonical chains side by side: each is a sequence of dependent additions.
+template <class T>
+void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
+  const std::int64_t d = block.dimensions;
+  const auto row_at = [&](std::int64_t index) { return block.rows + index * block.stride; };
+  const auto centroid_at = [&](std::int64_t index) { return block.centroids + block.labels[index] * d; };
+  std::int64_t index = 0;
+  for (; index + 4 <= count; index += 4) {
+    const T* const row[4] = {row_at(first + index), row_at(first + index + 1), row_at(first + index + 2),
+                             row_at(first + index + 3)};
+    const T* const centroid[4] = {centroid_at(first + index), centroid_at(first + index + 1),
+                                  centroid_at(first + index + 2), centroid_at(first + index + 3)};
+    double sums[4] = {0, 0, 0, 0};
+    for (std::int64_t dim = 0; dim < d; ++dim)
+      for (int lane = 0; lane < 4; ++lane) {
+        const double difference = static_cast<double>(row[lane][dim]) - static_cast<double>(centroid[lane][dim]);
+        sums[lane] = __builtin_fma(difference, difference, sums[lane]);
+      }
+    for (int lane = 0; lane < 4; ++lane) out[index + lane] = sums[lane];
+  }
+  for (; index < count; ++index) {
+    double sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double difference =
+          static_cast<double>(row_at(first + index)[dim]) - static_cast<double>(centroid_at(first + index)[dim]);
+      sum = __builtin_fma(difference, difference, sum);
+    }
+    out[index] = sum;
+  }
+}
+
+template <class T>
+void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
+  constexpr std::int64_t chunk = 256;
+  const hn::ScalableTag<double> lanes;
+  const hn::RebindToSigned<decltype(lanes)> integers;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto magic = hn::Set(lanes, core::integer_magic);
+  const auto magic_bits = hn::BitCast(integers, magic);
+  auto high_sum = hn::Zero(integers);
+  auto low_sum = hn::Zero(integers);
+  for (std::int64_t first = 0; first < block.count; first += chunk) {
+    double distances[chunk];
+    const std::int64_t count = chunk < block.count - first ? chunk : block.count - first;
+    own_distances(block, first, count, distances);
+    for (std::int64_t index = count; index % width != 0; ++index) distances[index] = 0;  // adds nothing
+    if (block.weights)
+      for (std::int64_t index = 0; index < count; ++index)
+        distances[index] *= static_cast<double>(block.weights[first + index]);
+    for (std::int64_t index = 0; index < count; index += width) {
+      const auto scaled = hn::LoadU(lanes, distances + index) * hn::Set(lanes, block.to_high);
+      const auto rounded = scaled + magic;
+      const auto rest = (scaled - (rounded - magic)) * hn::Set(lanes, block.to_low) + magic;
+      high_sum = high_sum + (hn::BitCast(integers, rounded) - magic_bits);
+      low_sum = low_sum + (hn::BitCast(integers, rest) - magic_bits);
+    }
+  }
+  std::int64_t parts[hn::MaxLanes(integers)];
+  hn::StoreU(high_sum, integers, parts);
+  for (std::int64_t lane = 0; lane < width; ++lane) *high += parts[lane];
+  hn::StoreU(low_sum, integers, parts);
+  for (std::int64_t lane = 0; lane < width; ++lane) *low += parts[lane];
+}
+
+void inertia_f32(const InertiaBlock<float>& block, std::int64_t* high, std::int64_t* low) {
+  inertia_kernel(block, high, low);
+}
+void inertia_f64(const InertiaBlock<double>& block, std::int64_t* high, std::int64_t* low) {
+  inertia_kernel(block, high, low);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(find_changed_kernel);
+HWY_EXPORT(move_rows_f32);
+HWY_EXPORT(move_rows_f64);
+HWY_EXPORT(inertia_f32);
+HWY_EXPORT(inertia_f64);
+
+std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out) {
+  return HWY_DYNAMIC_DISPATCH(find_changed_kernel)(now, before, count, out);
+}
+
+template <class T>
+void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
+               const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums) {
+  if (!problem.weights.empty()) {
+    for (std::int64_t step = 0; step < count; ++step) {
+      const std::int32_t index = indices[step];
+      if (before[index] >= 0) sums.remove(first + index, before[index]);
+      sums.add(first + index, now[index]);
+    }
+    return;
+  }
+  const MovedRows<T> moved{problem.points.row(first),
+                           problem.points.row_stride(),
+                           problem.d(),
+                           indices,
+                           count,
+                           before,
+                           now,
+                           problem.statistics.to_high.data(),
+                           problem.statistics.weight.to_low,
+                           sums.raw(0),
+                           &sums.raw_count(0)};
+  if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(move_rows_f32)(moved);
+  else HWY_DYNAMIC_DISPATCH(move_rows_f64)(moved);
+}
+
+template <class T>
+core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                          cpu::Range block) {
+  const core::Grid& grid = problem.statistics.inertia;
+  const InertiaBlock<T> job{problem.points.row(block.begin),
+                            problem.points.row_stride(),
+                            problem.d(),
+                            block.size(),
+                            centroids.data(),
+                            labels + block.begin,
+                            problem.weights.empty() ? nullptr : problem.weights.data() + block.begin,
+                            grid.to_high,
+                            grid.to_low};
+  core::Limbs sum;
+  if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(inertia_f32)(job, &sum.high, &sum.low);
+  else HWY_DYNAMIC_DISPATCH(inertia_f64)(job, &sum.high, &sum.low);
+  return sum;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                      \
+  template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
+                          const std::int32_t*, ExactSums<T>&);                                                     \
+  template core::Limbs block_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail
+#endif

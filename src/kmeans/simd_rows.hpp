@@ -1,0 +1,25 @@
+// Vectorised steps around the assignment, shared by the production variants.
+#pragma once
+
+#include "core/exact_sum.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/exact_sums.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are.
+std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
+
+/// For each of the `count` indices: the point `first + index` leaves cluster before[index] (if that is not negative)
+/// and joins now[index].
+template <class T>
+void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
+               const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
+
+/// The sum of w * D(x, c_label) over a block, on the grid of the inertia.
+template <class T>
+core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                          cpu::Range block);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,515 @@
+// simd_small_dim: few dimensions, vector instructions across points. The production variant up to 16 columns.
+//
+// The idea. A fast filter in float decides almost every point, and what it cannot decide with certainty is decided in
+// double by the canonical chain: a filtered predicate, as in computational geometry.
+//
+// * Blocks. Points are taken in blocks of 1024. A block's bounding box (computed once) rules out every centroid that is
+//   farther from the whole box than another one is from its farthest corner. In shuffled data that removes only
+//   far-away centroids; in pictures, sorted or clustered data it removes nearly all.
+// * Scores. With m the middle of the box, y = x - m and z = c - m: D(x,c) = |y|^2 - 2 y.z + |z|^2, so the nearest
+//   centroid has the least score s = B + |z|^2 / 2 - y.z, d fused multiply-adds for each point and centroid. B makes
+//   every score positive, so that its bits order like an integer's; the low 4 bits then carry the centroid's number
+//   within a group of 16, and the search for best and runner-up is integer minimum and maximum, without blends.
+// * Certainty. Every rounding in the score is bounded: |error| <= E = A ((d + 4) 2^-24 + 2^-19), where A bounds the
+//   magnitude of the terms. A point whose runner-up is more than 2 E behind is decided; the others are re-checked.
+// * Sums. Only points that changed cluster touch the exact sums (simd_engine.hpp).
+//
+// Work of an iteration: (d + 5) n k / lanes vector instructions and one reading of the points. Limits: d <= 16.
+// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), carried over to argmin.
+#include "kmeans/simd_small_dim.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/simd_small_dim.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef GRADUS_KMEANS_SIMD_SMALL_DIM
+#define GRADUS_KMEANS_SIMD_SMALL_DIM
+namespace gradus::kmeans_detail {
+
+constexpr std::int64_t group_size = 16;  // centroids told apart by the low bits of a score
+constexpr std::int64_t tile_stride = block_points + 64;
+
+// A block, its box, and what the filter needs. Plain data: it crosses into code compiled for other instruction sets.
+template <class T>
+struct SmallDimBlock {
+  const T* rows;
+  std::int64_t stride;
+  std::int64_t dimensions;
+  std::int64_t count;
+  const T* lowest;
+  const T* highest;
+  const T* centroids;
+  std::int64_t clusters;
+  float* tile;
+  float* coefficients;
+  std::int32_t* candidates;
+  double* nearest_corner;
+  std::int32_t* found;
+};
+
+}  // namespace gradus::kmeans_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Kernels are made for D columns; from 9 on D is rounded up and the columns past the last are zero.
+constexpr int largest_exact = 8;
+
+template <class T, int D>
+HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
+  return D <= largest_exact ? D : block.dimensions;
+}
+
+// Clusters that may be nearest to some point in the box; ascending. The margins cover the rounding of the bounds here
+// and of the canonical distances.
+template <class T, int D>
+std::int64_t find_candidates(const SmallDimBlock<T>& block) {
+  constexpr double slack = (2 * D + 8) * 0x1p-52;
+  const std::int64_t d = columns_of<T, D>(block);
+  double least_reach = HUGE_VAL;  // the least, over clusters, of the distance to the farthest corner
+  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+    double near = 0;
+    double far = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double centroid = static_cast<double>(block.centroids[cluster * d + dim]);
+      const double below = centroid - static_cast<double>(block.lowest[dim]);
+      const double above = static_cast<double>(block.highest[dim]) - centroid;
+      const double outside = below < 0 ? -below : (above < 0 ? -above : 0.0);
+      const double reach = below > above ? below : above;
+      near += outside * outside;
+      far += reach * reach;
+    }
+    block.nearest_corner[cluster] = near;
+    if (far < least_reach) least_reach = far;
+  }
+  const double limit = least_reach * (1 + slack) + 1e-300;
+  std::int64_t count = 0;
+  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+    block.candidates[count] = static_cast<std::int32_t>(cluster);
+    count += !(block.nearest_corner[cluster] * (1 - slack) > limit);
+  }
+  return count;
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Four coordinates of a row, scaled, in float.
+template <class T>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> four_scaled(const T* row, const T* shift, T scale) {
+  const hn::FixedTag<float, 4> four;
+  if constexpr (sizeof(T) == 4) {
+    return hn::MulSub(hn::LoadU(four, row), hn::Set(four, scale), hn::LoadU(four, shift));
+  } else {
+    const hn::FixedTag<double, 2> pair;
+    const hn::FixedTag<float, 2> half;
+    const auto factor = hn::Set(pair, scale);
+    const auto low = hn::DemoteTo(half, hn::MulSub(hn::LoadU(pair, row), factor, hn::LoadU(pair, shift)));
+    const auto high = hn::DemoteTo(half, hn::MulSub(hn::LoadU(pair, row + 2), factor, hn::LoadU(pair, shift + 2)));
+    return hn::Combine(four, high, low);
+  }
+}
+#endif
+
+// Rows of many columns: squares of four points by four columns, transposed in registers.
+template <class T>
+void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
+  T scaled_shift[16];
+  const std::int64_t d = block.dimensions;
+  for (std::int64_t dim = 0; dim < d; ++dim) scaled_shift[dim] = static_cast<T>(shift[dim] * scale);
+  const T factor = static_cast<T>(scale);
+  std::int64_t index = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> four;
+  for (; index + 4 <= block.count; index += 4) {
+    const T* row = block.rows + index * block.stride;
+    std::int64_t dim = 0;
+    for (; dim + 4 <= d; dim += 4) {
+      const auto a = four_scaled(row + dim, scaled_shift + dim, factor);
+      const auto b = four_scaled(row + block.stride + dim, scaled_shift + dim, factor);
+      const auto c = four_scaled(row + 2 * block.stride + dim, scaled_shift + dim, factor);
+      const auto e = four_scaled(row + 3 * block.stride + dim, scaled_shift + dim, factor);
+      const auto ac_low = hn::InterleaveLower(four, a, c);
+      const auto ac_high = hn::InterleaveUpper(four, a, c);
+      const auto be_low = hn::InterleaveLower(four, b, e);
+      const auto be_high = hn::InterleaveUpper(four, b, e);
+      float* out = block.tile + dim * tile_stride + index;
+      hn::StoreU(hn::InterleaveLower(four, ac_low, be_low), four, out);
+      hn::StoreU(hn::InterleaveUpper(four, ac_low, be_low), four, out + tile_stride);
+      hn::StoreU(hn::InterleaveLower(four, ac_high, be_high), four, out + 2 * tile_stride);
+      hn::StoreU(hn::InterleaveUpper(four, ac_high, be_high), four, out + 3 * tile_stride);
+    }
+    for (; dim < d; ++dim)
+      for (std::int64_t point = 0; point < 4; ++point)
+        block.tile[dim * tile_stride + index + point] =
+            static_cast<float>(static_cast<T>(row[point * block.stride + dim] * factor) - scaled_shift[dim]);
+  }
+#endif
+  for (; index < block.count; ++index)
+    for (std::int64_t dim = 0; dim < d; ++dim)
+      block.tile[dim * tile_stride + index] =
+          static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
+  for (; index % 64 != 0; ++index)  // whole vectors to the end
+    for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
+  for (std::int64_t dim = d; dim < tile_rows; ++dim)
+    for (std::int64_t point = 0; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
+}
+
+template <class T, int D>
+void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale) {
+  const hn::ScalableTag<T> lanes;
+  [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto put = [&](int dim, std::int64_t index, auto values) {
+    // One rounding to T, one to float; multiplying by the power of two is exact.
+    const auto scaled =
+        hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
+    if constexpr (sizeof(T) == 4) hn::StoreU(scaled, lanes, block.tile + dim * tile_stride + index);
+    else hn::StoreU(hn::DemoteTo(narrow, scaled), narrow, block.tile + dim * tile_stride + index);
+  };
+  std::int64_t index = 0;
+  if constexpr (D > 4) return fill_tile_transposed(block, D, shift, scale);
+  if (block.stride == D) {
+    for (; index + width <= block.count; index += width) {
+      const T* rows = block.rows + index * D;
+      if constexpr (D == 1) put(0, index, hn::LoadU(lanes, rows));
+      if constexpr (D == 2) {
+        hn::Vec<decltype(lanes)> a, b;
+        hn::LoadInterleaved2(lanes, rows, a, b);
+        put(0, index, a);
+        put(1, index, b);
+      }
+      if constexpr (D == 3) {
+        hn::Vec<decltype(lanes)> a, b, c;
+        hn::LoadInterleaved3(lanes, rows, a, b, c);
+        put(0, index, a);
+        put(1, index, b);
+        put(2, index, c);
+      }
+      if constexpr (D == 4) {
+        hn::Vec<decltype(lanes)> a, b, c, e;
+        hn::LoadInterleaved4(lanes, rows, a, b, c, e);
+        put(0, index, a);
+        put(1, index, b);
+        put(2, index, c);
+        put(3, index, e);
+      }
+    }
+  }
+  for (; index < block.count; ++index)
+    for (int dim = 0; dim < D; ++dim)
+      block.tile[dim * tile_stride + index] =
+          static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
+                             static_cast<T>(shift[dim] * scale));
+  for (; index % 64 != 0; ++index)  // whole vectors to the end
+    for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
+}
+
+// The canonical search among the candidates.
+template <class T, int D>
+std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std::int64_t candidates) {
+  const std::int64_t d = columns_of<T, D>(block);
+  double least = HUGE_VAL;
+  std::int32_t nearest = block.candidates[0];
+  for (std::int64_t index = 0; index < candidates; ++index) {
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double difference = static_cast<double>(point[dim]) - static_cast<double>(centroid[dim]);
+      sum = __builtin_fma(difference, difference, sum);
+    }
+    if (sum < least) {
+      least = sum;
+      nearest = block.candidates[index];
+    }
+  }
+  return nearest;
+}
+
+template <class T, int D>
+std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
+  const std::int64_t candidates = find_candidates<T, D>(block);
+  if (candidates == 1) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
+    return 0;
+  }
+
+  // The magnitudes: A bounds every intermediate value of a score.
+  double middle[D];
+  double half[D];
+  double offset = 0;  // B
+  const std::int64_t d = columns_of<T, D>(block);
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const double low = static_cast<double>(block.lowest[dim]);
+    const double high = static_cast<double>(block.highest[dim]);
+    middle[dim] = static_cast<double>(static_cast<T>(0.5 * low + 0.5 * high));
+    half[dim] = (high - middle[dim] > middle[dim] - low ? high - middle[dim] : middle[dim] - low) * (1 + 0x1p-50);
+    offset += half[dim] * half[dim];
+  }
+  double magnitude = 0;
+  for (std::int64_t index = 0; index < candidates; ++index) {
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double squares = 0;
+    double products = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double z = static_cast<double>(centroid[dim]) - middle[dim];
+      squares += z * z;
+      products += half[dim] * (z < 0 ? -z : z);
+    }
+    const double bound = offset + 0.5 * squares + products;
+    if (bound > magnitude) magnitude = bound;
+  }
+  // A power of two that brings the scores near 1: no overflow and no denormals in float.
+  int exponent = 0;
+  __builtin_frexp(magnitude, &exponent);
+  const int half_exponent = exponent / 2;
+  const double scale = __builtin_ldexp(1.0, -half_exponent);
+  const double magnitude_scaled = magnitude * scale * scale;
+  const float threshold = static_cast<float>(2.05 * magnitude_scaled * ((D + 4) * 0x1p-24 + 0x1p-19) + 0x1p-100);
+
+  const std::int64_t groups = (candidates + group_size - 1) / group_size;
+  for (std::int64_t index = 0; index < groups * group_size; ++index) {
+    float* row = block.coefficients + index * (D + 1);
+    for (int dim = 0; dim < D; ++dim) row[dim] = 0;
+    if (index >= candidates) {  // an unused place in the last group never wins
+      row[D] = 1e30F;
+      continue;
+    }
+    const T* centroid = block.centroids + block.candidates[index] * d;
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double z = (static_cast<double>(centroid[dim]) - middle[dim]) * scale;
+      squares += z * z;
+      row[dim] = static_cast<float>(-z);
+    }
+    row[D] = static_cast<float>(offset * scale * scale + 0.5 * squares);
+  }
+  fill_tile<T, D>(block, middle, scale);
+
+  const hn::ScalableTag<float> f;
+  const hn::RebindToSigned<decltype(f)> i;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(f));
+  const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
+  const auto score_bits = hn::Set(i, ~static_cast<std::int32_t>(group_size - 1));
+  const auto worst = hn::Set(i, 0x7f7fffff);  // the greatest float
+  const auto least_gap = hn::Set(f, threshold);
+  const bool all_clusters = candidates == block.clusters;
+  std::int64_t rechecked = 0;
+
+  for (std::int64_t index = 0; index < block.count; index += 2 * width) {
+    [[maybe_unused]] hn::Vec<decltype(f)> point0[D], point1[D];
+    for (int dim = 0; dim < D && D <= 4; ++dim) {
+      point0[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index);
+      point1[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
+    }
+    auto best0 = worst, best1 = worst, second0 = worst, second1 = worst;
+    auto group0 = hn::Zero(i), group1 = hn::Zero(i);
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const float* row = block.coefficients + group * group_size * (D + 1);
+      auto first0 = worst, first1 = worst, next0 = worst, next1 = worst;
+      const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
+        const auto mark = hn::Set(i, number);
+        const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
+        const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
+        next0 = hn::Min(next0, hn::Max(first0, key0));
+        next1 = hn::Min(next1, hn::Max(first1, key1));
+        first0 = hn::Min(first0, key0);
+        first1 = hn::Min(first1, key1);
+      };
+      if constexpr (D <= 4) {  // the points' coordinates stay in registers
+#pragma GCC unroll 4
+        for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
+          auto score0 = hn::Set(f, row[D]);
+          auto score1 = score0;
+#pragma GCC unroll 4
+          for (int dim = 0; dim < D; ++dim) {
+            const auto coefficient = hn::Set(f, row[dim]);
+            score0 = hn::MulAdd(point0[dim], coefficient, score0);
+            score1 = hn::MulAdd(point1[dim], coefficient, score1);
+          }
+          take(number, score0, score1);
+        }
+      } else {  // two centroids at a time, for each coordinate that is loaded
+        for (std::int32_t number = 0; number < group_size; number += 2, row += 2 * (D + 1)) {
+          auto score00 = hn::Set(f, row[D]);
+          auto score01 = score00;
+          auto score10 = hn::Set(f, row[D + 1 + D]);
+          auto score11 = score10;
+#pragma GCC unroll 4
+          for (int dim = 0; dim < D; ++dim) {
+            const auto x0 = hn::LoadU(f, block.tile + dim * tile_stride + index);
+            const auto x1 = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
+            const auto coefficient0 = hn::Set(f, row[dim]);
+            const auto coefficient1 = hn::Set(f, row[D + 1 + dim]);
+            score00 = hn::MulAdd(x0, coefficient0, score00);
+            score01 = hn::MulAdd(x1, coefficient0, score01);
+            score10 = hn::MulAdd(x0, coefficient1, score10);
+            score11 = hn::MulAdd(x1, coefficient1, score11);
+          }
+          take(number, score00, score01);
+          take(number + 1, score10, score11);
+        }
+      }
+      const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
+      group0 = hn::IfThenElse(first0 < best0, number, group0);
+      group1 = hn::IfThenElse(first1 < best1, number, group1);
+      second0 = hn::Min(hn::Min(second0, next0), hn::Max(best0, first0));
+      second1 = hn::Min(hn::Min(second1, next1), hn::Max(best1, first1));
+      best0 = hn::Min(best0, first0);
+      best1 = hn::Min(best1, first1);
+    }
+    hn::StoreU(hn::Or(group0, hn::And(best0, number_bits)), i, block.found + index);
+    hn::StoreU(hn::Or(group1, hn::And(best1, number_bits)), i, block.found + index + width);
+    const auto gap0 = hn::BitCast(f, second0) - hn::BitCast(f, best0);
+    const auto gap1 = hn::BitCast(f, second1) - hn::BitCast(f, best1);
+    if (HWY_UNLIKELY(!hn::AllTrue(f, hn::And(gap0 > least_gap, gap1 > least_gap)))) {
+      float gaps[2 * hn::MaxLanes(f)];
+      hn::StoreU(gap0, f, gaps);
+      hn::StoreU(gap1, f, gaps + width);
+      for (std::int64_t lane = 0; lane < 2 * width && index + lane < block.count; ++lane) {
+        if (gaps[lane] > threshold) continue;
+        ++rechecked;
+        block.found[index + lane] =
+            ~nearest_exactly<T, D>(block, block.rows + (index + lane) * block.stride, candidates);
+      }
+    }
+  }
+
+  // Numbers among the candidates become clusters; the complement marks what was re-checked and is a cluster already.
+  if (all_clusters && rechecked == 0)
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.found[index];
+  else
+    for (std::int64_t index = 0; index < block.count; ++index) {
+      const std::int32_t found = block.found[index];
+      labels[index] = found < 0 ? ~found : block.candidates[found];
+    }
+  return rechecked;
+}
+
+template <class T>
+std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
+  switch (dimensions) {
+    case 1: return assign_kernel<T, 1>(block, labels);
+    case 2: return assign_kernel<T, 2>(block, labels);
+    case 3: return assign_kernel<T, 3>(block, labels);
+    case 4: return assign_kernel<T, 4>(block, labels);
+    case 5: return assign_kernel<T, 5>(block, labels);
+    case 6: return assign_kernel<T, 6>(block, labels);
+    case 7: return assign_kernel<T, 7>(block, labels);
+    case 8: return assign_kernel<T, 8>(block, labels);
+    case 9:
+    case 10:
+    case 11:
+    case 12: return assign_kernel<T, 12>(block, labels);
+    default: return assign_kernel<T, 16>(block, labels);
+  }
+}
+
+std::int64_t assign_small_f32(const SmallDimBlock<float>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+std::int64_t assign_small_f64(const SmallDimBlock<double>& block, std::int64_t dimensions, std::int32_t* labels) {
+  return assign_any(block, dimensions, labels);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(assign_small_f32);
+HWY_EXPORT(assign_small_f64);
+
+namespace {
+
+// Columns of the kernel that takes `dimensions`.
+std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
+
+std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
+
+}  // namespace
+
+SmallDimScratch::SmallDimScratch(std::int64_t clusters, std::int64_t dimensions)
+    : tile(tile_rows(dimensions) * tile_stride, 0.0F),
+      coefficients(static_cast<std::size_t>(groups_of(clusters) * (tile_rows(dimensions) + 1))),
+      candidates(static_cast<std::size_t>(clusters + 1)), nearest_corner(static_cast<std::size_t>(clusters)) {}
+
+template <class T>
+SmallDimAssigner<T>::SmallDimAssigner(const Problem<T>& problem)
+    : problem_(problem), boxes_((problem.n() + block_points - 1) / block_points * 2, problem.d()),
+      box_known_(static_cast<std::size_t>((problem.n() + block_points - 1) / block_points)) {}
+
+template <class T>
+std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /*before*/, std::int32_t* labels,
+                                         Scratch& scratch) {
+  const std::int64_t d = problem_.d();
+  const std::int64_t number = range.begin / block_points;  // blocks begin at multiples of block_points
+  T* lowest = boxes_.row(2 * number);
+  T* highest = boxes_.row(2 * number + 1);
+  if (!box_known_[static_cast<std::size_t>(number)]) {
+    box_known_[static_cast<std::size_t>(number)] = 1;
+    std::copy_n(problem_.points.row(range.begin), d, lowest);
+    std::copy_n(problem_.points.row(range.begin), d, highest);
+    for (std::int64_t point = range.begin; point < range.end; ++point)
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const T value = problem_.points(point, dim);
+        lowest[dim] = value < lowest[dim] ? value : lowest[dim];
+        highest[dim] = value > highest[dim] ? value : highest[dim];
+      }
+  }
+  const SmallDimBlock<T> block{problem_.points.row(range.begin),
+                               problem_.points.row_stride(),
+                               d,
+                               range.size(),
+                               lowest,
+                               highest,
+                               centroids_.data(),
+                               centroids_.rows(),
+                               scratch.tile.data(),
+                               scratch.coefficients.data(),
+                               scratch.candidates.data(),
+                               scratch.nearest_corner.data(),
+                               scratch.found};
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
+  else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
+}
+
+template <class T>
+std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
+  const auto blocks = static_cast<std::uint64_t>((shape.points + block_points - 1) / block_points);
+  const auto d = static_cast<std::uint64_t>(tile_rows(shape.dimensions));
+  const auto k = static_cast<std::uint64_t>(groups_of(shape.clusters));
+  return blocks * (2 * d * sizeof(T) + 1) +
+         static_cast<std::uint64_t>(threads) *
+             (4 * d * static_cast<std::uint64_t>(tile_stride) + k * (4 * (d + 1) + 12));
+}
+
+template class SmallDimAssigner<float>;
+template class SmallDimAssigner<double>;
+
+template <class T>
+KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execution) {
+  SmallDimAssigner<T> assigner(problem);
+  SimdEngine<T, SmallDimAssigner<T>> engine(problem, cpu::thread_count(execution), assigner);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> simd_small_dim(const Problem<float>&, const Execution&);
+template KMeansResult<double> simd_small_dim(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail
+#endif

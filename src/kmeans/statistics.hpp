@@ -1,0 +1,22 @@
+// One look at the points before the first iteration: are they finite, how large are they, how do they vary.
+#pragma once
+
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Column ranges and grids of points, weights and initial centroids (which may be empty). InputError with row and
+/// column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights.
+template <class T>
+Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
+                   int threads);
+
+/// The mean over the columns of their (unweighted, population) variances: by exact sums, so independent of the order.
+template <class T>
+double mean_column_variance(MatrixView<const T> points, int threads);
+
+/// InputError unless at least k different rows have weight.
+template <class T>
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,243 @@
+// tbb_flow_graph: the iteration as a graph of tasks, and a scheduler that runs whatever is ready.
+//
+// What changes from `openmp_reduce_first_touch`: the program no longer says which thread does what and when all wait
+// for all. It says what must be finished before what:
+//
+//   start -> assign a chunk of the points, for every chunk -> add up the chunks' sums, two by two -> total
+//
+// and oneTBB's workers steal whatever is ready. A chunk whose neighbour is done is added while others are still being
+// assigned, and a slow core simply takes fewer chunks; there is no barrier. For that the points are cut into more
+// chunks than threads. On quiet, equal cores a static schedule has nothing left to gain and the graph costs about a
+// microsecond for each task; on busy or unequal cores it keeps them all at work. The sums of a chunk belong to the
+// chunk, not to a thread, and the tree of additions is fixed, so the result does not depend on who did what.
+//
+// The graph is that of one iteration; Lloyd's frame (lloyd.hpp) closes the loop, for the stop request, the progress
+// report and the errors of an iteration belong to the calling thread. The graph is built once and run in every
+// iteration. It is held as a list of tasks and edges, from which both oneTBB's graph and the picture in
+// Execution::graph_file are made, so that the picture is of the graph that ran.
+//
+// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, chunks k (d + 2)
+// additions in the tree; n d element reads from memory. Memory: 8 k (d + 2) bytes for each of at most four chunks per
+// thread, and the total.
+// Limits: more copies of the sums than threads, so large k d costs more than in the rungs before, and the calling
+// thread touches all of them first; below a thousand points there is one chunk, and one thread does it all.
+// Source: oneTBB's flow graph (continue_node); work stealing: R. D. Blumofe and C. E. Leiserson, "Scheduling
+// multithreaded computations by work stealing", J. ACM 46 (1999).
+#include <tbb/flow_graph.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/atomic_file.hpp"
+#include "cpu/thread_sanitizer.hpp"
+#include "kmeans/textbook.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr std::int64_t least_points_per_chunk = 512;  // some microseconds of work even for small k d
+
+/// What is to be done, and what must be finished before what. Task 0 is the start: all others follow from it.
+struct TaskGraph {
+  struct Task {
+    std::string name;
+    std::function<void()> run;
+  };
+  std::vector<Task> tasks;
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< before, after
+
+  std::size_t add(std::string name, std::function<void()> run, std::initializer_list<std::size_t> after) {
+    tasks.push_back({std::move(name), std::move(run)});
+    for (const std::size_t before : after) edges.emplace_back(before, tasks.size() - 1);
+    return tasks.size() - 1;
+  }
+
+  std::string to_dot() const {
+    std::string dot = "digraph tbb_flow_graph {\n  node [shape=box];\n";
+    for (std::size_t task = 0; task < tasks.size(); ++task)
+      dot += "  task" + std::to_string(task) + " [label=\"" + tasks[task].name + "\"];\n";
+    for (const auto& [before, after] : edges)
+      dot += "  task" + std::to_string(before) + " -> task" + std::to_string(after) + ";\n";
+    return dot + "}\n";
+  }
+};
+
+/// Binds the workers that enter an arena to processors, as PinnedTeam does with OpenMP's threads and the calling one.
+/// At the end it frees them from outside, by their numbers: a worker may still be in the arena then, and one that was
+/// started meanwhile has inherited the calling thread's binding.
+class PinningObserver : public tbb::task_scheduler_observer {
+ public:
+  PinningObserver(tbb::task_arena& arena, Pinning pinning)
+      : tbb::task_scheduler_observer(arena), processors_(cpu::pinning_order(pinning)) {
+    if (!processors_.empty()) observe(true);
+  }
+  PinningObserver(const PinningObserver&) = delete;
+  PinningObserver& operator=(const PinningObserver&) = delete;
+  ~PinningObserver() override {
+    observe(false);
+    for (const pid_t worker : workers_) cpu::bind_thread(worker, cpu::allowed_processors());
+  }
+
+  void on_scheduler_entry(bool is_worker) override {
+    if (!is_worker) return;
+    const auto slot = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+    cpu::bind_thread(0, {processors_[slot % processors_.size()]});
+    const std::lock_guard lock(mutex_);
+    workers_.insert(gettid());
+  }
+
+ private:
+  std::vector<int> processors_;
+  std::mutex mutex_;
+  std::set<pid_t> workers_;
+};
+
+/// oneTBB's graph of a TaskGraph, run by at most `threads` threads, the calling one among them. The thread sanitizer
+/// is told of the order that the edges promise, and of no other: a missing edge is a race to it.
+class FlowGraph {
+ public:
+  FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
+    if (threads > tbb::info::default_concurrency())
+      allowance_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    observer_.emplace(arena_, execution.pinning);
+    arena_.execute([&] {
+      graph_.emplace();  // here, for a graph's tasks run in the arena in which it was made
+      for (std::size_t task = 0; task < tasks.tasks.size(); ++task)
+        nodes_.emplace_back(*graph_, [this, task](const tbb::flow::continue_msg&) { run_task(task); });
+      for (const auto& [before, after] : tasks.edges) tbb::flow::make_edge(nodes_[before], nodes_[after]);
+    });
+  }
+
+  /// Runs every task once; an exception of one of them ends the others and comes out here.
+  void run() {
+    cpu::announce_done(&tasks_);
+    arena_.execute([&] {
+      nodes_.front().try_put(tbb::flow::continue_msg());
+      graph_->wait_for_all();
+    });
+    for (const TaskGraph::Task& task : tasks_.tasks) cpu::announce_seen(&task);
+  }
+
+ private:
+  void run_task(std::size_t task) {
+    if (task == 0) cpu::announce_seen(&tasks_);
+    for (const auto& [before, after] : tasks_.edges)
+      if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
+    tasks_.tasks[task].run();
+    cpu::announce_done(&tasks_.tasks[task]);
+  }
+
+  const TaskGraph& tasks_;
+  tbb::task_arena arena_;
+  std::optional<tbb::global_control> allowance_;
+  std::optional<PinningObserver> observer_;
+  std::optional<tbb::flow::graph> graph_;
+  std::deque<tbb::flow::continue_node<tbb::flow::continue_msg>> nodes_;
+};
+
+/// The tasks of an iteration, and the data that they work on.
+template <class T>
+class Iteration {
+ public:
+  Iteration(const Problem<T>& problem, int threads) : problem_(problem) {
+    const int chunks = static_cast<int>(std::clamp<std::int64_t>(
+        problem.n() / least_points_per_chunk, 1, std::int64_t{tbb_flow_graph_chunks_per_thread} * threads));
+    for (int chunk = 0; chunk < chunks; ++chunk) chunks_.emplace_back(problem);
+    make_tasks();
+  }
+  Iteration(const Iteration&) = delete;
+  Iteration& operator=(const Iteration&) = delete;
+
+  const TaskGraph& tasks() const { return tasks_; }
+
+  Outcome run(FlowGraph& graph, MatrixView<const T> centroids, std::int32_t* labels, FloatSums<T>& total) {
+    centroids_ = centroids;
+    labels_ = labels;
+    total_ = &total;
+    graph.run();
+    return chunks_.front().outcome;
+  }
+
+ private:
+  struct Chunk {
+    explicit Chunk(const Problem<T>& problem) : sums(problem) {}
+    FloatSums<T> sums;
+    Outcome outcome;
+  };
+
+  void make_tasks() {
+    const int count = static_cast<int>(chunks_.size());
+    const std::size_t start = tasks_.add("start", [] {}, {});
+    std::vector<std::size_t> ready(chunks_.size());  // the last task that wrote a chunk's sums
+    for (int chunk = 0; chunk < count; ++chunk) {
+      const cpu::Range range = cpu::share(problem_.n(), chunk, count);
+      ready[static_cast<std::size_t>(chunk)] =
+          tasks_.add("assign points " + std::to_string(range.begin) + " to " + std::to_string(range.end - 1),
+                     [this, chunk, range] { assign(chunks_[static_cast<std::size_t>(chunk)], range); }, {start});
+    }
+    for (std::size_t step = 1; step < chunks_.size(); step *= 2)
+      for (std::size_t to = 0; to + step < chunks_.size(); to += 2 * step) {
+        const std::size_t from = to + step;
+        ready[to] = tasks_.add("add sums " + std::to_string(from) + " to " + std::to_string(to),
+                               [this, to, from] { merge(chunks_[to], chunks_[from]); }, {ready[to], ready[from]});
+      }
+    tasks_.add("total", [this] { total_->merge(chunks_.front().sums); }, {ready.front()});
+  }
+
+  void assign(Chunk& chunk, cpu::Range range) {
+    chunk.sums.clear();
+    Outcome outcome{0, 0.0};
+    for (std::int64_t point = range.begin; point < range.end; ++point) {
+      const Nearest<T> nearest = nearest_centroid(problem_.points.row(point), centroids_);
+      outcome.changed += labels_[point] != nearest.cluster;
+      outcome.inertia += problem_.weight(point) * static_cast<double>(nearest.distance);
+      labels_[point] = nearest.cluster;
+      chunk.sums.add(point, nearest.cluster);
+    }
+    chunk.outcome = outcome;
+  }
+
+  static void merge(Chunk& to, const Chunk& from) {
+    to.sums.merge(from.sums);
+    to.outcome.changed += from.outcome.changed;
+    to.outcome.inertia += from.outcome.inertia;
+  }
+
+  const Problem<T>& problem_;
+  std::deque<Chunk> chunks_;
+  TaskGraph tasks_;
+  // Of the pass under way:
+  MatrixView<const T> centroids_;
+  std::int32_t* labels_ = nullptr;
+  FloatSums<T>* total_ = nullptr;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execution) {
+  const int threads = cpu::thread_count(execution);
+  Iteration<T> iteration(problem, threads);
+  if (!execution.graph_file.empty()) core::write_atomically(execution.graph_file, iteration.tasks().to_dot());
+  FlowGraph graph(iteration.tasks(), execution, threads);
+  const auto assign_and_sum = [&](const Problem<T>&, MatrixView<const T> centroids, std::int32_t* labels,
+                                  FloatSums<T>& total) { return iteration.run(graph, centroids, labels, total); };
+  TextbookEngine engine(problem, assign_and_sum);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> tbb_flow_graph(const Problem<float>&, const Execution&);
+template KMeansResult<double> tbb_flow_graph(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail

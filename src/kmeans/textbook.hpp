@@ -1,0 +1,58 @@
+// What the teaching rungs share: the distance in the data's own type, and the engine around their one differing part.
+#pragma once
+
+#include <cstdint>
+
+#include "kmeans/float_sums.hpp"
+#include "kmeans/lloyd.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+struct Nearest {
+  std::int32_t cluster = 0;
+  T distance = 0;  ///< squared
+};
+
+/// The textbook's search: every centroid, every coordinate, the first of the nearest.
+template <class T>
+Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
+  Nearest<T> best{0, std::numeric_limits<T>::infinity()};
+  const std::int64_t d = centroids.columns();
+  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
+    const T* centroid = centroids.row(cluster);
+    T sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const T difference = point[dim] - centroid[dim];
+      sum += difference * difference;
+    }
+    if (sum < best.distance) best = {static_cast<std::int32_t>(cluster), sum};
+  }
+  return best;
+}
+
+/// An engine for Lloyd's frame from a function object `assign_and_sum(problem, centroids, labels, sums) -> Outcome`
+/// that fills labels and FloatSums anew each time.
+template <class T, class AssignAndSum>
+class TextbookEngine {
+ public:
+  TextbookEngine(const Problem<T>& problem, AssignAndSum assign_and_sum)
+      : problem_(problem), sums_(problem), assign_and_sum_(assign_and_sum) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
+    sums_.clear();
+    return assign_and_sum_(problem_, centroids, labels, sums_);
+  }
+  const FloatSums<T>& sums() const { return sums_; }
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
+    return pass(centroids, labels).inertia;
+  }
+  static double rechecked() { return 0; }
+
+ private:
+  const Problem<T>& problem_;
+  FloatSums<T> sums_;
+  AssignAndSum assign_and_sum_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,133 @@
+// THE table of k-means variants, in the order of the ladder, and the choice among them.
+#include "kmeans/variants.hpp"
+
+#include <array>
+
+#include "core/checked.hpp"
+#include "kmeans/exact_sums.hpp"
+#include "kmeans/float_sums.hpp"
+#include "kmeans/simd_bounds.hpp"
+#include "kmeans/simd_large_dim.hpp"
+#include "kmeans/simd_small_dim.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+using core::Backend;
+using core::Contract;
+using core::Support;
+
+Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
+
+std::uint64_t one_float_sum(const Shape& shape, int) { return FloatSums<double>::bytes(shape); }
+
+std::uint64_t float_sums_per_thread(const Shape& shape, int threads) {
+  return core::checked_multiply(FloatSums<double>::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "sums");
+}
+
+std::uint64_t float_sums_on_pages(const Shape& shape, int threads) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t bytes = FloatSums<double>::bytes(shape);
+  const std::uint64_t copy = (bytes + page - 1) / page * page;
+  return bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(threads), "sums");
+}
+
+std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
+  return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
+}
+
+Support small_dim(const Shape& shape, const cpu::Machine&) {
+  if (shape.dimensions <= small_dim_limit) return Support::yes();
+  return Support::no("it is made for at most " + std::to_string(small_dim_limit) + " columns, not " +
+                     std::to_string(shape.dimensions) + "; simd_large_dim takes more");
+}
+
+std::uint64_t small_dim_memory(const Shape& shape, int threads) {
+  const std::uint64_t engine = SimdEngine<double, SmallDimAssigner<double>>::bytes(shape, threads);
+  return engine + (shape.element_bytes == 4 ? SmallDimAssigner<float>::bytes(shape, threads)
+                                            : SmallDimAssigner<double>::bytes(shape, threads));
+}
+
+std::uint64_t large_dim_memory(const Shape& shape, int threads) {
+  return SimdEngine<double, LargeDimAssigner<double>>::bytes(shape, threads) +
+         LargeDimAssigner<double>::bytes(shape, threads);
+}
+
+std::uint64_t bounds_memory(const Shape& shape, int threads) {
+  return SimdEngine<double, BoundsAssigner<double>>::bytes(shape, threads) +
+         (shape.element_bytes == 4 ? BoundsAssigner<float>::bytes(shape, threads)
+                                   : BoundsAssigner<double>::bytes(shape, threads));
+}
+
+constexpr std::array table = {
+    Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::tolerance, 1e-4},
+            always,
+            one_float_sum,
+            sequential<float>,
+            sequential<double>},
+    Variant{{"openmp_shared", "points among threads, one set of sums, atomic additions", Backend::openmp,
+             Contract::tolerance, 1e-4},
+            always,
+            one_float_sum,
+            openmp_shared<float>,
+            openmp_shared<double>},
+    Variant{{"openmp_critical", "points among threads, one set of sums, one critical section", Backend::openmp,
+             Contract::tolerance, 1e-4},
+            always,
+            one_float_sum,
+            openmp_critical<float>,
+            openmp_critical<double>},
+    Variant{{"openmp_reduce", "points among threads, private copies of the sums, one reduction at the end",
+             Backend::openmp, Contract::tolerance, 1e-4},
+            always,
+            float_sums_per_thread,
+            openmp_reduce<float>,
+            openmp_reduce<double>},
+    Variant{
+        {"openmp_reduce_first_touch", "private copies of the sums on pages of their own, first touched by their thread",
+         Backend::openmp, Contract::tolerance, 1e-4},
+        always,
+        float_sums_on_pages,
+        openmp_reduce_first_touch<float>,
+        openmp_reduce_first_touch<double>},
+    Variant{{"tbb_flow_graph", "the iteration as a graph of tasks, run by work stealing", Backend::tbb,
+             Contract::tolerance, 1e-4},
+            always,
+            float_sums_per_chunk,
+            tbb_flow_graph<float>,
+            tbb_flow_graph<double>,
+            true},
+    Variant{{"simd_small_dim", "a float filter across points, doubtful ones in double; exact sums", Backend::simd,
+             Contract::same_bits, 0},
+            small_dim,
+            small_dim_memory,
+            simd_small_dim<float>,
+            simd_small_dim<double>},
+    Variant{{"simd_large_dim", "a 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            large_dim_memory,
+            simd_large_dim<float>,
+            simd_large_dim<double>},
+    Variant{{"simd_bounds", "bounds by the triangle inequality spare most searches; the rest as simd_large_dim",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            bounds_memory,
+            simd_bounds<float>,
+            simd_bounds<double>},
+};
+
+}  // namespace
+
+std::span<const Variant> variants() { return table; }
+
+const Variant& choose(const Shape& shape, const cpu::Machine&) {
+  // Measured in docs/results/: bounds pay where a search is long, that is above one panel of clusters.
+  const char* best = shape.dimensions <= small_dim_limit ? "simd_small_dim"
+                     : shape.clusters <= group_step      ? "simd_large_dim"
+                                                         : "simd_bounds";
+  return core::find_variant(variants(), best, "kmeans");
+}
+
+}  // namespace gradus::kmeans_detail

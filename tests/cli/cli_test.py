@@ -1,0 +1,854 @@
+#!/usr/bin/env python3
+"""Black-box tests of the program `gradus`: what a person types, sees, and finds on the disk.
+
+usage: cli_test.py GRADUS SOURCE_DIR [unittest's arguments]
+"""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zlib
+
+GRADUS = ""
+DATA = ""
+
+
+def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True):
+    """Runs the program; the result has returncode, stdout, stderr."""
+    environment = dict(os.environ, **(env or {}))
+    return subprocess.run(
+        [GRADUS, *map(str, arguments)],
+        input=stdin if stdin is not None else ("" if text else b""),
+        capture_output=True,
+        text=text,
+        env=environment,
+        preexec_fn=preexec,
+        cwd=cwd,
+        timeout=300,
+    )
+
+
+def content(path, mode="rb"):
+    with open(path, mode) as file:
+        return file.read()
+
+
+CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|u1": "B"}
+
+
+def read_npy(path):
+    """(dtype, shape, flat list of values), by the definition of the format."""
+    with open(path, "rb") as file:
+        content = file.read()
+    assert content[:8] == b"\x93NUMPY\x01\x00", content[:8]
+    (length,) = struct.unpack_from("<H", content, 8)
+    assert (10 + length) % 64 == 0
+    header = content[10 : 10 + length].decode("latin1")
+    assert header.endswith("\n")
+    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})  # a literal, written by our own program
+    assert fields["fortran_order"] is False
+    count = 1
+    for size in fields["shape"]:
+        count *= size
+    data = content[10 + length :]
+    values = list(struct.unpack("<" + str(count) + CODES[fields["descr"]][-1], data))
+    return fields["descr"], fields["shape"], values
+
+
+def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"\x01\x00"):
+    if header is None:
+        header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, tuple(shape))
+    encoded = header.encode("latin1")
+    encoded += b" " * (63 - (10 + len(encoded)) % 64) + b"\n"
+    if raw is None:
+        raw = struct.pack("<%d%s" % (len(values), CODES[dtype]), *values)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY" + version + struct.pack("<H", len(encoded)) + encoded + raw)
+    return path
+
+
+def read_png(path):
+    """(width, height, color type, set of pixels) of an 8-bit PNG without interlacing."""
+    with open(path, "rb") as file:
+        content = file.read()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    position, compressed = 8, b""
+    while position < len(content):
+        (length,) = struct.unpack_from(">I", content, position)
+        kind, body = content[position + 4 : position + 8], content[position + 8 : position + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack_from(">I", content, position + 8 + length)[0]
+        if kind == b"IHDR":
+            width, height, depth, color, _, _, interlace = struct.unpack(">IIBBBBB", body)
+            assert depth == 8 and interlace == 0
+        elif kind == b"IDAT":
+            compressed += body
+        position += 12 + length
+    channels = {0: 1, 2: 3, 6: 4}[color]
+    stride = width * channels
+    raw, rows, above = zlib.decompress(compressed), [], bytes(stride)
+    for row in range(height):
+        method, line = raw[row * (stride + 1)], bytearray(raw[row * (stride + 1) + 1 : (row + 1) * (stride + 1)])
+        for index in range(stride):
+            left = line[index - channels] if index >= channels else 0
+            up = above[index]
+            corner = above[index - channels] if index >= channels else 0
+            if method == 1:
+                line[index] = (line[index] + left) & 255
+            elif method == 2:
+                line[index] = (line[index] + up) & 255
+            elif method == 3:
+                line[index] = (line[index] + (left + up) // 2) & 255
+            elif method == 4:
+                estimate = left + up - corner
+                nearest = min((abs(estimate - left), 0, left), (abs(estimate - up), 1, up), (abs(estimate - corner), 2, corner))
+                line[index] = (line[index] + nearest[2]) & 255
+        rows.append(bytes(line))
+        above = bytes(line)
+    pixels = {row[index : index + channels] for row in rows for index in range(0, stride, channels)}
+    return width, height, color, pixels
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gradus_cli_")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def file(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def succeed(self, *arguments, **options):
+        result = gradus(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def refused(self, status, *arguments, says=(), **options):
+        """The program ends with this status, says each of these words, and prints no result."""
+        result = gradus(*arguments, **options)
+        self.assertEqual(result.returncode, status, (arguments, result.stdout, result.stderr))
+        self.assertTrue(result.stderr.startswith("gradus: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for words in says:
+            self.assertIn(words, result.stderr)
+        self.assertEqual(result.stdout, "")
+        return result
+
+    def points(self, name="points.npy", n=200, d=3):
+        values = [((index * 7919 + 13) % 1000) / 8 for index in range(n * d)]
+        return write_npy(self.path(name), "<f4", (n, d), values)
+
+
+class KMeans(Case):
+    def test_outputs(self):
+        points = self.points()
+        out = self.path("a/b/out")
+        result = self.succeed("kmeans", points, "-k", 5, "-o", out)
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
+        dtype, shape, centroids = read_npy(os.path.join(out, "centroids.npy"))
+        self.assertEqual((dtype, shape), ("<f4", (5, 3)))
+        dtype, shape, labels = read_npy(os.path.join(out, "labels.npy"))
+        self.assertEqual((dtype, shape), ("<i4", (200,)))
+        self.assertEqual(set(labels), set(range(5)))
+        with open(os.path.join(out, "summary.json")) as file:
+            summary = json.load(file)
+        for key, value in {"n": 200, "d": 3, "k": 5, "dtype": "f32", "seed": 0, "converged": True}.items():
+            self.assertEqual(summary[key], value, key)
+        for key in ("variant", "device", "iterations", "inertia", "stop_reason", "threads", "restart", "rechecked",
+                    "memory_bytes"):
+            self.assertIn(key, summary)
+        self.assertEqual(len(summary["history"]), summary["iterations"])
+        self.assertEqual(summary["counts"], [labels.count(cluster) for cluster in range(5)])
+        for key in ("read", "write", "total", "initialize"):
+            self.assertGreaterEqual(summary["seconds"][key], 0)
+        self.assertLessEqual(summary["seconds"]["read"] + summary["seconds"]["write"], summary["seconds"]["total"])
+        # Every label is the nearest centroid, and the inertia is the sum of the squared distances.
+        _, _, values = read_npy(points)
+        inertia = 0
+        for point in range(200):
+            distances = [sum((values[3 * point + dim] - centroids[3 * cluster + dim]) ** 2 for dim in range(3))
+                         for cluster in range(5)]
+            self.assertEqual(labels[point], distances.index(min(distances)))
+            inertia += min(distances)
+        self.assertLess(abs(inertia - summary["inertia"]), 1e-6 * inertia)
+        # The table: a line per cluster, its size in the second column.
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0].split()[:3], ["cluster", "size", "share"])
+        self.assertEqual([int(line.split()[1]) for line in lines[1:6]], summary["counts"])
+        self.assertIn("200 points", lines[-1])
+
+
+
+    def summary(self, *arguments, **options):
+        return json.loads(self.succeed("kmeans", *arguments, "--json", **options).stdout)
+
+    def test_json_is_the_summary_and_nothing_else(self):
+        out = self.path("out")
+        printed = self.summary(self.points(), "-k", 4, "-o", out)
+        with open(os.path.join(out, "summary.json")) as file:
+            self.assertEqual(printed, json.load(file))
+
+    def test_same_bits_for_any_number_of_threads(self):
+        points = self.path("blobs.npy")
+        for dtype, dimensions in (("f32", 2), ("f64", 19)):
+            self.succeed("generate", "blobs", "-n", 5000, "-d", dimensions, "--dtype", dtype, "-o", points)
+            seen = set()
+            for threads in (1, 2, 3, 7):
+                out = self.path("out%d" % threads)
+                self.succeed("kmeans", points, "-k", 9, "--threads", threads, "-o", out)
+                seen.add((content(os.path.join(out, "centroids.npy")), content(os.path.join(out, "labels.npy"))))
+            self.assertEqual(len(seen), 1, dtype)
+
+    def test_quiet_and_messages(self):
+        points = self.points()
+        loud = self.succeed("kmeans", points, "-k", 2, "-o", self.path("a"))
+        self.assertIn("wrote", loud.stderr)
+        quiet = self.succeed("kmeans", points, "-k", 2, "-o", self.path("b"), "--quiet")
+        self.assertEqual(quiet.stderr, "")
+        for result in (loud, quiet):
+            self.assertNotIn("\x1b", result.stdout + result.stderr)  # neither is a terminal
+
+    def test_csv_on_standard_input(self):
+        text = "x,y\n" + "".join("%d,%d\n" % (100 * (index % 2), index % 5) for index in range(40))
+        result = self.succeed("kmeans", "-", "-k", 2, stdin=text)
+        self.assertEqual(result.stdout.splitlines()[0].split(), ["cluster", "size", "share", "x", "y"])
+        summary = self.summary("-", "-k", 2, stdin=text)
+        self.assertEqual((summary["dtype"], summary["counts"]), ("f64", [20, 20]))
+
+    def test_files_of_all_kinds_give_the_same(self):
+        rows = [(index * 31 % 17, index * 7 % 23) for index in range(60)]
+        flat = [value for row in rows for value in row]
+        files = [
+            self.file("a.csv", "".join("%d,%d\n" % row for row in rows)),
+            self.file("a.tsv", "a\tb\r\n" + "".join("%d\t%d\r\n" % row for row in rows)),
+            write_npy(self.path("a.npy"), "<f8", (60, 2), flat),
+            write_npy(self.path("b.npy"), "|u1", (60, 2), flat),
+        ]
+        inertias = {self.summary(file, "-k", 5)["inertia"] for file in files[:3]}
+        self.assertEqual(len(inertias), 1)
+        self.assertEqual(self.summary(files[3], "-k", 5)["dtype"], "f32")
+        self.assertEqual(self.summary(files[3], "-k", 5, "--dtype", "f64")["inertia"], inertias.pop())
+
+    def test_picture(self):
+        picture = os.path.join(DATA, "picture.png")
+        width, height, _, before = read_png(picture)
+        out = self.path("out")
+        self.succeed("kmeans", picture, "-k", 6, "-o", out)
+        self.assertIn("quantized.png", os.listdir(out))
+        after = read_png(os.path.join(out, "quantized.png"))
+        self.assertEqual(after[:2], (width, height))
+        self.assertLessEqual(len(after[3]), 6)
+        self.assertGreater(len(before), 6)
+        _, shape, centroids = read_npy(os.path.join(out, "centroids.npy"))
+        colours = {bytes(int(value + 0.5) for value in centroids[3 * cluster : 3 * cluster + 3]) for cluster in range(shape[0])}
+        self.assertLessEqual(after[3], colours)
+
+    def test_initial_centroids_and_weights(self):
+        points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])
+        start = self.file("start.csv", "0\n10\n")
+        weights = self.file("weights.csv", "1\n1\n3\n1\n")
+        out = self.path("out")
+        self.succeed("kmeans", points, "-k", 2, "--init", start, "--weights", weights, "-o", out)
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[2], [0.5, 11.0])
+        self.assertEqual(read_npy(os.path.join(out, "labels.npy"))[2], [0, 0, 1, 1])
+        self.assertEqual(self.summary(points, "-k", 2, "--init", start, "--weights", weights)["init"], "given")
+
+    def test_binary_weights_are_not_rounded_in_silence(self):
+        points = self.points(n=3, d=1)
+        exact = write_npy(self.path("exact.npy"), "<f8", (3,), [0.5, 1, 2])
+        rounded = write_npy(self.path("rounded.npy"), "<f8", (3,), [0.5, 1, 0.1])
+        self.succeed("kmeans", points, "-k", 2, "--weights", exact)
+        self.refused(3, "kmeans", points, "-k", 2, "--weights", rounded, says=["rounded.npy", "row 2", "--dtype f64"])
+        self.succeed("kmeans", points, "-k", 2, "--weights", rounded, "--dtype", "f64")
+
+    def test_every_initialization_and_option(self):
+        points = self.points()
+        for init in ("k-means++", "k-means-parallel", "k-means||", "random", "first"):
+            self.assertEqual(self.summary(points, "-k", 3, "--init", init)["init"], init.replace("||", "-parallel"))
+        one = self.summary(points, "-k", 5, "--max-iterations", 1)
+        self.assertEqual((one["iterations"], one["converged"]), (1, False))
+        many = self.summary(points, "-k", 5, "--restarts", 4, "--seed", 11)
+        self.assertEqual((many["restarts"], many["seed"]), (4, 11))
+        self.assertLess(many["restart"], 4)
+        self.assertEqual(self.summary(points, "-k", 5, "--metric", "cosine")["metric"], "cosine")
+        for pin in ("none", "compact", "scatter"):
+            self.succeed("kmeans", points, "-k", 5, "--pin", pin, "--threads", 2)
+        for empty in ("relocate", "keep", "error"):
+            self.succeed("kmeans", points, "-k", 2, "--empty", empty)
+
+    def test_every_variant_by_its_name(self):
+        points = self.points()
+        for row in json.loads(self.succeed("list", "kmeans", "--json").stdout)[0]["variants"]:
+            if not row["runs_here"]:
+                continue
+            result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
+            if result.returncode == 4:
+                self.assertIn("cannot run here", result.stderr)  # made for other shapes
+            else:
+                self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
+
+
+class Usage(Case):
+    def commands(self):
+        lines = self.succeed().stdout.split("Commands\n")[1].split("\n\n")[0].splitlines()
+        return [line.split()[0] for line in lines]
+
+    def test_no_arguments_show_a_short_help_with_an_example(self):
+        result = self.succeed()
+        self.assertIn("gradus kmeans points.npy -k 16", result.stdout)
+        self.assertLess(result.stdout.count("\n"), 30)
+        self.assertEqual(result.stdout, self.succeed("--help").stdout)
+        self.assertEqual(result.stdout, self.succeed("help").stdout)
+        self.assertEqual(result.stderr, "")
+
+    def test_version(self):
+        self.assertRegex(self.succeed("--version").stdout, r"^gradus \d+\.\d+\.\d+\n$")
+
+    def test_every_command_has_a_help_with_an_example(self):
+        for command in self.commands():
+            text = self.succeed(command, "--help").stdout
+            self.assertIn("Example", text)
+            self.assertIn("\n  gradus " + command, text)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+                self.assertEqual(line, line.rstrip())
+            self.assertEqual(text, self.succeed("help", command).stdout)
+            self.assertEqual(text, self.succeed(command, "-h").stdout)
+
+    def test_misspelt_names_are_suggested(self):
+        points = self.points()
+        self.refused(2, "kmean", points, says=["'kmean'", "did you mean 'kmeans'?"])
+        self.refused(2, "lst", says=["did you mean 'list'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--tolerence", 1, says=["--tolerence", "did you mean '--tolerance'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--tread=2", says=["did you mean '--threads'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--variant", "sequentail", says=["did you mean 'sequential'?", "gradus list"])
+        self.refused(2, "kmeans", points, "-k", 2, "--init", "kmeans++", says=["did you mean 'k-means++'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--pin", "scater", says=["did you mean 'scatter'?"])
+        self.refused(2, "list", "k-mean", says=["did you mean 'kmeans'?"])
+        self.refused(2, "help", "kmaens", says=["did you mean 'kmeans'?"])
+
+    def test_wrong_use(self):
+        points = self.points()
+        for arguments, says in [
+            (["kmeans"], ["INPUT is missing"]),
+            (["kmeans", points], ["-k", "missing"]),
+            (["kmeans", points, "-k"], ["-k", "missing"]),
+            (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
+            (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
+            (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
+            (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
+            (["kmeans", points, "-k", "2", "more"], ["'more'"]),
+            (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
+            (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
+            (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
+            (["kmeans", points, "-k", "2", "--threads", "0"], ["--threads"]),
+            (["kmeans", points, "-k", "2", "--threads", "99999"], ["--threads", "4096"]),
+            (["kmeans", points, "-k", "2", "--device", "tpu"], ["--device", "auto, cpu or gpu"]),
+            (["kmeans", points, "-k", "2", "--memory-limit", "10Q"], ["--memory-limit", "500M"]),
+            (["kmeans", points, "-k", "2", "--max-iterations", "0"], ["--max-iterations"]),
+            (["kmeans", points, "-k", "2", "--restarts", "0"], ["--restarts"]),
+            (["kmeans", points, "-k", "2", "-o", ""], ["--output"]),
+            (["kmeans", "-", "-k", "2", "--weights", "-"], ["standard input"]),
+            (["--frobnicate"], ["'--frobnicate'"]),
+            (["generate", "uniform", "-o", self.path("x.npy")], ["--points", "--size-mib"]),
+            (["generate", "uniform", "-n", "5", "-o", self.path("x.foo")], [".npy", ".csv"]),
+            (["generate", "uniform", "-n", "5", "--low", "3", "--high", "3", "-o", self.path("x.npy")], ["--low"]),
+            (["completion", "ksh"], ["bash, zsh or fish"]),
+        ]:
+            self.refused(2, *arguments, says=says)
+        self.assertFalse(os.path.exists(self.path("x.npy")))
+
+    def test_no_such_device(self):
+        self.refused(4, "kmeans", self.points(), "-k", 2, "--device", "gpu:7", says=["GPU"])
+
+    def test_errors_as_json(self):
+        for arguments, status in [(["kmeans", "--json"], 2), (["kmeans", "--json", "missing.npy", "-k", 2], 3),
+                                  (["nothing", "--json"], 2)]:
+            result = gradus(*arguments)
+            self.assertEqual(result.returncode, status)
+            answer = json.loads(result.stdout)
+            self.assertEqual(answer["exit_status"], status)
+            self.assertIn(answer["error"], result.stderr)
+
+
+class BadInput(Case):
+    """Each bad input: a clear message, the right exit status, no output."""
+
+    def refuse(self, status, *arguments, says=(), **options):
+        out = self.path("parent/out")
+        self.refused(status, "kmeans", *arguments, "-o", out, says=says, **options)
+        self.assertFalse(os.path.exists(self.path("parent")), "output was left")
+
+    def test_files(self):
+        self.refuse(3, self.path("missing.npy"), "-k", 2, says=["missing.npy", "No such file"])
+        self.refuse(3, self.folder, "-k", 2, says=[self.folder, "directory"])
+        for name in ("empty.npy", "empty.csv", "empty.png", "empty"):
+            self.refuse(3, self.file(name, b""), "-k", 2, says=[name, "empty"])
+        self.refuse(3, self.file("what.bin", b"hello"), "-k", 2, says=["what.bin", ".npy"])
+        self.refuse(3, self.file("bad.png", b"\x89PNG\r\n\x1a\n1234"), "-k", 2, says=["bad.png"])
+        self.refuse(3, self.file("bad.jpg", b"\xff\xd8\xff\xe0"), "-k", 2, says=["bad.jpg"])
+        self.refuse(3, "-", "-k", 2, stdin="", says=["standard input"])
+
+    def test_npy(self):
+        path = self.path("a.npy")
+        for says, options in [
+            (["takes 240 bytes", "200 are there"], dict(dtype="<f4", shape=(20, 3), raw=b"x" * 200)),
+            (["takes 240 bytes", "280 are there"], dict(dtype="<f4", shape=(20, 3), raw=b"x" * 280)),
+            (["overflows"], dict(dtype="<f4", shape=(2**62, 2**62), raw=b"x" * 200)),
+            (["|O", "Python objects"], dict(dtype="|O", shape=(20, 3), raw=b"x" * 240)),
+            (["<c8", "complex"], dict(dtype="<c8", shape=(2, 3), raw=b"x" * 48)),
+            (["one or two dimensions"], dict(dtype="<f4", shape=(2, 2, 2), raw=b"x" * 32)),
+            (["header"], dict(dtype="", shape=(), header="{'descr': '<f4', 'shape': (2,)", raw=b"x" * 8)),
+            (["header"], dict(dtype="", shape=(), header="__import__('os').system('true')", raw=b"x" * 8)),
+            (["version"], dict(dtype="<f4", shape=(2, 1), raw=b"x" * 8, version=b"\x09\x00")),
+            (["at least one row"], dict(dtype="<f4", shape=(0, 3), raw=b"")),
+            (["header"], dict(dtype="<f4", shape=(-3, 3), raw=b"")),
+        ]:
+            write_npy(path, **options)
+            self.refuse(3, path, "-k", 2, says=["a.npy"] + says)
+        self.refuse(3, self.file("short.npy", b"\x93NUMPY\x01\x00\xff\xff{}"), "-k", 2, says=["short.npy", "header"])
+        self.refuse(3, self.file("other.npy", b"PK\x03\x04 and so on"), "-k", 2, says=["other.npy", "not a .npy file"])
+
+    def test_csv_names_line_and_column(self):
+        for text, place in [
+            ("a,b\n1,2\n3\n", ":3:2: "),
+            ("1,2\n3,4,5\n", ":2:3: "),
+            ("1,2\n3,x\n", ":2:2: 'x'"),
+            ("1,2\n,4\n", ":2:1: "),
+            ("1,2\n3,nan\n", ":2:2: 'nan'"),
+            ("1,2\n3,1e999\n", ":2:2: "),
+            ("1,2\n\n3,4\n", ":2:"),
+            ('1,2\n"3,4\n', ":2:"),
+        ]:
+            self.refuse(3, self.file("a.csv", text), "-k", 1, says=["a.csv" + place])
+            self.refuse(3, "-", "-k", 1, stdin=text, says=["standard input" + place])
+
+    def test_values(self):
+        nan, inf = float("nan"), float("inf")
+        for dtype in ("<f4", "<f8"):
+            self.refuse(3, write_npy(self.path("a.npy"), dtype, (3, 2), [1, 2, 3, nan, 5, nan]), "-k", 2,
+                        says=["a.npy", "row 1", "NaN"])
+            self.refuse(3, write_npy(self.path("a.npy"), dtype, (3, 2), [1, 2, 3, 4, -inf, 6]), "-k", 2,
+                        says=["a.npy", "row 2", "infinite"])
+
+    def test_clusters(self):
+        points = self.points(n=20)
+        self.refuse(2, points, "-k", 0, says=["-k"])
+        self.refuse(3, points, "-k", 21, says=["21 clusters", "20 points"])
+        same = write_npy(self.path("same.npy"), "<f4", (6, 1), [1, 2, 1, 2, 1, 2])
+        self.refuse(3, same, "-k", 3, says=["same.npy", "3 clusters", "2 different"])
+        for init in ("random", "first", "k-means-parallel"):
+            self.refuse(3, same, "-k", 3, "--init", init, says=["2 different"])
+
+    def test_weights(self):
+        points = self.points(n=4)
+        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
+                           ("0\n0\n0\n0\n", ["zero"]), ("1,2\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
+            self.refuse(3, points, "-k", 2, "--weights", self.file("w.csv", text), says=["w.csv"] + says)
+        self.refuse(3, points, "-k", 2, "--weights", self.path("none.csv"), says=["none.csv", "No such file"])
+
+    def test_centroids(self):
+        points = self.points(n=20)
+        for shape in ((2, 2), (3, 3), (1, 3)):
+            start = write_npy(self.path("c.npy"), "<f4", shape, list(range(shape[0] * shape[1])))
+            self.refuse(3, points, "-k", 2, "--init", start, says=["c.npy", "%d x %d" % shape, "2 x 3"])
+        self.refuse(3, points, "-k", 2, "--init", self.path("none.npy"), says=["none.npy", "No such file"])
+        broken = write_npy(self.path("nan.npy"), "<f4", (2, 3), [1, 2, 3, 4, float("nan"), 6])
+        self.refuse(3, points, "-k", 2, "--init", broken, says=["nan.npy", "row 1", "NaN"])
+
+    def test_too_little_memory(self):
+        self.refuse(1, self.points(), "-k", 2, "--memory-limit", 100, says=["bytes", "100"])
+
+    def test_cosine_needs_directions(self):
+        zero = write_npy(self.path("z.npy"), "<f4", (3, 2), [1, 2, 0, 0, 3, 4])
+        self.refuse(3, zero, "-k", 2, "--metric", "cosine", says=["z.npy", "row 1", "zeros"])
+
+
+class Output(Case):
+    def test_unwritable(self):
+        points = self.points()
+        file = self.file("file", "in the way")
+        self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(file, "out"), says=["file/out"])
+        self.refused(1, "kmeans", points, "-k", 2, "-o", "/proc/out", says=["/proc/out"])
+        self.refused(1, "generate", "uniform", "-n", 3, "-o", "/proc/x.npy", says=["/proc/x.npy"])
+        self.refused(1, "predict", points, points, "-o", self.path("no/such/x.npy"), says=["no/such/x.npy"])
+        if os.geteuid() != 0:
+            closed = self.path("closed")
+            os.mkdir(closed, 0o555)
+            self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(closed, "out"), says=["Permission denied"])
+
+    def test_limit_on_the_size_of_files(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        points = self.points(n=3000)
+        self.refused(1, "kmeans", points, "-k", 2, "-o", self.path("out"), preexec=limit, says=["labels.npy", "large"])
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        os.symlink("/dev/full", self.path("full.npy"))
+        self.refused(1, "generate", "uniform", "-n", 100000, "-o", self.path("full.npy"), says=["full.npy", "No space left"])
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([GRADUS, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output", result.stderr)
+        self.assertIn("No space left", result.stderr)
+
+    def test_full_file_system(self):
+        """A file system of 64 KiB of its own, where one may be mounted."""
+        points = self.points(n=20000)
+        small = self.path("small")
+        os.mkdir(small)
+        script = 'mount -t tmpfs -o size=64k tmpfs "$1" && "$2" kmeans "$3" -k 2 -o "$1/out"; echo "status $?"; ls -A "$1"'
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", small, GRADUS, points],
+                                capture_output=True, text=True)
+        if "status" not in result.stdout or "mount:" in result.stderr:
+            self.skipTest("no file system can be mounted here: " + result.stderr.strip())
+        self.assertEqual(result.stdout, "status 1\n", result.stderr)
+        self.assertIn("No space left", result.stderr)
+
+    def test_existing_output_is_replaced_only_by_a_whole_one(self):
+        points = self.points()
+        out = self.path("out")
+        self.succeed("kmeans", points, "-k", 2, "-o", out)
+        before = {name: content(os.path.join(out, name)) for name in os.listdir(out)}
+        self.refused(3, "kmeans", points, "-k", 2000, "-o", out)
+        after = {name: content(os.path.join(out, name)) for name in os.listdir(out)}
+        self.assertEqual(before, after)
+        self.succeed("kmeans", points, "-k", 3, "-o", out)
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[1], (3, 3))
+
+
+class Interrupt(Case):
+    def long_job(self, *more):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-d", 8, "-o", points)
+        out = self.path("out")
+        job = subprocess.Popen(
+            [GRADUS, "kmeans", points, "-k", "300", "--variant", "sequential", "--init", "first", "--tolerance", "0",
+             "--max-iterations", "1000000", "-o", out, *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        deadline = time.time() + 30
+        while not os.path.isdir(out):  # the outputs are opened before the work
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.stderr.close)
+        time.sleep(0.5)
+        return job
+
+    def check(self, number, job):
+        job.send_signal(number)
+        stdout, stderr = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 130, stderr)
+        self.assertTrue(stderr.startswith("gradus: "), stderr)
+        self.assertIn("stop", stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.npy"])
+        return stdout
+
+    def test_interrupt(self):
+        self.assertEqual(self.check(signal.SIGINT, self.long_job()), "")
+
+    def test_terminate(self):
+        self.assertEqual(json.loads(self.check(signal.SIGTERM, self.long_job("--json")))["exit_status"], 130)
+
+    def test_second_interrupt_kills(self):
+        """Also a job that is far from its next look at the stop request."""
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 1000000, "-d", 32, "-o", points)
+        job = subprocess.Popen([GRADUS, "kmeans", points, "-k", "5000", "--variant", "sequential", "--init", "first"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        time.sleep(1.5)
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(job.poll())
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(timeout=10), -signal.SIGINT)
+
+    def test_while_standard_input_is_read(self):
+        job = subprocess.Popen([GRADUS, "kmeans", "-", "-k", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        job.stdin.write("1,2\n")
+        job.stdin.flush()
+        time.sleep(0.5)
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(timeout=60), 130)
+        stderr = job.stderr.read()
+        self.assertIn("stopped", stderr)
+        job.stdin.close()
+        job.stdout.close()
+        job.stderr.close()
+
+    def test_while_generating(self):
+        job = subprocess.Popen([GRADUS, "generate", "blobs", "-n", "100000000", "-d", "50", "-o", self.path("b.csv")],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        time.sleep(0.5)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 130)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Predict(Case):
+    def test_labels_are_those_of_the_fit(self):
+        for dtype in ("f32", "f64"):
+            points, out = self.path("p.npy"), self.path("out" + dtype)
+            self.succeed("generate", "blobs", "-n", 1000, "-d", 3, "--dtype", dtype, "-o", points)
+            self.succeed("kmeans", points, "-k", 7, "-o", out)
+            centroids, labels = os.path.join(out, "centroids.npy"), os.path.join(out, "labels.npy")
+            again = self.path("labels.npy")
+            self.succeed("predict", centroids, points, "-o", again)
+            self.assertEqual(content(again), content(labels))
+            text = self.succeed("predict", centroids, points).stdout
+            self.assertEqual([int(line) for line in text.splitlines()], read_npy(labels)[2])
+            answer = json.loads(self.succeed("predict", centroids, points, "--json").stdout)
+            self.assertEqual(answer["labels"], read_npy(labels)[2])
+            with open(os.path.join(out, "summary.json")) as file:
+                summary = json.load(file)
+            self.assertEqual((answer["inertia"], answer["counts"]), (summary["inertia"], summary["counts"]))
+
+    def test_transform(self):
+        centroids = self.file("c.csv", "0,0\n3,4\n")
+        points = self.file("p.csv", "0,0\n6,8\n")
+        self.assertEqual(self.succeed("transform", centroids, points).stdout, "0,5\n10,5\n")
+        out = self.path("d.npy")
+        self.succeed("transform", centroids, points, "-o", out)
+        self.assertEqual(read_npy(out), ("<f8", (2, 2), [0, 5, 10, 5]))
+        out = self.path("d.csv")
+        self.succeed("transform", centroids, points, "-o", out)
+        self.assertEqual(content(out, "r"), "0,5\n10,5\n")
+        answer = json.loads(self.succeed("transform", centroids, points, "--json").stdout)
+        self.assertEqual(answer["distances"], [[0, 5], [10, 5]])
+
+    def test_mixed_types_meet_in_the_wider_one(self):
+        centroids = write_npy(self.path("c.npy"), "<f4", (2, 1), [0, 1])
+        points = write_npy(self.path("p.npy"), "<f8", (2, 1), [0.4999999999, 0.5000000001])
+        self.assertEqual(self.succeed("predict", centroids, points).stdout, "0\n1\n")
+
+    def test_bad_input(self):
+        centroids = self.file("c.csv", "0,0\n3,4\n")
+        self.refused(3, "predict", centroids, self.file("p.csv", "1,2,3\n"), says=["c.csv", "2 x 2", "3 columns"])
+        self.refused(3, "predict", centroids, self.path("none.csv"), says=["none.csv"])
+        self.refused(2, "predict", "-", "-", says=["standard input"])
+        self.refused(2, "predict", centroids, says=["INPUT is missing"])
+        out = self.path("x.npy")
+        self.refused(3, "transform", centroids, self.file("p.csv", "1,2,3\n"), "-o", out)
+        self.assertFalse(os.path.exists(out))
+
+
+class Generate(Case):
+    def test_same_for_any_number_of_threads(self):
+        for kind in ("uniform", "blobs", "lab-points"):
+            contents = set()
+            for threads in (1, 2, 3, 7):
+                self.succeed("generate", kind, "-n", 3001, "-d", 3, "--threads", threads, "-o", self.path("x.npy"))
+                contents.add(content(self.path("x.npy")))
+            self.assertEqual(len(contents), 1, kind)
+
+    def test_seed(self):
+        contents = set()
+        for seed in (0, 1, 18446744073709551615):
+            self.succeed("generate", "uniform", "-n", 10, "--seed", seed, "-o", self.path("x.npy"))
+            contents.add(content(self.path("x.npy")))
+        self.assertEqual(len(contents), 3)
+
+    def test_lab_points(self):
+        def rand_r(state):
+            result = 0
+            for bits in (11, 10, 10):
+                state = (state * 1103515245 + 12345) % 2**32
+                result = result << bits | (state >> 16) % (1 << bits)
+            return state, result
+
+        def single(value):
+            return struct.unpack("<f", struct.pack("<f", value))[0]
+
+        for dtype in ("f32", "f64"):
+            self.succeed("generate", "lab-points", "-n", 50, "-d", 4, "--dtype", dtype, "-o", self.path("x.npy"))
+            _, _, values = read_npy(self.path("x.npy"))
+            for row in range(50):
+                state = row
+                for column in range(4):
+                    state, number = rand_r(state)
+                    expected = single(single(single(number) / 2147483648.0) * 10)
+                    self.assertEqual(values[4 * row + column], expected)
+
+    def test_size_in_mib(self):
+        answer = json.loads(self.succeed("generate", "lab-points", "--size-mib", 1, "-d", 16, "--dtype", "f64", "-o",
+                                         self.path("x.npy"), "--json").stdout)
+        self.assertEqual((answer["n"], answer["d"]), (8192, 16))
+        self.assertEqual(read_npy(self.path("x.npy"))[1], (8192, 16))
+
+    def test_csv_reads_back_as_the_same_values(self):
+        for dtype in ("f32", "f64"):
+            for ending in ("npy", "csv"):
+                self.succeed("generate", "uniform", "-n", 100, "--dtype", dtype, "-o", self.path("x." + ending))
+            text = [float(field) for line in content(self.path("x.csv"), "r").splitlines() for field in line.split(",")]
+            code = {"f32": "f", "f64": "d"}[dtype]
+            self.assertEqual([struct.unpack(code, struct.pack(code, value))[0] for value in text],
+                             read_npy(self.path("x.npy"))[2])
+
+
+class Tools(Case):
+    """list, info, demo, completion, manual."""
+
+    def test_list(self):
+        text = self.succeed("list").stdout
+        answer = json.loads(self.succeed("list", "--json").stdout)
+        for problem in answer:
+            for variant in problem["variants"]:
+                self.assertIn("\n" + variant["name"] + " ", text)
+                self.assertIn(variant["summary"] if variant["runs_here"] else variant["reason"], text)
+                self.assertIn(variant["contract"], ("same bits", "tolerance"))
+        self.assertIn("sequential", [variant["name"] for variant in answer[0]["variants"]])
+
+    def test_info(self):
+        answer = json.loads(self.succeed("info", "--json").stdout)
+        self.assertGreaterEqual(answer["cores"], 1)
+        self.assertGreater(answer["memory_bytes"], 2**20)
+        text = self.succeed("info").stdout
+        self.assertIn(answer["processor"], text)
+        self.assertIn(answer["version"], text)
+
+    def test_demo(self):
+        result = self.succeed("demo", cwd=self.folder)
+        self.assertEqual(os.listdir(self.folder), ["gradus-demo"])
+        self.assertEqual(os.listdir(self.path("gradus-demo")), ["centroids.png"])
+        lines = result.stdout.splitlines()
+        start = next(index for index, line in enumerate(lines) if line.startswith("cluster"))
+        rows = [line.split() for line in lines[start + 1 : start + 11]]
+        self.assertEqual(sum(int(row[1]) for row in rows), 1797)
+        self.assertEqual([int(row[4]) for row in rows], list(range(10)), "each digit has its cluster")
+        answer = json.loads(self.succeed("demo", "-o", self.path("b"), "--json").stdout)
+        self.assertGreater(answer["agreement"], 0.75)
+        self.assertLess(answer["inertia"], 1.1660e6)
+        width, height, color, pixels = read_png(answer["picture"])
+        self.assertEqual(color, 0)
+        self.assertGreater(width, 2 * height)
+        self.assertLess(min(pixels), b"\x20")  # ink
+        self.assertEqual(max(pixels), b"\xff")  # paper
+
+    def test_completions_are_understood_by_their_shells(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.file("completion." + shell, self.succeed("completion", shell).stdout)
+            if shutil.which(shell):
+                result = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), shell)
+            elif shell == "bash":
+                self.skipTest("no bash")
+
+    def complete(self, *words):
+        script = self.file("gradus.bash", self.succeed("completion", "bash").stdout)
+        program = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gradus; printf "%s\\n" "${COMPREPLY[@]}"'
+        result = subprocess.run(["bash", "-c", program, "bash", script, *words], capture_output=True, text=True,
+                                cwd=self.folder)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()
+
+    def test_bash_completes(self):
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        self.assertEqual(self.complete("gradus", "km"), ["kmeans"])
+        self.assertEqual(self.complete("gradus", "kmeans", "--resta"), ["--restarts"])
+        self.assertIn("sequential", self.complete("gradus", "kmeans", "x.npy", "--variant", ""))
+        self.assertEqual(self.complete("gradus", "kmeans", "--pin", "sc"), ["scatter"])
+        self.assertEqual(self.complete("gradus", "kmeans", "--pin", "=", "sc"), ["scatter"])
+        self.assertEqual(self.complete("gradus", "generate", "lab"), ["lab-points"])
+        self.assertEqual(self.complete("gradus", "list", ""), ["kmeans"])
+        self.file("some points.npy", "")
+        self.assertEqual(self.complete("gradus", "kmeans", "some"), ["some", "points.npy"])
+
+    def test_fish_completes(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        script = self.file("gradus.fish", self.succeed("completion", "fish").stdout)
+        result = subprocess.run(["fish", "-c", "source %s; complete -C 'gradus kmeans --pin sc'" % script],
+                                capture_output=True, text=True, env=dict(os.environ, HOME=self.folder))
+        self.assertEqual(result.stdout.split()[0], "scatter", result.stderr)
+
+    def test_manual(self):
+        page = self.succeed("manual").stdout
+        for words in (".SH NAME", ".SS kmeans", "\\-\\-max\\-iterations", ".SH EXIT STATUS", "NO_COLOR"):
+            self.assertIn(words, page)
+        script = self.file("gradus.1", page)
+        if shutil.which("groff"):
+            result = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou", script], capture_output=True, text=True)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("gradus kmeans points.npy -k 16 -o clusters", result.stdout)
+        if shutil.which("man"):
+            result = subprocess.run(["man", "--warnings", "-l", script], capture_output=True, text=True,
+                                    env=dict(os.environ, MANPAGER="cat", LC_ALL="C.UTF-8"))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+class Terminal(Case):
+    """What is seen only on a terminal: colour and progress."""
+
+    def on_terminal(self, *arguments, env=None):
+        import pty
+
+        master, slave = pty.openpty()
+        job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
+                               env=dict(os.environ, **(env or {})))
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(master)
+        self.assertEqual(job.wait(), 0)
+        return seen.decode()
+
+    def test_colour(self):
+        environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        self.assertIn("\x1b[1m", self.on_terminal("list", env=dict(environment, NO_COLOR="")))
+        self.assertNotIn("\x1b[1m", self.on_terminal("list", env={"NO_COLOR": "1"}))
+
+    def test_progress(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 40000, "-d", 8, "-o", points)
+        job = ("kmeans", points, "-k", 250, "--init", "first", "--variant", "sequential", "--tolerance", 0, "--max-iterations", 30)
+        seen = self.on_terminal(*job)
+        self.assertRegex(seen, r"\[#*\.*\] +\d+ %")
+        self.assertRegex(seen, r"left")
+        self.assertNotIn("%\x1b", self.on_terminal(*job, "--quiet"))
+        self.assertNotIn("[#", self.on_terminal(*job, "--quiet"))
+        self.assertEqual(self.succeed(*job).stderr, "")
+
+
+def main():
+    global GRADUS, DATA
+    GRADUS = os.path.abspath(sys.argv.pop(1))
+    DATA = os.path.join(os.path.abspath(sys.argv.pop(1)), "data")
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()

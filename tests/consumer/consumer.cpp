@@ -1,0 +1,36 @@
+// Clusters six points of two groups, and checks the answer and an error, through nothing but the installed package.
+#include <gradus/kmeans.hpp>
+
+#include <cstdio>
+#include <string>
+
+int main() {
+  const float points[] = {0, 0, 1, 0, 0, 1, 10, 10, 11, 10, 10, 11};
+  const gradus::MatrixView<const float> view(points, 6, 2);
+  gradus::KMeansOptions<float> options;
+  options.clusters = 2;
+
+  const gradus::KMeansResult<float> result = gradus::kmeans(view, options);
+  for (int point = 0; point < 6; ++point) {
+    if (result.labels[point] != result.labels[point / 3 * 3] || result.labels[0] == result.labels[3]) {
+      std::fprintf(stderr, "point %d is in the wrong cluster\n", point);
+      return 1;
+    }
+  }
+  const double inertia = 2 * (4.0 / 3);  // each group: 2/9 + 5/9 + 5/9
+  if (!(result.inertia > inertia - 1e-5 && result.inertia < inertia + 1e-5)) {
+    std::fprintf(stderr, "the inertia is %.17g, not %.17g\n", result.inertia, inertia);
+    return 1;
+  }
+
+  // An exception of the library is caught by its type across the border of a shared library.
+  options.clusters = 0;
+  try {
+    gradus::kmeans(view, options);
+  } catch (const gradus::UsageError&) {
+    std::printf("clustered %d points with %s\n", 6, result.variant.c_str());
+    return 0;
+  }
+  std::fprintf(stderr, "zero clusters were not refused\n");
+  return 1;
+}

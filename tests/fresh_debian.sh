@@ -1,0 +1,76 @@
+#!/bin/sh
+# Proves that a bare Debian 12 with nothing but git is enough: makes one by debootstrap in a temporary folder, clones the
+# committed state of this project there, and runs ./dev demo and then ./dev test in it, or the commands given instead.
+# Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy and certificates it uses.
+# usage: tests/fresh_debian.sh [COMMAND...]        for example: tests/fresh_debian.sh './dev demo'
+# FRESH_DEBIAN_KEEP=1 keeps the folder.
+set -eu
+
+say() { printf 'fresh_debian: %s\n' "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+# Mounts are made in a name space of their own: they end with this process, however it ends, and nobody else sees them.
+if [ -z "${FRESH_DEBIAN_ROOT:-}" ]; then
+  [ "$(id -u)" = 0 ] || fail 'run this as root'
+  for tool in debootstrap git unshare chroot; do command -v $tool >/dev/null || fail "$tool is needed"; done
+  FRESH_DEBIAN_ROOT=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh_debian.XXXXXX")
+  export FRESH_DEBIAN_ROOT
+  status=0
+  unshare --mount --propagation private "$0" "$@" || status=$?
+  if [ -n "${FRESH_DEBIAN_KEEP:-}" ]; then say "kept $FRESH_DEBIAN_ROOT"; else
+    rm -rf --one-file-system "$FRESH_DEBIAN_ROOT"
+  fi
+  exit "$status"
+fi
+
+root=$FRESH_DEBIAN_ROOT
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- './dev demo' './dev test'
+
+# What the host's apt knows of Debian 12 itself, without what else the host may have added.
+# shellcheck disable=SC2016 # the fields are for apt to fill in
+sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+  grep -E ' bookworm(-updates|-security)? main$' | sort -u)
+mirror=$(printf '%s\n' "$sources" | awk '$3 == "bookworm" { print $2; exit }')
+[ -n "$mirror" ] || fail 'apt of this host knows no mirror of Debian 12 (bookworm)'
+
+say 'making a bare Debian 12'
+debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
+  tail -n 20 "$root.log" >&2
+  fail 'debootstrap failed'
+}
+rm -f "$root.log"
+printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
+# How the host reaches its mirror: proxy, certificates, tolerance of old indices.
+apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \
+  >"$root/etc/apt/apt.conf.d/90host" || :
+cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
+mount --rbind /dev "$root/dev"
+
+inside() {
+  env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+    chroot "$root" sh -c "$1" </dev/null
+}
+
+say 'installing git, and nothing else'
+inside 'apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git' \
+  >"$root/var/log/git.log" 2>&1 || {
+  tail -n 20 "$root/var/log/git.log" >&2
+  fail 'installing git failed'
+}
+git bundle create --quiet "$root/root/gradus.bundle" HEAD --branches
+inside "cd /root && git clone --quiet gradus.bundle gradus && cd gradus && git checkout --quiet $(git rev-parse HEAD)"
+
+for command in "$@"; do
+  say "running: $command"
+  start=$(date +%s)
+  inside "cd /root/gradus && $command" || fail "'$command' failed after $(($(date +%s) - start)) s"
+  say "'$command' took $(($(date +%s) - start)) s"
+done
+say 'all of it succeeded'

@@ -1,0 +1,107 @@
+"""Writes the fuzzers' seeds, some of which are also fixtures of src/io/io_test.cpp, into corpus/.
+
+Needs numpy and Pillow; run it only to add a kind of file. The pixel of the pictures at (x, y) has the values
+(40 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y), and 255 - 60 x as opacity, for 0 <= x < 5 and 0 <= y < 3.
+"""
+import io
+import pathlib
+import struct
+import zlib
+
+import numpy as np
+from PIL import Image
+
+corpus = pathlib.Path(__file__).parent / "corpus"
+y, x = np.mgrid[0:3, 0:5]
+red, green, blue, opacity = 40 * x + 10 * y, 200 - 30 * x - 20 * y, 90 + 5 * x * y, 255 - 60 * x
+
+
+def put(name, content):
+    (corpus / name).write_bytes(content)
+
+
+# ---- .npy ----
+
+def put_npy(name, array, version=None):
+    with open(corpus / "npy" / name, "wb") as file:
+        np.lib.format.write_array(file, array, version)
+
+
+ramp = np.arange(6).reshape(2, 3)
+for kind in ["<f2", "<f4", "<f8", ">f4", ">f8", "i1", "<i2", "<i4", "<i8", ">i8", "u1", "<u2", "<u4", "<u8", "?"]:
+    put_npy(kind.replace("<", "little_").replace(">", "big_").replace("?", "bool") + ".npy", ramp.astype(kind))
+put_npy("fortran.npy", np.asfortranarray(ramp.astype("<f4")))
+put_npy("vector.npy", np.arange(5.0))
+put_npy("empty.npy", np.zeros((0, 3)))
+put_npy("version_2.npy", ramp.astype("<f4"), (2, 0))
+put_npy("version_3.npy", ramp.astype("<f8"), (3, 0))
+put_npy("structured.npy", np.zeros(2, [("a", "<f4"), ("b", "<i4")]))
+
+# ---- CSV ----
+
+put("csv/plain.csv", b"1,2.5,-3e-2\n4,5,6\n")
+put("csv/header.csv", b'\xef\xbb\xbfx,"y, ""quoted""\nin two lines",z\r\n1,"2",+3\r\n\r\n')
+put("csv/tabs.csv", b"a\tb\n1\t2\n3\t4\n")
+put("csv/semicolons.csv", b"# comment\n1;2;3\n4 ; 5 ; 6\n# more\n7;8;9")
+put("csv/blanks.csv", b"  1  2.25 3\n4 5 6  \n\n\n")
+put("csv/ragged.csv", b"1,2\n3\n")
+put("csv/extremes.csv", b"1e308 4.9e-324\n1e-400 123456789012345678901234567890\n")
+
+# ---- Pictures ----
+
+
+def png(colour_type, depth, rows, interlaced=False, chunks=b""):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    def packed(samples):
+        if depth == 16:
+            return b"".join(struct.pack(">H", value) for value in samples)
+        bits = "".join(format(value, f"0{depth}b") for value in samples)
+        bits += "0" * (-len(bits) % 8)
+        return int(bits, 2).to_bytes(len(bits) // 8, "big")
+
+    rows = np.asarray(rows)
+    height, width = rows.shape[:2]
+    passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+    raw = b""
+    for left, top, right, down in passes if interlaced else [(0, 0, 1, 1)]:
+        part = rows[top::down, left::right]
+        if part.size:
+            raw += b"".join(b"\0" + packed(row.reshape(-1).tolist()) for row in part)
+    head = struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, int(interlaced))
+    extra = b"".join(chunk(kind, content) for kind, content in chunks) if chunks else b""
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + chunk(b"IDAT", zlib.compress(raw, 9)) +
+            chunk(b"IEND", b""))
+
+
+rgb = np.stack([red, green, blue], 2)
+rgba = np.stack([red, green, blue, opacity], 2)
+indices = (x + y) % 4
+palette = b"PLTE", bytes([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120])
+put("image/gray.png", png(0, 8, red))
+put("image/gray_1.png", png(0, 1, (x + y) % 2))
+put("image/gray_2.png", png(0, 2, indices))
+put("image/gray_16.png", png(0, 16, red * 257))
+put("image/gray_transparent.png", png(0, 8, red, chunks=[(b"tRNS", struct.pack(">H", 0))]))
+put("image/gray_alpha.png", png(4, 8, np.stack([red, opacity], 2)))
+put("image/gray_opaque.png", png(4, 8, np.stack([red, 0 * x + 255], 2)))
+put("image/rgb.png", png(2, 8, rgb))
+put("image/rgb_16.png", png(2, 16, rgb * 257))
+put("image/rgb_interlaced.png", png(2, 8, rgb, interlaced=True))
+put("image/rgba.png", png(6, 8, rgba))
+put("image/rgba_opaque.png", png(6, 8, np.stack([red, green, blue, 0 * x + 255], 2)))
+put("image/palette.png", png(3, 2, indices, chunks=[palette]))
+put("image/palette_transparent.png", png(3, 8, indices, chunks=[palette, (b"tRNS", bytes([255, 0]))]))
+
+
+def jpeg(array, mode, **options):
+    target = io.BytesIO()
+    Image.fromarray(array.astype(np.uint8), mode).save(target, "JPEG", quality=95, **options)
+    return target.getvalue()
+
+
+put("image/gray.jpg", jpeg(red, "L"))
+put("image/rgb.jpg", jpeg(rgb, "RGB", subsampling=0))
+put("image/progressive.jpg", jpeg(rgb, "RGB", progressive=True))
+put("image/print.jpg", jpeg(rgba, "CMYK"))
