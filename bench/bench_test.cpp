@@ -317,7 +317,8 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  EXPECT_LE(*bytes, std::uint64_t{72} << 20);
+  // The address sanitizer touches an eighth of it again, for its shadow.
+  EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 
 }  // namespace
