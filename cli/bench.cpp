@@ -12,8 +12,8 @@
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
+#include "core/atomic_file.hpp"
 #include "cpu/machine.hpp"
-#include "io/file.hpp"
 
 namespace gradus::cli {
 
@@ -164,7 +164,7 @@ int bench_command(const Arguments& arguments, const Session& session) {
   }
   const bool tables = !arguments.json || !arguments.json_file.empty();
   // The file is opened first: that it cannot be written is better known before the measurement than after it.
-  std::optional<io::AtomicFile> file;
+  std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
 
   if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");

@@ -48,7 +48,7 @@ int generate(const Arguments& arguments, const Session& session) {
   const TableFormat format = table_format(arguments.output);
   const int threads = cpu::thread_count(session.execution);
 
-  io::AtomicFile file(arguments.output);
+  core::AtomicFile file(arguments.output);
   if (format == TableFormat::npy) io::write_npy_header<T>(file, rows, columns);
   const std::int64_t rows_at_once = std::clamp(((std::int64_t{1} << 24) / row_bytes), std::int64_t{1}, rows);
   Matrix<T> piece(rows_at_once, columns);

@@ -11,12 +11,12 @@
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
-#include "io/file.hpp"
+#include "core/text.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
-#include "io/text.hpp"
 
 namespace gradus::cli {
 
@@ -56,7 +56,7 @@ void parse_init(const std::string& text, Arguments& arguments) {
   if (!like_a_path && !std::filesystem::exists(text)) {
     std::vector<std::string_view> names;
     for (const auto& [name, init] : initializations()) names.push_back(name);
-    throw UsageError("--init: " + io::excerpt(text) +
+    throw UsageError("--init: " + core::excerpt(text) +
                      " is neither k-means++, k-means-parallel, random or first, nor a file with centroids" +
                      core::did_you_mean(text, names));
   }
@@ -188,11 +188,11 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   const double read = core::seconds_since(start);
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
-  std::optional<io::OutputSet> outputs;
-  io::AtomicFile* centroids_file = nullptr;
-  io::AtomicFile* labels_file = nullptr;
-  io::AtomicFile* picture_file = nullptr;
-  io::AtomicFile* summary_file = nullptr;
+  std::optional<core::OutputSet> outputs;
+  core::AtomicFile* centroids_file = nullptr;
+  core::AtomicFile* labels_file = nullptr;
+  core::AtomicFile* picture_file = nullptr;
+  core::AtomicFile* summary_file = nullptr;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output);
     centroids_file = &outputs->add("centroids.npy");
@@ -214,7 +214,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
       const Buffer<std::uint8_t> pixels = quantized(*points.picture, result);
       io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
     }
-    for (io::AtomicFile* file : {centroids_file, labels_file, picture_file})
+    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file})
       if (file) file->finish();
   }
   Json summary = summary_of(arguments, points.columns(), result,

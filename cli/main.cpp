@@ -16,8 +16,8 @@
 #include "cli/help.hpp"
 #include "cli/problems.hpp"
 #include "core/names.hpp"
+#include "core/text.hpp"
 #include "gradus/error.hpp"
-#include "io/text.hpp"
 
 namespace gradus::cli {
 
@@ -110,8 +110,8 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
     const std::string& first = rest.front();
     const std::string typed = first.substr(0, first.find('='));
     if (first.starts_with("-") && first != "-")
-      throw UsageError("there is no option " + io::excerpt(typed) + nearest_option(app, typed) + help);
-    throw UsageError("one argument too many: " + io::excerpt(first) + help);
+      throw UsageError("there is no option " + core::excerpt(typed) + nearest_option(app, typed) + help);
+    throw UsageError("one argument too many: " + core::excerpt(first) + help);
   }
   for (const CLI::Option* option : app.get_options())
     if (option->get_required() && option->count() == 0)
@@ -129,7 +129,7 @@ void require_command(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Command& command : commands()) names.push_back(command.name);
   if (std::ranges::find(names, word) == names.end())
-    throw UsageError("there is no command " + io::excerpt(word) + core::did_you_mean(word, names) +
+    throw UsageError("there is no command " + core::excerpt(word) + core::did_you_mean(word, names) +
                      "; 'gradus' shows what is possible");
 }
 
@@ -207,7 +207,7 @@ int run_and_report(int argument_count, char** arguments) {
     status = report(session, error.what(), 1);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "gradus: cannot write to standard output{}\n", io::reason(errno));
+    fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));
     return status == 0 ? 1 : status;
   }
   return status;

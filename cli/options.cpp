@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "core/names.hpp"
+#include "core/text.hpp"
 #include "gradus/error.hpp"
-#include "io/text.hpp"
 
 namespace gradus::cli {
 
@@ -27,7 +27,7 @@ Integer parse_integer(std::string_view name, std::string_view text, Integer leas
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && result >= least && result <= most) return result;
   const bool unbounded = most == std::numeric_limits<Integer>::max();
-  throw UsageError(std::string(name) + ": " + io::excerpt(text) + " is not a whole number" +
+  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a whole number" +
                    range_text(std::to_string(least), std::to_string(most), unbounded));
 }
 
@@ -47,7 +47,7 @@ double parse_real(std::string_view name, std::string_view text, double least, do
   if (error == std::errc{} && end == text.data() + text.size() && result >= least && result <= most) return result;
   const bool bounded = least > std::numeric_limits<double>::lowest();
   throw UsageError(
-      std::string(name) + ": " + io::excerpt(text) + " is not a finite number" +
+      std::string(name) + ": " + core::excerpt(text) + " is not a finite number" +
       (bounded ? range_text(shortest(least), shortest(most), most == std::numeric_limits<double>::max()) : ""));
 }
 
@@ -66,7 +66,7 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
         !__builtin_mul_overflow(count, std::uint64_t{1} << 10 * (power + 1), &bytes))
       return bytes;
   }
-  throw UsageError(std::string(name) + ": " + io::excerpt(text) +
+  throw UsageError(std::string(name) + ": " + core::excerpt(text) +
                    " is not a number of bytes; 500M and 8G are examples (K, M, G and T are powers of 1024)");
 }
 
@@ -79,7 +79,7 @@ std::size_t parse_choice(std::string_view name, std::string_view text, const std
     all += (index == 0 ? "" : index + 1 == choices.size() ? " or " : ", ") + choices[index];
     names.push_back(choices[index]);
   }
-  throw UsageError(std::string(name) + ": " + io::excerpt(text) + " is not " + all + core::did_you_mean(text, names));
+  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not " + all + core::did_you_mean(text, names));
 }
 
 std::string shown_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }

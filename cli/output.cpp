@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/npy.hpp"
-#include "io/text.hpp"
 
 namespace gradus::cli {
 
@@ -60,7 +60,7 @@ TableFormat table_format(const std::string& path) {
   const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
   if (ending == ".npy") return TableFormat::npy;
   if (ending == ".csv" || ending == ".txt") return TableFormat::csv;
-  throw UsageError("--output: " + io::excerpt(path) + " should end in .npy or .csv, which says how to write it");
+  throw UsageError("--output: " + core::excerpt(path) + " should end in .npy or .csv, which says how to write it");
 }
 
 template <class T>
@@ -76,7 +76,7 @@ std::string csv_rows(MatrixView<const T> matrix) {
 }
 
 template <class T>
-void write_table(io::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
+void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
   if (format == TableFormat::npy) return io::write_npy(file, matrix);
   constexpr std::int64_t rows_at_once = 4096;
   for (std::int64_t row = 0; row < matrix.rows(); row += rows_at_once)
@@ -86,7 +86,7 @@ void write_table(io::AtomicFile& file, TableFormat format, MatrixView<const T> m
 template std::string csv_rows(MatrixView<const float>);
 template std::string csv_rows(MatrixView<const double>);
 template std::string csv_rows(MatrixView<const std::int32_t>);
-template void write_table(io::AtomicFile&, TableFormat, MatrixView<const float>);
-template void write_table(io::AtomicFile&, TableFormat, MatrixView<const double>);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>);
 
 }  // namespace gradus::cli

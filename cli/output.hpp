@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/session.hpp"
+#include "core/atomic_file.hpp"
 #include "gradus/array.hpp"
-#include "io/file.hpp"
 
 namespace gradus::cli {
 
@@ -46,6 +46,6 @@ std::string csv_rows(MatrixView<const T> matrix);
 
 /// The whole matrix in the format.
 template <class T>
-void write_table(io::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
+void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
 
 }  // namespace gradus::cli

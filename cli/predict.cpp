@@ -68,7 +68,7 @@ class Destination {
 
  private:
   TableFormat format_ = TableFormat::csv;
-  std::optional<io::AtomicFile> file_;
+  std::optional<core::AtomicFile> file_;
 };
 
 Json facts_of(const Arguments& arguments, const Inputs& inputs) {

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "core/text.hpp"
 #include "cpu/machine.hpp"
-#include "io/text.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::cli {
@@ -45,7 +45,7 @@ const ProblemRow& find_problem(std::string_view name) {
     if (problem.name == wanted) return problem;
     names.push_back(problem.name);
   }
-  throw UsageError("there is no problem " + io::excerpt(name) + core::did_you_mean(wanted, names) +
+  throw UsageError("there is no problem " + core::excerpt(name) + core::did_you_mean(wanted, names) +
                    "; 'gradus list' shows all of them");
 }
 

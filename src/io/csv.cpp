@@ -14,8 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/text.hpp"
 #include "io/file.hpp"
-#include "io/text.hpp"
 
 namespace gradus::io {
 namespace {
@@ -146,9 +146,9 @@ class CsvParser {
       what = "the field is empty; a number is expected";
     } else if (is_number(number)) {
       const bool spelled = !is_digit(number.back()) && number.back() != '.';
-      what = excerpt(text) + (spelled ? " is not a finite number" : " is too large for a double");
+      what = core::excerpt(text) + (spelled ? " is not a finite number" : " is too large for a double");
     } else {
-      what = excerpt(text) + " is not a number";
+      what = core::excerpt(text) + " is not a number";
       if (separator_ == Separator::semicolon && text.find(',') != text.npos) what += " (decimals follow a point)";
     }
     fail(line_, column + 1, what);
@@ -341,7 +341,7 @@ CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separa
     const ssize_t got = ::read(descriptor, buffer.data() + filled, buffer.size() - filled);
     if (got < 0) {
       if (errno == EINTR) continue;
-      throw InputError("cannot read " + std::string(name) + reason(errno));
+      throw InputError("cannot read " + std::string(name) + core::reason(errno));
     }
     filled += static_cast<std::size_t>(got);
     last = got == 0;

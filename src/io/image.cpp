@@ -12,6 +12,8 @@
 
 #include <jerror.h>
 
+#include "io/file.hpp"
+
 namespace gradus::io {
 namespace {
 
@@ -268,7 +270,7 @@ Points to_points(const Image& image) {
   return {.values = own(std::move(points)), .picture = image.shape, .column_names = {}};
 }
 
-void write_png(AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels) {
+void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels) {
   const auto colour_type = shape.channels == 1   ? PNG_COLOR_TYPE_GRAY
                            : shape.channels == 3 ? PNG_COLOR_TYPE_RGB
                                                  : PNG_COLOR_TYPE_RGB_ALPHA;
@@ -282,7 +284,7 @@ void write_png(AtomicFile& file, const PictureShape& shape, std::span<const std:
 
   // An exception must not pass through the C library either: it waits in the sink.
   struct Sink {
-    AtomicFile& file;
+    core::AtomicFile& file;
     std::exception_ptr failure;
     static void put(png_structp png, png_bytep data, std::size_t count) {
       auto& self = *static_cast<Sink*>(png_get_io_ptr(png));

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/atomic_file.hpp"
 #include "gradus/array.hpp"
-#include "io/file.hpp"
 #include "io/points.hpp"
 
 namespace gradus::io {
@@ -37,6 +37,6 @@ bool looks_like_image(std::span<const std::byte> bytes);
 Points to_points(const Image& image);
 
 /// 1, 3 or 4 channels.
-void write_png(AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels);
+void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels);
 
 }  // namespace gradus::io

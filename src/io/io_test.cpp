@@ -23,17 +23,21 @@
 #include <thread>
 #include <vector>
 
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
 #include "io/csv.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
 #include "io/points.hpp"
-#include "io/text.hpp"
 
 namespace gradus::io {
 namespace {
 
 namespace fs = std::filesystem;
+using core::AtomicFile;
+using core::excerpt;
+using core::OutputSet;
 using namespace std::string_literals;
 
 /// A directory of its own for a test, gone afterwards.

@@ -8,7 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "io/text.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
 
 namespace gradus::io {
 namespace {
@@ -48,7 +49,7 @@ class HeaderParser {
       if (key == "descr" && !descr) descr = type_string();
       else if (key == "fortran_order" && !fortran_order) fortran_order = boolean();
       else if (key == "shape" && !shape) shape = tuple();
-      else fail(start, "the key " + excerpt(key) + " is unknown or stands there twice");
+      else fail(start, "the key " + core::excerpt(key) + " is unknown or stands there twice");
       if (accept(',')) continue;
       expect('}');
       break;
@@ -269,7 +270,7 @@ const ElementKind& find_kind(std::string_view descr, std::string_view name) {
     if (descr.size() == 3 && descr.substr(1) == candidate.name &&
         (order == '<' || order == '>' || order == '=' || (order == '|' && candidate.bytes == 1)))
       return candidate;
-  std::string what = "values of type " + excerpt(descr);
+  std::string what = "values of type " + core::excerpt(descr);
   switch (descr.size() < 2 ? '\0' : descr[1]) {
     case 'O': what += " (Python objects)"; break;
     case 'U':
@@ -298,7 +299,7 @@ std::string_view descr_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
 }
 
-void write_header(AtomicFile& file, std::string_view descr, const std::vector<std::int64_t>& shape) {
+void write_header(core::AtomicFile& file, std::string_view descr, const std::vector<std::int64_t>& shape) {
   std::string text =
       "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   constexpr std::size_t prefix = 10;
@@ -346,9 +347,9 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, cons
     refuse(name, "the shape " + to_string(header.shape) + " overflows 64 bits");
   const std::span<const std::byte> data = bytes.subspan(header_begin + header_size);
   if (static_cast<std::uint64_t>(payload) != data.size())
-    refuse(name, "an array of shape " + to_string(header.shape) + " and type " + excerpt(header.descr) + " takes " +
-                     std::to_string(payload) + " bytes after the header, but " + std::to_string(data.size()) +
-                     " are there");
+    refuse(name, "an array of shape " + to_string(header.shape) + " and type " + core::excerpt(header.descr) +
+                     " takes " + std::to_string(payload) + " bytes after the header, but " +
+                     std::to_string(data.size()) + " are there");
 
   const bool one_line = rows <= 1 || columns <= 1;  // the two orders are the same
   const Source source{data.data(), rows, columns, header.fortran_order && !one_line, header.descr[0] == '>', name};
@@ -361,12 +362,12 @@ NpyArray read_npy(const std::string& path) {
 }
 
 template <class T>
-void write_npy_header(AtomicFile& file, std::int64_t rows, std::int64_t columns) {
+void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns) {
   write_header(file, descr_of<T>(), {rows, columns});
 }
 
 template <class T>
-void write_npy(AtomicFile& file, MatrixView<T> matrix) {
+void write_npy(core::AtomicFile& file, MatrixView<T> matrix) {
   write_npy_header<std::remove_const_t<T>>(file, matrix.rows(), matrix.columns());
   const auto write = [&](const T* data, std::int64_t count) {
     file.write(std::as_bytes(std::span(data, static_cast<std::size_t>(count))));
@@ -376,17 +377,17 @@ void write_npy(AtomicFile& file, MatrixView<T> matrix) {
 }
 
 template <class T>
-void write_npy(AtomicFile& file, VectorView<T> vector) {
+void write_npy(core::AtomicFile& file, VectorView<T> vector) {
   write_header(file, descr_of<std::remove_const_t<T>>(), {vector.size()});
   file.write(std::as_bytes(std::span(vector.data(), static_cast<std::size_t>(vector.size()))));
 }
 
-#define GRADUS_WRITE_NPY(T)                                                   \
-  template void write_npy_header<T>(AtomicFile&, std::int64_t, std::int64_t); \
-  template void write_npy<T>(AtomicFile&, MatrixView<T>);                     \
-  template void write_npy<const T>(AtomicFile&, MatrixView<const T>);         \
-  template void write_npy<T>(AtomicFile&, VectorView<T>);                     \
-  template void write_npy<const T>(AtomicFile&, VectorView<const T>);
+#define GRADUS_WRITE_NPY(T)                                                         \
+  template void write_npy_header<T>(core::AtomicFile&, std::int64_t, std::int64_t); \
+  template void write_npy<T>(core::AtomicFile&, MatrixView<T>);                     \
+  template void write_npy<const T>(core::AtomicFile&, MatrixView<const T>);         \
+  template void write_npy<T>(core::AtomicFile&, VectorView<T>);                     \
+  template void write_npy<const T>(core::AtomicFile&, VectorView<const T>);
 GRADUS_WRITE_NPY(float)
 GRADUS_WRITE_NPY(double)
 GRADUS_WRITE_NPY(std::int32_t)

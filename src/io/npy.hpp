@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/atomic_file.hpp"
 #include "gradus/array.hpp"
-#include "io/file.hpp"
 #include "io/points.hpp"
 
 namespace gradus::io {
@@ -37,11 +37,11 @@ bool looks_like_npy(std::span<const std::byte> bytes);
 /// Version 1.0, C order, native byte order, header padded to a multiple of 64 bytes.
 /// T: float, double, std::int32_t or std::int64_t, also const.
 template <class T>
-void write_npy(AtomicFile& file, MatrixView<T> matrix);
+void write_npy(core::AtomicFile& file, MatrixView<T> matrix);
 template <class T>
-void write_npy(AtomicFile& file, VectorView<T> vector);
+void write_npy(core::AtomicFile& file, VectorView<T> vector);
 /// The beginning of a rows x columns matrix; the caller writes the elements after it, piece by piece.
 template <class T>
-void write_npy_header(AtomicFile& file, std::int64_t rows, std::int64_t columns);
+void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);
 
 }  // namespace gradus::io

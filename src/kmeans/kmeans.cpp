@@ -1,12 +1,14 @@
 // The public entry points: check, choose, run.
 #include "gradus/kmeans.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/distance.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/lloyd.hpp"
 #include "kmeans/statistics.hpp"
@@ -283,12 +285,28 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
     centroids = std::as_const(unit_centroids).view();
   }
   Matrix<T> distances(points.rows(), centroids.rows());
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t point = 0; point < points.rows(); ++point)
-    for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
-      const double squared = room::squared_distance(points.row(point), centroids.row(cluster), points.columns());
-      distances(point, cluster) = static_cast<T>(metric == Metric::cosine ? 0.5 * squared : std::sqrt(squared));
+#pragma omp parallel num_threads(threads)
+  {
+    // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
+    constexpr std::int64_t tile = 64;
+    double squared[tile * tile];
+    const T* some_points[tile];
+    const T* some_centroids[tile];
+#pragma omp for schedule(static)
+    for (std::int64_t first = 0; first < points.rows(); first += tile) {
+      const std::int64_t count = std::min(tile, points.rows() - first);
+      for (std::int64_t row = 0; row < count; ++row) some_points[row] = points.row(first + row);
+      for (std::int64_t cluster = 0; cluster < centroids.rows(); cluster += tile) {
+        const std::int64_t clusters = std::min(tile, centroids.rows() - cluster);
+        for (std::int64_t row = 0; row < clusters; ++row) some_centroids[row] = centroids.row(cluster + row);
+        room::squared_distances<T>(some_points, count, some_centroids, clusters, points.columns(), squared);
+        const double* next = squared;
+        for (std::int64_t column = cluster; column < cluster + clusters; ++column)
+          for (std::int64_t row = first; row < first + count; ++row, ++next)
+            distances(row, column) = static_cast<T>(metric == Metric::cosine ? 0.5 * *next : std::sqrt(*next));
+      }
     }
+  }
   return distances;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace gradus::io {
+namespace gradus::core {
 
 /// 'text' in single quotes, at most 40 bytes of it, with control and non-ASCII bytes written as \xNN.
 std::string excerpt(std::string_view text);
@@ -12,4 +12,4 @@ std::string excerpt(std::string_view text);
 /// ": No space left on device" and the like, for an errno value.
 std::string reason(int error_number);
 
-}  // namespace gradus::io
+}  // namespace gradus::core

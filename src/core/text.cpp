@@ -1,8 +1,8 @@
-#include "io/text.hpp"
+#include "core/text.hpp"
 
 #include <system_error>
 
-namespace gradus::io {
+namespace gradus::core {
 
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
@@ -23,4 +23,4 @@ std::string excerpt(std::string_view text) {
 
 std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }
 
-}  // namespace gradus::io
+}  // namespace gradus::core
