@@ -22,8 +22,6 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t block_points = 1024;
-
 template <class T, class Assigner>
 class SimdEngine {
  public:
@@ -64,18 +62,7 @@ class SimdEngine {
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
     if (!labels_are_current) pass(centroids, labels);
-    const core::Grid& grid = problem_.statistics.inertia;
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-#pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : high, low)
-    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
-      const cpu::Range block{first, std::min(first + block_points, problem_.n())};
-      const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
-      high += static_cast<std::uint64_t>(sum.high);
-      low += static_cast<std::uint64_t>(sum.low);
-    }
-    const core::Limbs total{static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
-    return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+    return total_inertia(problem_, centroids, labels, threads_);
   }
 
   double rechecked() const {

@@ -257,6 +257,9 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
   else HWY_DYNAMIC_DISPATCH(move_rows_f64)(moved);
 }
 
+namespace {
+
+// The sum over a block, on the grid of the inertia.
 template <class T>
 core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                           cpu::Range block) {
@@ -276,10 +279,29 @@ core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroi
   return sum;
 }
 
+}  // namespace
+
+template <class T>
+double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                     int threads) {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : high, low)
+  for (std::int64_t first = 0; first < problem.n(); first += block_points) {
+    const cpu::Range block{first, std::min(first + block_points, problem.n())};
+    const core::Limbs sum = block_inertia(problem, centroids, labels, block);
+    high += static_cast<std::uint64_t>(sum.high);
+    low += static_cast<std::uint64_t>(sum.low);
+  }
+  const core::Grid& grid = problem.statistics.inertia;
+  const core::Limbs total{static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+  return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+}
+
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
                           const std::int32_t*, ExactSums<T>&);                                                     \
-  template core::Limbs block_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range)
+  template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

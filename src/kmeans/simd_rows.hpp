@@ -8,6 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
+inline constexpr std::int64_t block_points = 1024;  ///< the vectorised variants take points in blocks of so many
+
 /// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
@@ -17,9 +19,8 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// The sum of w * D(x, c_label) over a block, on the grid of the inertia.
+/// The sum of w * D(x, c_label) over all points, exact on the grid of the inertia and rounded once.
 template <class T>
-core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                          cpu::Range block);
+double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads);
 
 }  // namespace gradus::kmeans_detail

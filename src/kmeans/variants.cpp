@@ -49,6 +49,12 @@ std::uint64_t small_dim_memory(const Shape& shape, int threads) {
                                             : SmallDimAssigner<double>::bytes(shape, threads));
 }
 
+std::uint64_t float_sums_small_dim(const Shape& shape, int threads) {
+  return float_sums_per_thread(shape, threads) + (shape.element_bytes == 4
+                                                      ? SmallDimAssigner<float>::bytes(shape, threads)
+                                                      : SmallDimAssigner<double>::bytes(shape, threads));
+}
+
 std::uint64_t large_dim_memory(const Shape& shape, int threads) {
   return SimdEngine<double, LargeDimAssigner<double>>::bytes(shape, threads) +
          LargeDimAssigner<double>::bytes(shape, threads);
@@ -98,6 +104,12 @@ constexpr std::array table = {
             tbb_flow_graph<float>,
             tbb_flow_graph<double>,
             true},
+    Variant{{"simd_float_sums", "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
+             Backend::simd, Contract::tolerance, 1e-4},
+            small_dim,
+            float_sums_small_dim,
+            simd_float_sums<float>,
+            simd_float_sums<double>},
     Variant{{"simd_small_dim", "a float filter across points, doubtful ones in double; exact sums", Backend::simd,
              Contract::same_bits, 0},
             small_dim,
