@@ -141,8 +141,9 @@ KMEANS_LINES = [
     Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
     Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
          {"scikit-learn": 2.5, "FAISS": 2}),
-    Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0),
-         {"scikit-learn": 2.5, "FAISS": 2}),
+    # Not FAISS: clusters become empty here, and it splits a large one where Gradus and scikit-learn move the farthest
+    # point; the two fits part, and their times are of different work.
+    Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
     Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
 ]
 
