@@ -111,9 +111,9 @@ TEST(ladder_drift, notices_a_missing_readme_row) {
 
 TEST(ladder_drift, notices_a_file_and_a_readme_row_too_many) {
   Room room = this_room();
-  room.first_lines["openmp_toy.cpp"] = "// openmp_toy: no row has it.";
+  room.first_lines["openmp_unlisted.cpp"] = "// openmp_unlisted: no row has it.";
   EXPECT_EQ(drift(room).size(), 1u);
-  room.readme += "\n| [`openmp_toy`](openmp_toy.cpp) | a toy | nothing | — |\n";
+  room.readme += "\n| [`openmp_unlisted`](openmp_unlisted.cpp) | no row has it | nothing | — |\n";
   EXPECT_EQ(drift(room).size(), 2u);
 }
 
