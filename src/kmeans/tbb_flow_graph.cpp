@@ -80,6 +80,7 @@ class PinningObserver : public tbb::task_scheduler_observer {
  public:
   PinningObserver(tbb::task_arena& arena, Pinning pinning)
       : tbb::task_scheduler_observer(arena), processors_(cpu::pinning_order(pinning)) {
+    cpu::announce_done(this);
     if (!processors_.empty()) observe(true);
   }
   PinningObserver(const PinningObserver&) = delete;
@@ -91,6 +92,7 @@ class PinningObserver : public tbb::task_scheduler_observer {
 
   void on_scheduler_entry(bool is_worker) override {
     if (!is_worker) return;
+    cpu::announce_seen(this);
     const auto slot = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
     cpu::bind_thread(0, {processors_[slot % processors_.size()]});
     const std::lock_guard lock(mutex_);
@@ -121,7 +123,7 @@ class FlowGraph {
 
   /// Runs every task once; an exception of one of them ends the others and comes out here.
   void run() {
-    cpu::announce_done(&tasks_);
+    cpu::announce_done(this);
     arena_.execute([&] {
       nodes_.front().try_put(tbb::flow::continue_msg());
       graph_->wait_for_all();
@@ -131,7 +133,7 @@ class FlowGraph {
 
  private:
   void run_task(std::size_t task) {
-    if (task == 0) cpu::announce_seen(&tasks_);
+    cpu::announce_seen(this);  // every task follows the start of run(), and what was made before
     for (const auto& [before, after] : tasks_.edges)
       if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
     tasks_.tasks[task].run();
