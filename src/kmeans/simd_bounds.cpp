@@ -178,8 +178,8 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
         queued_rows[index] = points.rows[queue[index < queued ? index : 0]];
       const std::int64_t begin = group * undecided.group_clusters;
       const std::int64_t end = begin + undecided.group_clusters < stride ? begin + undecided.group_clusters : stride;
-      multiply(queued_rows, queued, filter.panels, scratch.offsets.data(), d, begin, end, scratch.scores.data(),
-               end - begin);
+      multiply(filter.dot_instructions, queued_rows, queued, filter.panels, scratch.offsets.data(), d, begin, end,
+               scratch.scores.data(), end - begin);
 
       for (std::int64_t index = 0; index < queued; ++index) {
         const std::int64_t point = queue[index];

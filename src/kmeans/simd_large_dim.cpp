@@ -31,6 +31,9 @@ std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* /
     const T* rows[sub_block];
     const std::int64_t count = std::min(sub_block, block.end - first);
     for (std::int64_t index = 0; index < count; ++index) rows[index] = problem_.points.row(first + index);
+    for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, problem_.n()); ++row)
+      for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
+        __builtin_prefetch(problem_.points.row(row) + dim, 0, 2);
     rechecked += filter_.search(rows, count, labels + (first - block.begin), {}, scratch);
   }
   return rechecked;
