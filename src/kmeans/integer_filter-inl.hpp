@@ -23,6 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
 #define GRADUS_INTEGER_PANELS 1
 using WideTag = hn::ScalableTag<std::int32_t>;
+using DotVector = decltype(hn::Zero(WideTag()).raw);
 constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
 #else
 #define GRADUS_INTEGER_PANELS 0
@@ -43,7 +44,6 @@ constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 #define GRADUS_DOT_ENCODING "%{vex%} "
 #define GRADUS_DOT_REGISTER "x"
 #endif
-using DotVector = decltype(hn::Zero(WideTag()).raw);
 
 // sum[i] += the products of 2 pairs of 16-bit integers.
 HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
@@ -131,13 +131,56 @@ void quantize_tile(const float* tile, std::int64_t values, float steps, std::int
 
 #if GRADUS_INTEGER_PANELS
 // The products of pairs of 16-bit integers, added up: in one instruction where the machine has it (`dot`), or in two.
-template <bool dot, class Pairs, class Sums>
-HWY_INLINE Sums add_pairs(Pairs point, Pairs centroids, Sums sum) {
+template <bool dot>
+HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if constexpr (dot) return Sums{dot_words(sum.raw, point.raw, centroids.raw)};
+  if constexpr (dot) return dot_words(sum, point, centroids);
 #endif
-  auto unused = hn::Zero(WideTag());
-  return hn::ReorderWidenMulAccumulate(WideTag(), point, centroids, sum, unused);
+  const WideTag wide;
+  using Pairs = hn::Vec<hn::Repartition<std::int16_t, WideTag>>;
+  auto unused = hn::Zero(wide);
+  return hn::ReorderWidenMulAccumulate(wide, Pairs{point}, Pairs{centroids}, hn::Vec<WideTag>{sum}, unused).raw;
+}
+#endif
+
+#if GRADUS_INTEGER_PANELS
+// Four rows by `vectors` of clusters, which are one panel or two.
+template <bool dot, std::int64_t vectors>
+HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
+                              std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
+                              std::int64_t score_stride) {
+  const WideTag wide;
+  const hn::Repartition<std::int16_t, WideTag> narrow;
+  DotVector sums[4][vectors];
+#pragma GCC unroll 8
+  for (auto& row : sums)
+#pragma GCC unroll 8
+    for (auto& sum : row) sum = hn::Zero(wide).raw;
+  for (std::int64_t step = 0; step < pairs; step += 2)
+#pragma GCC unroll 2
+    for (std::int64_t pair = step; pair < step + 2; ++pair) {
+      DotVector centroids[vectors];
+#pragma GCC unroll 8
+      for (std::int64_t vector = 0; vector < vectors; ++vector)
+        centroids[vector] = hn::LoadU(narrow, panel + vector / 2 * panel_clusters * stride +
+                                                  2 * (pair * panel_clusters + vector % 2 * vector_lanes))
+                                .raw;
+#pragma GCC unroll 8
+      for (std::int64_t row = 0; row < 4; ++row) {
+        std::int32_t both;
+        __builtin_memcpy(&both, rows[row] + 2 * pair, sizeof both);
+        const auto point = hn::Set(wide, both);
+#pragma GCC unroll 8
+        for (std::int64_t vector = 0; vector < vectors; ++vector)
+          sums[row][vector] = add_pairs<dot>(sums[row][vector], point.raw, centroids[vector]);
+      }
+    }
+#pragma GCC unroll 8
+  for (std::int64_t row = 0; row < 4; ++row)
+#pragma GCC unroll 8
+    for (std::int64_t vector = 0; vector < vectors; ++vector)
+      hn::StoreU(hn::LoadU(wide, offsets + vector * vector_lanes) - hn::Vec<WideTag>{sums[row][vector]}, wide,
+                 scores + row * score_stride + vector * vector_lanes);
 }
 #endif
 
@@ -148,58 +191,18 @@ template <bool dot>
                                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
                                     std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
   const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t pairs = (dimensions + 7) / 8 * 4;  // the padding is zero, so whole steps of the unrolled loop
+  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so whole steps of two pairs
 #if GRADUS_INTEGER_PANELS
-  const WideTag wide;
-  const hn::Repartition<std::int16_t, WideTag> narrow;
-  const auto pair_of = [&](const std::int16_t* at) HWY_ATTR {
-    std::int32_t both;
-    __builtin_memcpy(&both, at, sizeof both);
-    return hn::BitCast(narrow, hn::Set(wide, both));
-  };
-  for (std::int64_t cluster = first; cluster < last; cluster += panel_clusters) {
-    const std::int16_t* panel = panels + cluster * stride;
-    const auto offset0 = hn::LoadU(wide, offsets + cluster);
-    const auto offset1 = hn::LoadU(wide, offsets + cluster + vector_lanes);
-    for (std::int64_t row = 0; row < count; row += 4) {
-      const std::int16_t* const row0 = rows[row];
-      const std::int16_t* const row1 = rows[row + 1];
-      const std::int16_t* const row2 = rows[row + 2];
-      const std::int16_t* const row3 = rows[row + 3];
-      auto sum00 = hn::Zero(wide), sum01 = sum00, sum10 = sum00, sum11 = sum00;
-      auto sum20 = sum00, sum21 = sum00, sum30 = sum00, sum31 = sum00;
-#pragma GCC unroll 4
-      for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        const std::int16_t* column = panel + pair * 2 * panel_clusters;
-        const auto centroids0 = hn::LoadU(narrow, column);
-        const auto centroids1 = hn::LoadU(narrow, column + panel_clusters);
-        const auto point0 = pair_of(row0 + 2 * pair);
-        sum00 = add_pairs<dot>(point0, centroids0, sum00);
-        sum01 = add_pairs<dot>(point0, centroids1, sum01);
-        const auto point1 = pair_of(row1 + 2 * pair);
-        sum10 = add_pairs<dot>(point1, centroids0, sum10);
-        sum11 = add_pairs<dot>(point1, centroids1, sum11);
-        const auto point2 = pair_of(row2 + 2 * pair);
-        sum20 = add_pairs<dot>(point2, centroids0, sum20);
-        sum21 = add_pairs<dot>(point2, centroids1, sum21);
-        const auto point3 = pair_of(row3 + 2 * pair);
-        sum30 = add_pairs<dot>(point3, centroids0, sum30);
-        sum31 = add_pairs<dot>(point3, centroids1, sum31);
-      }
-      std::int32_t* out = scores + row * score_stride + cluster - first;
-      hn::StoreU(offset0 - sum00, wide, out);
-      hn::StoreU(offset1 - sum01, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum10, wide, out);
-      hn::StoreU(offset1 - sum11, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum20, wide, out);
-      hn::StoreU(offset1 - sum21, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum30, wide, out);
-      hn::StoreU(offset1 - sum31, wide, out + vector_lanes);
-    }
-  }
+  std::int64_t cluster = first;
+  if constexpr (vector_lanes == 16)  // with the registers of AVX-512, two panels at a time
+    for (; cluster + 2 * panel_clusters <= last; cluster += 2 * panel_clusters)
+      for (std::int64_t row = 0; row < count; row += 4)
+        multiply_tile<dot, 4>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
+                              scores + row * score_stride + cluster - first, score_stride);
+  for (; cluster < last; cluster += panel_clusters)
+    for (std::int64_t row = 0; row < count; row += 4)
+      multiply_tile<dot, 2>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
+                            scores + row * score_stride + cluster - first, score_stride);
 #else
   for (std::int64_t row = 0; row < count; ++row)
     for (std::int64_t cluster = first; cluster < last; ++cluster) {

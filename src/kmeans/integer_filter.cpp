@@ -115,7 +115,7 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
 }
 
 // The clusters whose score is at most `limit`, in no order; `scores` and `least` are those of a point. First the lanes
-// that hold any, without a branch, then their scores one by one.
+// that hold any, then their scores one by one, as far as possible without branches.
 std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
                            std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
   const WideTag wide;
@@ -124,8 +124,11 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   auto first = hn::Iota(wide, 0);
   for (std::int64_t lane = 0; lane < clusters / byte_vectors; lane += vector_lanes) {
     const auto hit = hn::Not(hn::LoadU(wide, least + lane) > bound);
-    hn::StoreU(hn::Compress(first, hit), wide, hits + found);
-    found += static_cast<std::int64_t>(hn::CountTrue(wide, hit));
+    // Without AVX-512 a compression costs more than a branch.
+    if (HWY_TARGET == HWY_AVX3 || !hn::AllFalse(wide, hit)) {
+      hn::StoreU(hn::Compress(first, hit), wide, hits + found);
+      found += static_cast<std::int64_t>(hn::CountTrue(wide, hit));
+    }
     first = first + hn::Set(wide, static_cast<std::int32_t>(byte_panel));
   }
   std::int64_t count = 0;
@@ -324,9 +327,10 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   const int exponent =
       std::clamp(core::exponent_above(extent), sizeof(T) == 4 ? -120 : -400, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
-  dot_instructions_ = HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
-  // Sums of more products of bytes may leave 30 bits.
-  has_bytes_ = dot_instructions_ && problem.d() <= 16384;
+  dot_instructions_ = dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
+  // With few clusters the second look at the scores costs more than 8 bits spare; with very many dimensions the sums of
+  // products of bytes may leave 30 bits.
+  has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
 
@@ -414,6 +418,29 @@ std::int64_t IntegerFilter<T>::search(const T* const* rows, std::int64_t count, 
                                       const DistanceBounds& bounds, FilterScratch& scratch) const {
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(search_f32)(view(), rows, count, labels, bounds, scratch);
   else return HWY_DYNAMIC_DISPATCH(search_f64)(view(), rows, count, labels, bounds, scratch);
+}
+
+template <class T>
+std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, std::int64_t count,
+                                            std::int32_t* labels, const DistanceBounds& bounds,
+                                            FilterScratch& scratch) const {
+  std::int64_t rechecked = 0;
+  for (std::int64_t first = 0; first < count; first += sub_block) {
+    const T* pointers[sub_block];
+    const std::int64_t size = std::min(sub_block, count - first);
+    for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
+    // The next points come from memory while these are searched.
+    for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
+      for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
+        __builtin_prefetch(rows + row * stride + dim, 0, 2);
+    DistanceBounds from = bounds;
+    if (bounds.lower) {
+      from.upper += first;
+      from.lower += first * bounds.groups;
+    }
+    rechecked += search(pointers, size, labels + first, from, scratch);
+  }
+  return rechecked;
 }
 
 template <class T>

@@ -12,6 +12,9 @@ inline constexpr std::int64_t sub_block = 32;             // points that pass ov
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
 inline constexpr std::int32_t unused_score = 0x7f000000;  // of the places that fill up the last panel
 
+/// For tests: false makes the filters from then on work as on a processor without dot-product instructions.
+inline bool dot_instructions_allowed = true;
+
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
 /// Between the points' rows of FilterScratch::least; not a power of two, for the cache's sake.
@@ -77,6 +80,12 @@ class IntegerFilter {
   /// Canonical labels of at most `sub_block` points, given by their rows; returns how many were re-checked.
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
+
+  /// The same for `count` points whose rows lie `stride` elements apart; `bounds` are those of the first.
+  std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
+                            const DistanceBounds& bounds, FilterScratch& scratch) const;
+
+  bool has_bytes() const { return has_bytes_; }
 
   static std::uint64_t bytes(const Shape& shape);
 

@@ -26,17 +26,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* /*before*/, std::int32_t* labels,
                                          FilterScratch& scratch) {
-  std::int64_t rechecked = 0;
-  for (std::int64_t first = block.begin; first < block.end; first += sub_block) {
-    const T* rows[sub_block];
-    const std::int64_t count = std::min(sub_block, block.end - first);
-    for (std::int64_t index = 0; index < count; ++index) rows[index] = problem_.points.row(first + index);
-    for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, problem_.n()); ++row)
-      for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
-        __builtin_prefetch(problem_.points.row(row) + dim, 0, 2);
-    rechecked += filter_.search(rows, count, labels + (first - block.begin), {}, scratch);
-  }
-  return rechecked;
+  return filter_.search_block(problem_.points.row(block.begin), problem_.points.row_stride(), block.size(), labels, {},
+                              scratch);
 }
 
 template <class T>
