@@ -1,4 +1,4 @@
-// The 16-bit integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
+// The integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
 // instruction set: hence the guard by Highway's toggle instead of an ordinary one.
 
 #if defined(GRADUS_KMEANS_INTEGER_FILTER_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -20,14 +20,14 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #undef GRADUS_INTEGER_PANELS
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #define GRADUS_INTEGER_PANELS 1
 using WideTag = hn::ScalableTag<std::int32_t>;
 using DotVector = decltype(hn::Zero(WideTag()).raw);
 constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
 #else
 #define GRADUS_INTEGER_PANELS 0
-constexpr std::int64_t vector_lanes = 1;
+constexpr std::int64_t vector_lanes = 16;  // whole vectors of whatever length there are
 #endif
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
@@ -156,9 +156,12 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  for (std::int64_t step = 0; step < pairs; step += 2)
+  // The compiler would add up the two-instruction products of several pairs first, and run out of registers.
+  constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
-    for (std::int64_t pair = step; pair < step + 2; ++pair) {
+  for (std::int64_t step = 0; step < pairs; step += together)
+#pragma GCC unroll 2
+    for (std::int64_t pair = step; pair < step + together; ++pair) {
       DotVector centroids[vectors];
 #pragma GCC unroll 8
       for (std::int64_t vector = 0; vector < vectors; ++vector)

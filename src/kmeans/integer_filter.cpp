@@ -106,7 +106,7 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
         for (std::int64_t vector = 0; vector < byte_vectors; ++vector) {
           const hn::Vec<WideTag> sum{sums[row][vector]};
           hn::StoreU(sum, wide, out + row * byte_panel + vector * vector_lanes);
-          smallest = hn::Min(smallest, sum);
+          if (vector > 0) smallest = hn::Min(smallest, sum);
         }
         hn::StoreU(smallest, wide, least + (point + row) * least_stride + cluster / byte_vectors);
       }

@@ -1,4 +1,5 @@
-// The 16-bit integer filter that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains it.
+// The integer filter, of 16 bits and 8, that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains
+// it.
 #pragma once
 
 #include <cstdint>
