@@ -53,7 +53,7 @@ template <class T>
 void check_targets(const Case& data) {
   const PreparedCase<T> prepared(data.make(2));
   Execution execution;
-  execution.threads = 2;
+  execution.threads = 1;
   for (const bool dot : {true, false})
     for (const std::int64_t target : cpu::compiled_targets()) {
       const cpu::ForcedTarget forced(target);
