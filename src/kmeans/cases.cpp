@@ -48,6 +48,70 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
+// Many columns and clusters at once: what the 8-bit and 16-bit filters must not stumble over.
+void add_many_clusters(std::vector<Case>& list) {
+  const auto add = [&list](std::string name, CaseData (*make)(std::uint64_t seed)) {
+    list.push_back({"many_clusters_" + name, [make](std::uint64_t seed) {
+                      CaseData data = make(seed);
+                      data.well_conditioned = false;
+                      return data;
+                    }});
+  };
+  // Beside the widths of panels: clusters by 16, 32 and 64; dimensions by 2, 4, 8 and 16.
+  add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
+  add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
+  add("100x66", [](auto seed) { return plain(uniform(301, 66, seed), 100); });
+  add("193x23", [](auto seed) { return plain(uniform(450, 23, seed), 193); });
+  add("until_convergence", [](auto seed) { return plain(uniform(1500, 20, seed), 66, 200); });
+  add("blobs", [](auto seed) { return plain(blobs(1500, 24, 90, 2.0, seed), 70, 100); });
+  add("crowded_blobs", [](auto seed) { return plain(blobs(800, 40, 3, 0.01, seed), 80, 30); });
+  add("lattice", [](auto seed) { return plain(lattice(700, 20, 2, seed), 96); });
+  add("almost_equal_points", [](auto seed) {
+    CaseData data = plain(uniform(500, 20, seed, 0, 1e-6), 70);
+    for (std::int64_t row = 100; row < 500; ++row)
+      for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) = 0;
+    for (std::int64_t index = 0; index < 500 * 20; ++index) data.points.data()[index] += 1.0 / 3.0;
+    return data;
+  });
+  add("offset", [](auto seed) {
+    CaseData data = plain(blobs(600, 40, 90, 3.0, seed), 70);
+    for (std::int64_t index = 0; index < 600 * 40; ++index) data.points.data()[index] += 1e7;
+    return data;
+  });
+  add("outlier_column", [](auto seed) {
+    CaseData data = plain(uniform(500, 24, seed), 80);
+    for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
+    return data;
+  });
+  add("outlier_value", [](auto seed) {  // of a centroid to begin with, and of a point that stays one
+    CaseData data = plain(uniform(500, 24, seed), 80);
+    data.points(5, 3) = 1e9;
+    data.points(300, 4) = -1e5;
+    return data;
+  });
+  add("two_scales", [](auto seed) {  // half of the centroids fall into one step of the other half's scale
+    CaseData data = plain(uniform(600, 20, seed), 70, 30);
+    for (std::int64_t row = 0; row < 600; row += 2)
+      for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) *= 1e-4;
+    return data;
+  });
+  add("denormals", [](auto seed) {
+    CaseData data = plain(uniform(300, 20, seed), 70);
+    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e-42;
+    return data;
+  });
+  add("squares_beyond_float", [](auto seed) {
+    CaseData data = plain(uniform(300, 20, seed), 70);
+    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e28;
+    return data;
+  });
+  add("squares_below_float", [](auto seed) {
+    CaseData data = plain(uniform(300, 20, seed), 70);
+    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e-22;
+    return data;
+  });
+}
+
 std::vector<Case> make_cases() {
   std::vector<Case> list;
   // Sizes on, below and above every tile; one dimension, many dimensions; k = 1, k = n.
@@ -169,6 +233,7 @@ std::vector<Case> make_cases() {
     data.padding = 5;
     return data;
   });
+  add_many_clusters(list);
   return list;
 }
 

@@ -9,34 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <hwy/highway.h>
-#include "cpu/simd.hpp"
+#include "cpu/forced_target.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
-
-std::vector<std::int64_t> targets() {
-  hwy::SetSupportedTargetsForTest(0);
-  std::vector<std::int64_t> all;
-  for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1)
-    all.push_back(rest & -rest);
-  return all;
-}
-
-/// Makes the dispatch take one instruction set for the life of the object.
-class Forced {
- public:
-  explicit Forced(std::int64_t target) { set(target); }
-  ~Forced() { set(0); }
-  Forced(const Forced&) = delete;
-  Forced& operator=(const Forced&) = delete;
-
- private:
-  static void set(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
 
 template <class T>
 class Rows {
@@ -93,7 +69,7 @@ void expect_same_bits(const Shape4& shape, double offset) {
 class Distance : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(Distance, HasTheBitsOfTheChain) {
-  const Forced forced(GetParam());
+  const cpu::ForcedTarget forced(GetParam());
   for (const std::int64_t dimensions : {1, 2, 3, 4, 5, 7, 16, 63, 64, 65, 130})
     for (const std::int64_t points : {1, 3, 4, 9, 16, 17, 33, 70})
       for (const std::int64_t centroids : {1, 2, 3, 8, 17}) {
@@ -103,7 +79,7 @@ TEST_P(Distance, HasTheBitsOfTheChain) {
 }
 
 TEST_P(Distance, ManyDimensionsManyCentroids) {
-  const Forced forced(GetParam());
+  const cpu::ForcedTarget forced(GetParam());
   for (const std::int64_t dimensions : {1023, 1024, 1025, 3001}) {
     expect_same_bits<float>({37, 19, dimensions, 1}, 100);
     expect_same_bits<double>({37, 19, dimensions, 0}, 0);
@@ -112,13 +88,13 @@ TEST_P(Distance, ManyDimensionsManyCentroids) {
 }
 
 TEST_P(Distance, NothingIsDone) {
-  const Forced forced(GetParam());
+  const cpu::ForcedTarget forced(GetParam());
   double untouched = -1;
   squared_distances<float>(MatrixView<const float>{nullptr, 0, 3}, MatrixView<const float>{nullptr, 0, 3}, &untouched);
   EXPECT_EQ(untouched, -1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Distance, testing::ValuesIn(targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, Distance, testing::ValuesIn(cpu::compiled_targets()),
                          [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The 16-bit integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
+// The integer filter, explained in simd_large_dim.cpp, as pieces for code that is compiled once for each
 // instruction set: hence the guard by Highway's toggle instead of an ordinary one.
 
 #if defined(GRADUS_KMEANS_INTEGER_FILTER_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -20,15 +20,49 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #undef GRADUS_INTEGER_PANELS
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #define GRADUS_INTEGER_PANELS 1
 using WideTag = hn::ScalableTag<std::int32_t>;
+using DotVector = decltype(hn::Zero(WideTag()).raw);
 constexpr std::int64_t vector_lanes = hn::MaxLanes(WideTag());
 #else
 #define GRADUS_INTEGER_PANELS 0
-constexpr std::int64_t vector_lanes = 1;
+constexpr std::int64_t vector_lanes = 16;  // whole vectors of whatever length there are
 #endif
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
+
+// The instructions that multiply and add up to 32 bits in one go: AVX512-VNNI, or AVX-VNNI for vectors of AVX2. Highway
+// 1.0.3 does not offer them, and its AVX3_DL target confuses the two, hence the assembler's words; whether the machine
+// has them is asked when the filter is made.
+#undef GRADUS_DOT_INSTRUCTIONS
+#if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
+#define GRADUS_DOT_INSTRUCTIONS 1
+#if HWY_TARGET == HWY_AVX3
+#define GRADUS_DOT_ENCODING ""
+#define GRADUS_DOT_REGISTER "v"
+#else
+#define GRADUS_DOT_ENCODING "%{vex%} "
+#define GRADUS_DOT_REGISTER "x"
+#endif
+
+// sum[i] += the products of 2 pairs of 16-bit integers.
+HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
+  asm(GRADUS_DOT_ENCODING "vpdpwssd %2, %1, %0"
+      : "+" GRADUS_DOT_REGISTER(sum)
+      : GRADUS_DOT_REGISTER(a), GRADUS_DOT_REGISTER(b));
+  return sum;
+}
+
+// sum[i] += the products of 4 bytes without sign and 4 bytes with one.
+HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
+  asm(GRADUS_DOT_ENCODING "vpdpbusd %2, %1, %0"
+      : "+" GRADUS_DOT_REGISTER(sum)
+      : GRADUS_DOT_REGISTER(without_sign), GRADUS_DOT_REGISTER(with_sign));
+  return sum;
+}
+#else
+#define GRADUS_DOT_INSTRUCTIONS 0
+#endif
 
 // Clusters with the places that fill up the last panel.
 [[maybe_unused]] constexpr std::int64_t whole_panels(std::int64_t clusters) {
@@ -95,65 +129,83 @@ void quantize_tile(const float* tile, std::int64_t values, float steps, std::int
   }
 }
 
-// scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c), exactly, for the
-// clusters [first, last), whole panels; four rows at a time, so that `rows` must be filled up to a multiple of four.
-[[maybe_unused]] void multiply(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
-                               const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
-                               std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
-  const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t pairs = (dimensions + 7) / 8 * 4;  // the padding is zero, so whole steps of the unrolled loop
 #if GRADUS_INTEGER_PANELS
+// The products of pairs of 16-bit integers, added up: in one instruction where the machine has it (`dot`), or in two.
+template <bool dot>
+HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if constexpr (dot) return dot_words(sum, point, centroids);
+#endif
+  const WideTag wide;
+  using Pairs = hn::Vec<hn::Repartition<std::int16_t, WideTag>>;
+  auto unused = hn::Zero(wide);
+  return hn::ReorderWidenMulAccumulate(wide, Pairs{point}, Pairs{centroids}, hn::Vec<WideTag>{sum}, unused).raw;
+}
+#endif
+
+#if GRADUS_INTEGER_PANELS
+// Four rows by `vectors` of clusters, which are one panel or two.
+template <bool dot, std::int64_t vectors>
+HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
+                              std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
+                              std::int64_t score_stride) {
   const WideTag wide;
   const hn::Repartition<std::int16_t, WideTag> narrow;
-  const auto pair_of = [&](const std::int16_t* at) HWY_ATTR {
-    std::int32_t both;
-    __builtin_memcpy(&both, at, sizeof both);
-    return hn::BitCast(narrow, hn::Set(wide, both));
-  };
-  for (std::int64_t cluster = first; cluster < last; cluster += panel_clusters) {
-    const std::int16_t* panel = panels + cluster * stride;
-    const auto offset0 = hn::LoadU(wide, offsets + cluster);
-    const auto offset1 = hn::LoadU(wide, offsets + cluster + vector_lanes);
-    for (std::int64_t row = 0; row < count; row += 4) {
-      const std::int16_t* const row0 = rows[row];
-      const std::int16_t* const row1 = rows[row + 1];
-      const std::int16_t* const row2 = rows[row + 2];
-      const std::int16_t* const row3 = rows[row + 3];
-      auto sum00 = hn::Zero(wide), sum01 = sum00, sum10 = sum00, sum11 = sum00;
-      auto sum20 = sum00, sum21 = sum00, sum30 = sum00, sum31 = sum00;
-      auto unused = sum00;
-#pragma GCC unroll 4
-      for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        const std::int16_t* column = panel + pair * 2 * panel_clusters;
-        const auto centroids0 = hn::LoadU(narrow, column);
-        const auto centroids1 = hn::LoadU(narrow, column + panel_clusters);
-        const auto point0 = pair_of(row0 + 2 * pair);
-        sum00 = hn::ReorderWidenMulAccumulate(wide, point0, centroids0, sum00, unused);
-        sum01 = hn::ReorderWidenMulAccumulate(wide, point0, centroids1, sum01, unused);
-        const auto point1 = pair_of(row1 + 2 * pair);
-        sum10 = hn::ReorderWidenMulAccumulate(wide, point1, centroids0, sum10, unused);
-        sum11 = hn::ReorderWidenMulAccumulate(wide, point1, centroids1, sum11, unused);
-        const auto point2 = pair_of(row2 + 2 * pair);
-        sum20 = hn::ReorderWidenMulAccumulate(wide, point2, centroids0, sum20, unused);
-        sum21 = hn::ReorderWidenMulAccumulate(wide, point2, centroids1, sum21, unused);
-        const auto point3 = pair_of(row3 + 2 * pair);
-        sum30 = hn::ReorderWidenMulAccumulate(wide, point3, centroids0, sum30, unused);
-        sum31 = hn::ReorderWidenMulAccumulate(wide, point3, centroids1, sum31, unused);
+  DotVector sums[4][vectors];
+#pragma GCC unroll 8
+  for (auto& row : sums)
+#pragma GCC unroll 8
+    for (auto& sum : row) sum = hn::Zero(wide).raw;
+  // The compiler would add up the two-instruction products of several pairs first, and run out of registers.
+  constexpr std::int64_t together = dot ? 2 : 1;
+#pragma GCC unroll 2
+  for (std::int64_t step = 0; step < pairs; step += together)
+#pragma GCC unroll 2
+    for (std::int64_t pair = step; pair < step + together; ++pair) {
+      DotVector centroids[vectors];
+#pragma GCC unroll 8
+      for (std::int64_t vector = 0; vector < vectors; ++vector)
+        centroids[vector] = hn::LoadU(narrow, panel + vector / 2 * panel_clusters * stride +
+                                                  2 * (pair * panel_clusters + vector % 2 * vector_lanes))
+                                .raw;
+#pragma GCC unroll 8
+      for (std::int64_t row = 0; row < 4; ++row) {
+        std::int32_t both;
+        __builtin_memcpy(&both, rows[row] + 2 * pair, sizeof both);
+        const auto point = hn::Set(wide, both);
+#pragma GCC unroll 8
+        for (std::int64_t vector = 0; vector < vectors; ++vector)
+          sums[row][vector] = add_pairs<dot>(sums[row][vector], point.raw, centroids[vector]);
       }
-      std::int32_t* out = scores + row * score_stride + cluster - first;
-      hn::StoreU(offset0 - sum00, wide, out);
-      hn::StoreU(offset1 - sum01, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum10, wide, out);
-      hn::StoreU(offset1 - sum11, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum20, wide, out);
-      hn::StoreU(offset1 - sum21, wide, out + vector_lanes);
-      out += score_stride;
-      hn::StoreU(offset0 - sum30, wide, out);
-      hn::StoreU(offset1 - sum31, wide, out + vector_lanes);
     }
-  }
+#pragma GCC unroll 8
+  for (std::int64_t row = 0; row < 4; ++row)
+#pragma GCC unroll 8
+    for (std::int64_t vector = 0; vector < vectors; ++vector)
+      hn::StoreU(hn::LoadU(wide, offsets + vector * vector_lanes) - hn::Vec<WideTag>{sums[row][vector]}, wide,
+                 scores + row * score_stride + vector * vector_lanes);
+}
+#endif
+
+// scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c), exactly, for the
+// clusters [first, last), whole panels; four rows at a time, so that `rows` must be filled up to a multiple of four.
+template <bool dot>
+[[maybe_unused]] void multiply_with(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
+                                    const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
+                                    std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
+  const std::int64_t stride = padded_dimensions(dimensions);
+  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so whole steps of two pairs
+#if GRADUS_INTEGER_PANELS
+  std::int64_t cluster = first;
+  if constexpr (vector_lanes == 16)  // with the registers of AVX-512, two panels at a time
+    for (; cluster + 2 * panel_clusters <= last; cluster += 2 * panel_clusters)
+      for (std::int64_t row = 0; row < count; row += 4)
+        multiply_tile<dot, 4>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
+                              scores + row * score_stride + cluster - first, score_stride);
+  for (; cluster < last; cluster += panel_clusters)
+    for (std::int64_t row = 0; row < count; row += 4)
+      multiply_tile<dot, 2>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
+                            scores + row * score_stride + cluster - first, score_stride);
 #else
   for (std::int64_t row = 0; row < count; ++row)
     for (std::int64_t cluster = first; cluster < last; ++cluster) {
@@ -163,6 +215,17 @@ void quantize_tile(const float* tile, std::int64_t values, float steps, std::int
       scores[row * score_stride + cluster - first] = offsets[cluster] - sum;
     }
 #endif
+}
+
+[[maybe_unused]] void multiply(bool dot_instructions, const std::int16_t* const* rows, std::int64_t count,
+                               const std::int16_t* panels, const std::int32_t* offsets, std::int64_t dimensions,
+                               std::int64_t first, std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if (dot_instructions)
+    return multiply_with<true>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
+#endif
+  (void)dot_instructions;
+  multiply_with<false>(rows, count, panels, offsets, dimensions, first, last, scores, score_stride);
 }
 
 // The least of a row of scores (whole vectors).
@@ -212,6 +275,14 @@ struct QuantizedPoints {
   double error;                         // bound of a score's error, in its steps
 };
 
+// The centroids' half squares in steps of the score.
+template <class T>
+void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
+  for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
+    offsets[cluster] = static_cast<std::int32_t>(filter.half_squares[cluster] * unit);
+  for (std::int64_t cluster = filter.clusters; cluster < places; ++cluster) offsets[cluster] = unused_score;
+}
+
 template <class T>
 void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int64_t count, FilterScratch& scratch,
                      QuantizedPoints& points) {
@@ -233,10 +304,7 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_tile(scratch.tile.data(), count * stride, static_cast<float>(points.steps), scratch.points.data());
   for (std::int64_t row = 0; row < (count + 3) / 4 * 4; ++row)
     points.rows[row] = scratch.points.data() + (row < count ? row : 0) * stride;
-  for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
-    scratch.offsets[cluster] = static_cast<std::int32_t>(filter.half_squares[cluster] * points.unit);
-  for (std::int64_t cluster = filter.clusters; cluster < whole_panels(filter.clusters); ++cluster)
-    scratch.offsets[cluster] = unused_score;
+  quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
 // A score as a lower bound of the scaled distance: every error at its worst.
@@ -257,6 +325,71 @@ double exact_distance(const T* point, const T* centroid, std::int64_t dimensions
     sum = __builtin_fma(difference, difference, sum);
   }
   return sum;
+}
+
+// The squared distance in T, by whole vectors; true up to distance_rounding().
+template <class T>
+double near_distance(const T* point, const T* centroid, std::int64_t dimensions) {
+  const hn::ScalableTag<T> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  auto sum = hn::Zero(lanes);
+  auto other = sum;
+  std::int64_t dim = 0;
+  for (; dim + 2 * width <= dimensions; dim += 2 * width) {
+    const auto difference = hn::LoadU(lanes, point + dim) - hn::LoadU(lanes, centroid + dim);
+    const auto second = hn::LoadU(lanes, point + dim + width) - hn::LoadU(lanes, centroid + dim + width);
+    sum = hn::MulAdd(difference, difference, sum);
+    other = hn::MulAdd(second, second, other);
+  }
+  for (; dim + width <= dimensions; dim += width) {
+    const auto difference = hn::LoadU(lanes, point + dim) - hn::LoadU(lanes, centroid + dim);
+    sum = hn::MulAdd(difference, difference, sum);
+  }
+  T total = hn::GetLane(hn::SumOfLanes(lanes, sum + other));
+  for (; dim < dimensions; ++dim) total += (point[dim] - centroid[dim]) * (point[dim] - centroid[dim]);
+  return static_cast<double>(total);
+}
+
+// Relative error of near_distance() and of the canonical chain together: every term is positive, and none passes
+// through more than dimensions + 8 roundings in either.
+template <class T>
+constexpr double distance_rounding(std::int64_t dimensions) {
+  return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
+}
+
+// The canonical label among `count` candidates. Distances in T rule most of them out; what they cannot
+// tell apart is left to the canonical chain, and `rechecked` set.
+template <class T>
+std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
+                               bool& rechecked) {
+  std::int32_t* candidates = scratch.candidates.data();
+  if (count == 1) return candidates[0];
+  const std::int64_t d = filter.dimensions;
+  double* distances = scratch.distances.data();
+  double least = __builtin_huge_val();
+  for (std::int64_t index = 0; index < count; ++index) {
+    distances[index] = near_distance(row, filter.centroids + candidates[index] * d, d);
+    least = distances[index] < least ? distances[index] : least;
+  }
+  // Overflow makes a distance infinite and a candidate; what underflows is far below the constant.
+  const double limit = least * (1 + 2.1 * distance_rounding<T>(d)) + (sizeof(T) == 4 ? 1e-30 : 1e-290);
+  std::int64_t left = 0;
+  for (std::int64_t index = 0; index < count; ++index) {
+    candidates[left] = candidates[index];
+    left += distances[index] <= limit;
+  }
+  if (left == 1) return candidates[0];
+  rechecked = true;
+  std::int32_t label = candidates[0];
+  double best = __builtin_huge_val();
+  for (std::int64_t index = 0; index < left; ++index) {
+    const double distance = exact_distance(row, filter.centroids + candidates[index] * d, d);
+    if (distance < best || (distance == best && candidates[index] < label)) {
+      best = distance;
+      label = candidates[index];
+    }
+  }
+  return label;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The 16-bit integer filter that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains it.
+// The integer filter, of 16 bits and 8, that simd_large_dim and simd_bounds search with; simd_large_dim.cpp explains
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,13 @@ inline constexpr std::int64_t sub_block = 32;             // points that pass ov
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
 inline constexpr std::int32_t unused_score = 0x7f000000;  // of the places that fill up the last panel
 
+/// For tests: false makes the filters from then on work as on a processor without dot-product instructions.
+inline bool dot_instructions_allowed = true;
+
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
+/// Between the points' rows of FilterScratch::least; not a power of two, for the cache's sake.
+constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
 
 /// The centroids of a pass for the kernels. Plain data: it crosses into code compiled for other instruction sets.
 template <class T>
@@ -29,6 +35,12 @@ struct FilterView {
   double largest_norm;         ///< greatest norm of a quantized centroid, in steps
   double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
   double largest_half_square;
+
+  bool dot_instructions;            ///< whether the machine multiplies and adds up to 32 bits in one instruction
+  const std::uint8_t* byte_panels;  ///< centroids quantized to 8 bits, plus 128; null: no such level here
+  double byte_steps;                ///< quantization steps for a scaled length of 1
+  double byte_largest_norm;         ///< as above, for the 8 bits
+  double byte_largest_error;
 };
 
 /// What a thread needs while it searches.
@@ -38,8 +50,12 @@ struct FilterScratch {
   Buffer<float> tile;            ///< points of a sub-block about the middle, scaled
   Buffer<std::int16_t> points;   ///< the same, quantized
   Buffer<std::int32_t> scores;   ///< points x clusters
+  Buffer<std::int32_t> least;    ///< points x clusters / vectors of a byte panel: lane by lane, the panel's least
   Buffer<std::int32_t> offsets;  ///< per cluster: its half square, in steps
+  Buffer<std::int32_t> hits;     ///< lanes of byte panels that hold a candidate
   std::vector<std::int32_t> candidates;
+  std::vector<double> distances;  ///< of candidates
+  int word_searches = 0;          ///< sub-blocks to search with 16 bits before 8 are tried again
 
   static std::uint64_t bytes(const Shape& shape);
 };
@@ -66,6 +82,12 @@ class IntegerFilter {
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
 
+  /// The same for `count` points whose rows lie `stride` elements apart; `bounds` are those of the first.
+  std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
+                            const DistanceBounds& bounds, FilterScratch& scratch) const;
+
+  bool has_bytes() const { return has_bytes_; }
+
   static std::uint64_t bytes(const Shape& shape);
 
  private:
@@ -80,6 +102,12 @@ class IntegerFilter {
   std::vector<T> middle_;
   std::vector<double> half_squares_;
   Buffer<std::int16_t> panels_;
+  bool dot_instructions_ = false;
+  bool has_bytes_ = false;
+  double byte_steps_ = 1;
+  double byte_largest_norm_ = 0;
+  double byte_largest_error_ = 0;
+  Buffer<std::uint8_t> byte_panels_;
 };
 
 }  // namespace gradus::kmeans_detail

@@ -1,7 +1,9 @@
 // Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
 #include <gtest/gtest.h>
 
+#include "cpu/forced_target.hpp"
 #include "kmeans/cases.hpp"
+#include "kmeans/integer_filter.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
@@ -42,6 +44,34 @@ TEST_P(Ladder, double_equals_oracle) { check<double>(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(kmeans, Ladder, testing::ValuesIn(rows()), [](const auto& info) {
   return std::string(info.param.variant->name) + "_" + info.param.data->name;
 });
+
+// The filters for many columns, on every instruction set that this machine has, with dot-product instructions and
+// without.
+class IntegerFilterTargets : public testing::TestWithParam<Case> {};
+
+template <class T>
+void check_targets(const Case& data) {
+  const PreparedCase<T> prepared(data.make(2));
+  Execution execution;
+  execution.threads = 1;
+  for (const bool dot : {true, false})
+    for (const std::int64_t target : cpu::compiled_targets()) {
+      const cpu::ForcedTarget forced(target);
+      dot_instructions_allowed = dot;
+      for (const Variant& variant : variants())
+        if (variant.name == "simd_large_dim" || variant.name == "simd_bounds") {
+          EXPECT_EQ(prepared.check(variant, execution), "")
+              << variant.name << " on " << hwy::TargetName(target) << (dot ? "" : " without dot products");
+        }
+      dot_instructions_allowed = true;
+    }
+}
+
+TEST_P(IntegerFilterTargets, float_equals_oracle) { check_targets<float>(GetParam()); }
+TEST_P(IntegerFilterTargets, double_equals_oracle) { check_targets<double>(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(kmeans, IntegerFilterTargets, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace gradus::kmeans_detail

@@ -1,5 +1,5 @@
-// simd_bounds: the triangle inequality spares most of the work. The production variant for many columns, and for many
-// clusters where there are few.
+// simd_bounds: the triangle inequality spares most of the work, late. The production variant for many columns and
+// clusters.
 //
 // The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
 // lower bound of the distance to any other centroid of the group. When the centroids move, the upper bound grows by the
@@ -8,14 +8,22 @@
 //
 // 1. upper < all lower bounds: the label stays, and the point itself is not even read.
 // 2. Otherwise the distance to the own centroid is computed anew (canonically), which tightens the upper bound.
-// 3. Groups whose lower bound is still not above it are searched by the integer filter of simd_large_dim, four points
-// at
+// 3. Groups whose lower bound is still not above it are searched by the 16-bit filter of simd_large_dim, four points at
 //    a time that need the same group; what the filter cannot exclude is re-checked by the canonical chain.
 //
 // Bounds are floats, always rounded to the safe side, so that the labels are those of the full search to the bit.
-// Work of an iteration: from n (all bounds hold) to n k d; memory: 4 (groups + 1) bytes a point, at most a quarter of
-// the points' own bytes, or 8. Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds, Y. Ding et al., "Yinyang
-// k-means" (2015), for the groups, which here are the panels of the filter.
+//
+// When. In the first iterations centroids move farther than clusters are apart, and bounds decide nothing; a full
+// search with 8-bit integers is then nearly twice as fast as one that leaves bounds behind. So passes are plain, as
+// in simd_large_dim, until few labels change; one full search then leaves bounds; and if a pass with bounds still
+// searches more than it is worth, plain passes follow until a quarter as many labels change. Uniform data of many
+// columns hardly ever gains by bounds; well separated clusters do so after three or four passes. The rule counts
+// labels and pairs searched, not time, and the labels do not depend on it.
+//
+// Work of an iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim; memory: 4 (groups
+// + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds. Sources:
+// C. Elkan (2003) and G. Hamerly (2010) for the bounds, Y. Ding et al., "Yinyang k-means" (2015), for the groups, which
+// here are the panels of the filter.
 #include "kmeans/simd_bounds.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -49,6 +57,7 @@ struct UndecidedPoints {
   std::int64_t groups;
   std::int64_t group_clusters;
   std::int32_t* queues;
+  std::int64_t* searched;  // grows by the pairs of point and cluster that are searched
 };
 
 }  // namespace gradus::kmeans_detail
@@ -173,13 +182,14 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
         queued += !(undecided.upper[numbers[point]] < undecided.lower[numbers[point] * undecided.groups + group]);
       }
       if (queued == 0) continue;
+      *undecided.searched += queued * undecided.group_clusters;
       const std::int16_t* queued_rows[sub_block + 3];
       for (std::int64_t index = 0; index < (queued + 3) / 4 * 4; ++index)
         queued_rows[index] = points.rows[queue[index < queued ? index : 0]];
       const std::int64_t begin = group * undecided.group_clusters;
       const std::int64_t end = begin + undecided.group_clusters < stride ? begin + undecided.group_clusters : stride;
-      multiply(queued_rows, queued, filter.panels, scratch.offsets.data(), d, begin, end, scratch.scores.data(),
-               end - begin);
+      multiply(filter.dot_instructions, queued_rows, queued, filter.panels, scratch.offsets.data(), d, begin, end,
+               scratch.scores.data(), end - begin);
 
       for (std::int64_t index = 0; index < queued; ++index) {
         const std::int64_t point = queue[index];
@@ -273,12 +283,20 @@ BoundsAssigner<T>::BoundsAssigner(const Problem<T>& problem, int threads)
                                 !problem.weights.empty()},
       groups_(shape_), threads_(threads), filter_(problem, threads),
       cluster_drifts_(static_cast<std::size_t>(problem.k())), group_drifts_(static_cast<std::size_t>(groups_.count)),
-      upper_(problem.n()), lower_(problem.n() * groups_.count) {}
+      start_below_(problem.n() / (filter_.has_bytes() ? 128 : 16)) {}
 
 template <class T>
 void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   filter_.prepare(centroids);
-  first_pass_ = centroids_.rows() == 0;
+  if (phase_ == Phase::plain) return;
+  if (upper_.size() == 0) {
+    upper_ = Buffer<float>(problem_.n());
+    lower_ = Buffer<float>(problem_.n() * groups_.count);
+  }
+  if (phase_ == Phase::first) {
+    centroids_ = Matrix<T>::copy_of(centroids);
+    return;
+  }
   const double scale = filter_.view().scale;
   std::fill(group_drifts_.begin(), group_drifts_.end(), 0.0F);
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
@@ -300,27 +318,22 @@ template <class T>
 std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels,
                                        Scratch& scratch) {
   const std::int64_t count = block.size();
-  float* upper = upper_.data() + block.begin;
-  float* lower = lower_.data() + block.begin * groups_.count;
   const T* rows = problem_.points.row(block.begin);
   const std::int64_t stride = problem_.points.row_stride();
-  if (first_pass_) {
-    std::int64_t rechecked = 0;
-    for (std::int64_t first = 0; first < count; first += sub_block) {
-      const T* pointers[sub_block];
-      const std::int64_t size = std::min(sub_block, count - first);
-      for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
-      rechecked +=
-          filter_.search(pointers, size, labels + first,
-                         {upper + first, lower + first * groups_.count, groups_.count, groups_.clusters}, scratch);
-    }
-    return rechecked;
-  }
+  if (phase_ == Phase::plain) return filter_.search_block(rows, stride, count, labels, {}, scratch);
+  float* upper = upper_.data() + block.begin;
+  float* lower = lower_.data() + block.begin * groups_.count;
+  if (phase_ == Phase::first)
+    return filter_.search_block(rows, stride, count, labels, {upper, lower, groups_.count, groups_.clusters}, scratch);
 
   std::copy_n(before, count, labels);
   const std::int64_t undecided = HWY_DYNAMIC_DISPATCH(move_bounds_kernel)(
       count, groups_.count, labels, cluster_drifts_.data(), group_drifts_.data(), upper, lower, scratch.active.data());
-  if (groups_.count == 1) return search_anew(rows, undecided, labels, upper, lower, scratch);
+  std::int64_t searched = undecided * own_distance_cost;
+  if (groups_.count == 1) {
+    searched_.fetch_add(undecided * groups_.clusters, std::memory_order_relaxed);  // a sum: no order needed
+    return search_anew(rows, undecided, labels, upper, lower, scratch);
+  }
   const FilterView<T> filter = filter_.view();
   if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(own_distances_f32)
   (rows, stride, scratch.active.data(), undecided, labels, filter.centroids, problem_.d(), scratch.distances.data());
@@ -340,10 +353,27 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
     left += !decided;
   }
   const UndecidedPoints<T> points{
-      rows,          stride,           scratch.active.data(), left, scratch.distances.data(), labels, upper, lower,
-      groups_.count, groups_.clusters, scratch.queues.data()};
-  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(search_groups_f32)(filter, points, scratch);
-  else return HWY_DYNAMIC_DISPATCH(search_groups_f64)(filter, points, scratch);
+      rows,          stride,           scratch.active.data(), left,     scratch.distances.data(), labels, upper, lower,
+      groups_.count, groups_.clusters, scratch.queues.data(), &searched};
+  std::int64_t rechecked;
+  if constexpr (sizeof(T) == 4) rechecked = HWY_DYNAMIC_DISPATCH(search_groups_f32)(filter, points, scratch);
+  else rechecked = HWY_DYNAMIC_DISPATCH(search_groups_f64)(filter, points, scratch);
+  searched_.fetch_add(searched, std::memory_order_relaxed);
+  return rechecked;
+}
+
+template <class T>
+void BoundsAssigner<T>::finished(std::int64_t changed) {
+  const std::int64_t searched = searched_.exchange(0, std::memory_order_relaxed);
+  if (phase_ == Phase::first) phase_ = Phase::bounds;
+  else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
+  else if (phase_ == Phase::bounds) {
+    const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
+    // Measured: a pair costs this many times what it does in a full search, which has the 8-bit level.
+    if (static_cast<double>(searched) * (filter_.has_bytes() ? 4.5 : 1.25) <= plain) return;
+    phase_ = Phase::plain;  // the centroids still move too much
+    start_below_ = changed / 4;
+  }
 }
 
 // With a single group a search costs little more than the distance to the own centroid, and gives new bounds as well.

@@ -1,6 +1,7 @@
 // The assigner that keeps bounds; see simd_bounds.cpp for the idea.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "kmeans/integer_filter.hpp"
@@ -41,9 +42,17 @@ class BoundsAssigner {
 
   std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
 
+  /// After a pass in which `changed` labels changed: whether the next one uses bounds. The labels do not depend on it.
+  void finished(std::int64_t changed);
+
   static std::uint64_t bytes(const Shape& shape, int threads);
 
  private:
+  enum class Phase { plain, first, bounds };  ///< `first` is a full search that leaves bounds behind
+
+  /// What the canonical distance to the own centroid costs, in clusters searched.
+  static constexpr std::int64_t own_distance_cost = 32;
+
   std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
                            Scratch& scratch);
 
@@ -53,11 +62,13 @@ class BoundsAssigner {
   int threads_;
   IntegerFilter<T> filter_;
   Matrix<T> centroids_;  ///< of the pass before
-  bool first_pass_ = true;
-  std::vector<float> cluster_drifts_;  ///< how far each centroid moved, scaled, rounded upwards
-  std::vector<float> group_drifts_;    ///< the farthest of each group
-  Buffer<float> upper_;                ///< n: at least the distance to the point's own centroid
-  Buffer<float> lower_;                ///< n x groups: at most the distance to any other centroid of the group
+  Phase phase_ = Phase::plain;
+  std::vector<float> cluster_drifts_;       ///< how far each centroid moved, scaled, rounded upwards
+  std::vector<float> group_drifts_;         ///< the farthest of each group
+  Buffer<float> upper_;                     ///< n: at least the distance to the point's own centroid
+  Buffer<float> lower_;                     ///< n x groups: at most the distance to any other centroid of the group
+  std::int64_t start_below_;                ///< changed labels of a pass at which bounds are tried
+  std::atomic<std::int64_t> searched_ = 0;  ///< pairs of point and cluster searched in this pass
 };
 
 }  // namespace gradus::kmeans_detail

@@ -9,6 +9,8 @@
 //                                                       canonical labels of a block (points.size() <= block_points);
 //                                                       `before`: those of the pass before, or -1; returns how many
 //                                                       points were re-checked
+// and may provide
+//   void finished(std::int64_t changed)                 after each pass, by one thread
 #pragma once
 
 #include <algorithm>
@@ -53,6 +55,7 @@ class SimdEngine {
         for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
       }
     }
+    if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
     assignments_ += problem_.n();
     rechecked_ += rechecked;
     return {changed};

@@ -116,13 +116,15 @@ constexpr std::array table = {
             small_dim_memory,
             simd_small_dim<float>,
             simd_small_dim<double>},
-    Variant{{"simd_large_dim", "a 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
-             Backend::simd, Contract::same_bits, 0},
-            always,
-            large_dim_memory,
-            simd_large_dim<float>,
-            simd_large_dim<double>},
-    Variant{{"simd_bounds", "bounds by the triangle inequality spare most searches; the rest as simd_large_dim",
+    Variant{
+        {"simd_large_dim", "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+         Backend::simd, Contract::same_bits, 0},
+        always,
+        large_dim_memory,
+        simd_large_dim<float>,
+        simd_large_dim<double>},
+    Variant{{"simd_bounds",
+             "as simd_large_dim; once few labels change, bounds by the triangle inequality spare most searches",
              Backend::simd, Contract::same_bits, 0},
             always,
             bounds_memory,
@@ -135,7 +137,7 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine&) {
-  // Measured in docs/results/: bounds pay where a search is long, that is above one panel of clusters.
+  // Bounds pay where a search is long, that is above one panel of clusters, and late; simd_bounds sees when.
   const char* best = shape.dimensions <= small_dim_limit ? "simd_small_dim"
                      : shape.clusters <= group_step      ? "simd_large_dim"
                                                          : "simd_bounds";
