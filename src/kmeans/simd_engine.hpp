@@ -101,7 +101,8 @@ class SimdEngine {
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
-      std::copy_n(worker.labels, block.size(), old_labels);
+      for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
+        old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
       changed += count;
     }
     return rechecked;

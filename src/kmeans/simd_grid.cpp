@@ -28,6 +28,7 @@
 #define HWY_TARGET_INCLUDE "kmeans/simd_grid.cpp"
 // clang-format off
 #include "cpu/simd.hpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // clang-format on
@@ -49,8 +50,16 @@ struct GridBlock {
   const std::int32_t* entries;
   const std::int32_t* lists;
   const double* centroids;
+  const std::int32_t* before;
+  std::int32_t* cells;
   std::int32_t* pairs;
   std::int32_t* longer;
+};
+
+/// Numbers of queued points.
+struct Doubtful {
+  std::int64_t pairs = 0;
+  std::int64_t longer = 0;
 };
 
 // The cell of one point; what the vector code does in every lane.
@@ -88,12 +97,12 @@ HWY_INLINE double chain(const double (&point)[D], const double* centroid) {
 
 // The canonical search for the queued points; their labels hold their cells' entries.
 template <class T, int D>
-void search_candidates(const GridBlock<T>& block, std::int64_t pairs, std::int64_t longer, std::int32_t* labels) {
+void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
   const auto load = [&](std::int64_t index, double(&point)[D]) HWY_ATTR {
     for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(block.rows[index * block.stride + dim]);
   };
   double point[D];
-  for (std::int64_t step = 0; step < pairs; ++step) {
+  for (std::int64_t step = 0; step < doubtful.pairs; ++step) {
     const std::int64_t index = block.pairs[step];
     const std::int32_t* list = block.lists + (labels[index] & CellTable::place);
     load(index, point);
@@ -101,7 +110,7 @@ void search_candidates(const GridBlock<T>& block, std::int64_t pairs, std::int64
     const double second = chain<T, D>(point, block.centroids + std::int64_t{list[2]} * D);
     labels[index] = list[1 + (second < first)];
   }
-  for (std::int64_t step = 0; step < longer; ++step) {
+  for (std::int64_t step = 0; step < doubtful.longer; ++step) {
     const std::int64_t index = block.longer[step];
     const std::int32_t* list = block.lists + (labels[index] & CellTable::place);
     load(index, point);
@@ -150,42 +159,66 @@ HWY_INLINE auto cells_of(Lanes lanes, const CellIndex<T>& index, const T* rows) 
 }
 #endif
 
+// The cells of the block's points.
 template <class T, int D>
-std::int64_t assign_kernel(const GridBlock<T>& block, std::int32_t* labels) {
-  std::int64_t pairs = 0;
-  std::int64_t longer = 0;
+void find_cells(const GridBlock<T>& block) {
   std::int64_t index = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<T> lanes;
   const hn::Rebind<std::int32_t, decltype(lanes)> integers;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
-  if (block.stride == D) {
+  if (block.stride == D)
     for (; index + width <= block.count; index += width) {
-      const auto cells = cells_of<T, D>(lanes, block.index, block.rows + index * D);
-      const auto entries = hn::GatherIndex(integers, block.entries, cells);
-      hn::StoreU(entries, integers, labels + index);
-      const auto mixed = entries < hn::Zero(integers);
-      if (HWY_LIKELY(hn::AllFalse(integers, mixed))) continue;
-      const auto pair = hn::And(mixed, hn::TestBit(entries, hn::Set(integers, CellTable::pair)));
-      const auto numbers = hn::Iota(integers, static_cast<std::int32_t>(index));
-      hn::StoreU(hn::Compress(numbers, pair), integers, block.pairs + pairs);
-      hn::StoreU(hn::Compress(numbers, hn::AndNot(pair, mixed)), integers, block.longer + longer);
-      const auto paired = static_cast<std::int64_t>(hn::CountTrue(integers, pair));
-      pairs += paired;
-      longer += static_cast<std::int64_t>(hn::CountTrue(integers, mixed)) - paired;
+      // The next block comes in while this one is looked at. Prefetching beyond the points does no harm.
+      constexpr std::int64_t row_bytes = D * sizeof(T);
+      const char* ahead = reinterpret_cast<const char*>(block.rows) + (index + block_points) * row_bytes;
+      for (std::int64_t byte = 0; byte < width * row_bytes; byte += 64) hwy::Prefetch(ahead + byte);
+      hwy::Prefetch(block.before + index + block_points);
+      hn::StoreU(cells_of<T, D>(lanes, block.index, block.rows + index * D), integers, block.cells + index);
     }
-  }
 #endif
-  for (; index < block.count; ++index) {
-    const std::int32_t entry = block.entries[cell_of<T, D>(block.index, block.rows + index * block.stride)];
-    labels[index] = entry;
-    block.pairs[pairs] = block.longer[longer] = static_cast<std::int32_t>(index);
-    const bool pair = (entry & CellTable::pair) != 0;  // set in mixed entries only
-    pairs += pair;
-    longer += entry < 0 && !pair;
+  for (; index < block.count; ++index)
+    block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
+}
+
+// Queues the points whose cells do not settle them; labels hold the cells' entries. Without branches: which points
+// these are cannot be foreseen.
+template <class T>
+Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
+  const hn::ScalableTag<std::int32_t> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto pair_bit = hn::Set(lanes, CellTable::pair);
+  const auto first_numbers = hn::Iota(lanes, 0);
+  Doubtful doubtful;
+  std::int64_t index = 0;
+  for (; index + width <= block.count; index += width) {
+    const auto entries = hn::LoadU(lanes, labels + index);
+    const auto mixed = entries < hn::Zero(lanes);
+    const auto pair = hn::And(mixed, hn::TestBit(entries, pair_bit));
+    const auto longer = hn::AndNot(pair, mixed);
+    const auto numbers = first_numbers + hn::Set(lanes, static_cast<std::int32_t>(index));
+    hn::StoreU(hn::Compress(numbers, pair), lanes, block.pairs + doubtful.pairs);
+    hn::StoreU(hn::Compress(numbers, longer), lanes, block.longer + doubtful.longer);
+    doubtful.pairs += static_cast<std::int64_t>(hn::CountTrue(lanes, pair));
+    doubtful.longer += static_cast<std::int64_t>(hn::CountTrue(lanes, longer));
   }
-  search_candidates<T, D>(block, pairs, longer, labels);
-  return pairs + longer;
+  for (; index < block.count; ++index) {
+    block.pairs[doubtful.pairs] = block.longer[doubtful.longer] = static_cast<std::int32_t>(index);
+    const bool pair = (labels[index] & CellTable::pair) != 0;  // set in mixed entries only
+    doubtful.pairs += pair;
+    doubtful.longer += labels[index] < 0 && !pair;
+  }
+  return doubtful;
+}
+
+template <class T, int D>
+std::int64_t assign_kernel(const GridBlock<T>& block, std::int32_t* labels) {
+  find_cells<T, D>(block);
+#pragma GCC unroll 8
+  for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.entries[block.cells[index]];
+  const Doubtful doubtful = find_doubtful(block, labels);
+  search_candidates<T, D>(block, doubtful, labels);
+  return doubtful.pairs + doubtful.longer;
 }
 
 template <class T>
@@ -355,6 +388,8 @@ std::int64_t GridAssigner<T>::assign(cpu::Range range, const std::int32_t* befor
                            table_.entries(),
                            table_.lists(),
                            centroids_.data(),
+                           before,
+                           scratch.cells,
                            scratch.pairs,
                            scratch.longer};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_grid_f32)(block, problem_.d(), labels);

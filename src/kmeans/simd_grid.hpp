@@ -33,8 +33,9 @@ class GridAssigner {
     /// For blocks that the filter takes over; made on first use.
     typename SmallDimAssigner<T>::Scratch& filter();
 
-    std::int32_t pairs[block_points + 64];  ///< points whose cell has two candidates
-    std::int32_t longer[block_points + 64];
+    std::int32_t cells[block_points];
+    std::int32_t pairs[block_points];  ///< points whose cell has two candidates
+    std::int32_t longer[block_points];
 
    private:
     const GridAssigner& assigner_;

@@ -24,7 +24,7 @@ struct MovedRows {
   const std::int32_t* now;     // of the block
   const double* to_high;       // per column
   double to_low;
-  std::int64_t* limbs;   // clusters x 2 d
+  std::int64_t* limbs;   // clusters x 2 limb_columns(d)
   std::int64_t* counts;  // clusters
 };
 
@@ -57,13 +57,13 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
+  // Without branches: which labels change cannot be foreseen. A whole vector at `out + found` ends within `count`.
+  const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
-    if (HWY_LIKELY(hn::AllFalse(lanes, differ))) continue;
-    for (std::int64_t lane = index; lane < index + width; ++lane) {
-      out[found] = static_cast<std::int32_t>(lane);
-      found += now[lane] != before[lane];
-    }
+    const auto numbers = first_numbers + hn::Set(lanes, static_cast<std::int32_t>(index));
+    hn::StoreU(hn::Compress(numbers, differ), lanes, out + found);
+    found += static_cast<std::int64_t>(hn::CountTrue(lanes, differ));
   }
   for (; index < count; ++index) {
     out[found] = static_cast<std::int32_t>(index);
@@ -82,7 +82,7 @@ HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const 
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto magic = hn::Set(lanes, core::integer_magic);
   const auto finer = hn::Set(lanes, to_low);
-  std::int64_t* low_limbs = limbs + d;
+  std::int64_t* low_limbs = limbs + limb_columns(d);
   std::int64_t dim = 0;
   for (; dim + width <= d; dim += width) {
     hn::Vec<Lanes> value;
@@ -122,17 +122,79 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
     const std::int32_t from = moved.before[index];
     const std::int32_t to = moved.now[index];
     if (from >= 0) {
-      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * d);
+      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * limb_columns(d));
       --moved.counts[from];
     }
-    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * d);
+    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * limb_columns(d));
     ++moved.counts[to];
   }
 }
 
+#if HWY_MAX_BYTES >= 32
+// Rows of up to three columns: all limbs of a cluster are one vector or two, computed once for the cluster that the
+// point leaves and the one that it joins.
+template <class T, int D>
+void move_short_rows(const MovedRows<T>& moved) {
+  constexpr int columns = limb_columns(D);
+  constexpr bool one_vector = 2 * columns * sizeof(double) <= HWY_MAX_BYTES;
+  const hn::FixedTag<double, columns> lanes;
+  const hn::FixedTag<T, columns> narrow;
+  const hn::FixedTag<double, one_vector ? 2 * columns : columns> wide;
+  const hn::RebindToSigned<decltype(wide)> integers;
+  const auto magic = hn::Set(lanes, core::integer_magic);
+  const auto finer = hn::Set(lanes, moved.to_low);
+  const auto used = hn::FirstN(narrow, D);
+  HWY_ALIGN double scale[columns] = {};
+  for (int dim = 0; dim < D; ++dim) scale[dim] = moved.to_high[dim];
+  const auto coarser = hn::Load(lanes, scale);
+  const T* const rows = moved.rows;
+  const std::int32_t* const before = moved.before;
+  const std::int32_t* const now = moved.now;
+  std::int64_t* const limbs = moved.limbs;
+  std::int64_t* const counts = moved.counts;
+  const std::int64_t stride = moved.stride;
+  const std::int64_t count = moved.count;
+  for (std::int64_t step = 0; step < count; ++step) {
+    const std::int32_t index = moved.indices[step];
+    const T* row = rows + index * stride;
+    hn::Vec<decltype(narrow)> coordinates;
+    if constexpr (D == columns) coordinates = hn::LoadU(narrow, row);
+    else coordinates = hn::MaskedLoad(used, narrow, row);
+    hn::Vec<decltype(lanes)> value;
+    if constexpr (sizeof(T) == 8) value = coordinates;
+    else value = hn::PromoteTo(lanes, coordinates);
+    const auto scaled = value * coarser;
+    const auto high = scaled + magic;
+    const auto low = (scaled - (high - magic)) * finer + magic;
+    const auto put = [&](std::int64_t cluster, auto combine) HWY_ATTR {
+      std::int64_t* sums = limbs + cluster * 2 * columns;
+      if constexpr (one_vector) {
+        hn::StoreU(combine(hn::LoadU(integers, sums), hn::BitCast(integers, hn::Combine(wide, low, high))), integers,
+                   sums);
+      } else {
+        hn::StoreU(combine(hn::LoadU(integers, sums), hn::BitCast(integers, high)), integers, sums);
+        hn::StoreU(combine(hn::LoadU(integers, sums + columns), hn::BitCast(integers, low)), integers, sums + columns);
+      }
+    };
+    const std::int32_t from = before[index];
+    const std::int32_t to = now[index];
+    if (from >= 0) {
+      put(from, [](auto sum, auto bits) HWY_ATTR { return sum - bits; });
+      --counts[from];
+    }
+    put(to, [](auto sum, auto bits) HWY_ATTR { return sum + bits; });
+    ++counts[to];
+  }
+}
+#endif
+
 template <class T>
 void move_rows_kernel(const MovedRows<T>& moved) {
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_MAX_BYTES >= 32
+  if (moved.dimensions == 1) return move_short_rows<T, 1>(moved);
+  if (moved.dimensions == 2) return move_short_rows<T, 2>(moved);
+  if (moved.dimensions == 3) return move_short_rows<T, 3>(moved);
+#elif HWY_TARGET != HWY_SCALAR
   if (moved.dimensions < 4) return move_rows_with(hn::FixedTag<double, 2>(), moved);
 #endif
   move_rows_with(hn::ScalableTag<double>(), moved);

@@ -8,7 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are.
+/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are. There is room for
+/// `count` of them.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
 /// For each of the `count` indices: the point `first + index` leaves cluster before[index] (if that is not negative)
