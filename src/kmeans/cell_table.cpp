@@ -66,7 +66,7 @@ bool CellTable::split(const Node& node, Node& lower, Node& upper) const {
   double length = -1;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     if (node.size[axis] == 0) continue;
-    const double edge = std::ldexp(axes_[axis].step, node.size[axis]);
+    const double edge = axes_[axis].step * static_cast<double>(1 << node.size[axis]);
     if (edge > length) {
       length = edge;
       longest = axis;

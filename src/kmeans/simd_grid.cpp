@@ -85,41 +85,45 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T, int D>
-HWY_INLINE double chain(const double (&point)[D], const double* centroid) {
-  double sum = 0;
-  for (int dim = 0; dim < D; ++dim) {
-    const double difference = point[dim] - centroid[dim];
-    sum = __builtin_fma(difference, difference, sum);
-  }
-  return sum;
-}
-
 // The canonical search for the queued points; their labels hold their cells' entries.
 template <class T, int D>
 void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
-  const auto load = [&](std::int64_t index, double(&point)[D]) HWY_ATTR {
-    for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(block.rows[index * block.stride + dim]);
+  const T* const rows = block.rows;
+  const std::int64_t stride = block.stride;
+  const std::int32_t* const lists = block.lists;
+  const double* const centroids = block.centroids;
+  const auto distance = [&](const double(&point)[D], std::int32_t cluster) HWY_ATTR {
+    const double* centroid = centroids + std::int64_t{cluster} * D;
+    double sum = 0;
+    for (int dim = 0; dim < D; ++dim) {
+      const double difference = point[dim] - centroid[dim];
+      sum = __builtin_fma(difference, difference, sum);
+    }
+    return sum;
   };
+  // By a mask: a branch would be foreseen wrongly every other time.
+  const auto select = [](bool second, std::int32_t a, std::int32_t b)
+                          HWY_ATTR { return a ^ ((a ^ b) & -static_cast<std::int32_t>(second)); };
   double point[D];
   for (std::int64_t step = 0; step < doubtful.pairs; ++step) {
     const std::int64_t index = block.pairs[step];
-    const std::int32_t* list = block.lists + (labels[index] & CellTable::place);
-    load(index, point);
-    const double first = chain<T, D>(point, block.centroids + std::int64_t{list[1]} * D);
-    const double second = chain<T, D>(point, block.centroids + std::int64_t{list[2]} * D);
-    labels[index] = list[1 + (second < first)];
+    for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(rows[index * stride + dim]);
+    const std::int32_t* list = lists + (labels[index] & CellTable::place);
+    const double first = distance(point, list[1]);
+    const double second = distance(point, list[2]);
+    labels[index] = select(second < first, list[1], list[2]);
   }
   for (std::int64_t step = 0; step < doubtful.longer; ++step) {
     const std::int64_t index = block.longer[step];
-    const std::int32_t* list = block.lists + (labels[index] & CellTable::place);
-    load(index, point);
-    double least = HUGE_VAL;
+    for (int dim = 0; dim < D; ++dim) point[dim] = static_cast<double>(rows[index * stride + dim]);
+    const std::int32_t* list = lists + (labels[index] & CellTable::place);
+    double least = distance(point, list[1]);
     std::int32_t nearest = list[1];
-    for (std::int32_t candidate = 1; candidate <= list[0]; ++candidate) {
-      const double distance = chain<T, D>(point, block.centroids + std::int64_t{list[candidate]} * D);
-      nearest = distance < least ? list[candidate] : nearest;
-      least = distance < least ? distance : least;
+    const std::int32_t count = list[0];
+    for (std::int32_t candidate = 2; candidate <= count; ++candidate) {
+      const double other = distance(point, list[candidate]);
+      nearest = select(other < least, nearest, list[candidate]);
+      least = other < least ? other : least;
     }
     labels[index] = nearest;
   }
