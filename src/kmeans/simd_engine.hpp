@@ -31,50 +31,15 @@ class SimdEngine {
       : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
         workers_(static_cast<std::size_t>(threads)) {}
 
-  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
-    assigner_.prepare(centroids);
-    std::int64_t changed = 0;
-    std::int64_t rechecked = 0;
-#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
-    {
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
-        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
-        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-        worker->moved.clear();
-        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
-        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
-          const cpu::Range block{first, std::min(first + block_points, range.end)};
-          rechecked += assign_block(block, labels, *worker, changed);
-        }
-      }
-      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
-        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
-        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
-      }
-    }
-    assignments_ += problem_.n();
-    rechecked_ += rechecked;
-    return {changed};
-  }
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
 
   const ExactSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    if (!labels_are_current) pass(centroids, labels);
+    core::Limbs total;
+    if (labels_are_current) total = inertia(centroids, labels);
+    else pass(centroids, labels, &total);
     const core::Grid& grid = problem_.statistics.inertia;
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-#pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : high, low)
-    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
-      const cpu::Range block{first, std::min(first + block_points, problem_.n())};
-      const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
-      high += static_cast<std::uint64_t>(sum.high);
-      low += static_cast<std::uint64_t>(sum.low);
-    }
-    const core::Limbs total{static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
     return core::round_quotient<double>(grid.total(total), 1, grid.unit);
   }
 
@@ -94,6 +59,54 @@ class SimdEngine {
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };
+
+  static void add(const core::Limbs& limbs, std::uint64_t& high, std::uint64_t& low) {
+    high += static_cast<std::uint64_t>(limbs.high);
+    low += static_cast<std::uint64_t>(limbs.low);
+  }
+
+  // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::Limbs* inertia) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked, high, low)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        worker->moved.clear();
+        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
+        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+          const cpu::Range block{first, std::min(first + block_points, range.end)};
+          rechecked += assign_block(block, labels, *worker, changed);
+          if (inertia != nullptr) add(block_inertia(problem_, centroids, labels, block), high, low);
+        }
+      }
+      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
+        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
+      }
+    }
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    if (inertia != nullptr) *inertia = {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+    return {changed};
+  }
+
+  core::Limbs inertia(MatrixView<const T> centroids, const std::int32_t* labels) const {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+#pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : high, low)
+    for (std::int64_t first = 0; first < problem_.n(); first += block_points)
+      add(block_inertia(problem_, centroids, labels, {first, std::min(first + block_points, problem_.n())}), high, low);
+    return {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+  }
 
   std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;

@@ -264,7 +264,7 @@ constexpr std::int64_t sample_rows = 4096;
 int bits_for(std::int64_t points, std::int64_t dimensions) {
   const int most = dimensions == 3 ? 18 : 17;
   int bits = 4;
-  while (bits < most && (std::int64_t{16} << bits) < points) ++bits;
+  while (bits < most && (std::int64_t{64} << bits) < points) ++bits;
   return bits;
 }
 
@@ -293,10 +293,11 @@ std::pair<double, double> common_range(const std::vector<const T*>& rows, std::i
                                        double highest) {
   std::vector<double> values;
   for (const T* row : rows) values.push_back(static_cast<double>(row[dim]));
-  std::sort(values.begin(), values.end());
-  const std::size_t rare = values.size() / 256;
-  const double low = values[rare];
-  const double high = values[values.size() - 1 - rare];
+  const auto rare = static_cast<std::ptrdiff_t>(values.size() / 256);
+  std::nth_element(values.begin(), values.begin() + rare, values.end());
+  const double low = values[static_cast<std::size_t>(rare)];
+  std::nth_element(values.begin(), values.end() - 1 - rare, values.end());
+  const double high = values[values.size() - 1 - static_cast<std::size_t>(rare)];
   const double margin = 0.05 * (high - low);
   if (!(high - low > 0) || 1.4 * (high - low) > highest - lowest) return {lowest, highest};
   return {std::max(lowest, low - margin), std::min(highest, high + margin)};

@@ -142,8 +142,11 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine&) {
-  // Measured in docs/results/: bounds pay where a search is long, that is above one panel of clusters.
-  const char* best = shape.dimensions <= grid_dim_limit    ? "simd_grid"
+  // Measured: a table of cells pays from some ten thousand points on, and bounds (docs/results/) where a search is
+  // long, that is above one panel of clusters.
+  constexpr std::int64_t points_for_grid = 32768;
+  const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
+  const char* best = grid                                  ? "simd_grid"
                      : shape.dimensions <= small_dim_limit ? "simd_small_dim"
                      : shape.clusters <= group_step        ? "simd_large_dim"
                                                            : "simd_bounds";
