@@ -203,12 +203,17 @@ void move_rows_kernel(const MovedRows<T>& moved) {
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Four canonical chains side by side: each is a sequence of dependent additions.
-template <class T>
+// Four canonical chains side by side: each is a sequence of dependent additions. D: the number of columns where it is
+// known to the compiler, or 0.
+template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
-  const std::int64_t d = block.dimensions;
-  const auto row_at = [&](std::int64_t index) { return block.rows + index * block.stride; };
-  const auto centroid_at = [&](std::int64_t index) { return block.centroids + block.labels[index] * d; };
+  const std::int64_t d = D > 0 ? D : block.dimensions;
+  const T* const rows = block.rows;
+  const std::int64_t stride = block.stride;
+  const T* const centroids = block.centroids;
+  const std::int32_t* const labels = block.labels;
+  const auto row_at = [&](std::int64_t index) { return rows + index * stride; };
+  const auto centroid_at = [&](std::int64_t index) { return centroids + labels[index] * d; };
   std::int64_t index = 0;
   for (; index + 4 <= count; index += 4) {
     const T* const row[4] = {row_at(first + index), row_at(first + index + 1), row_at(first + index + 2),
@@ -234,7 +239,7 @@ void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_
   }
 }
 
-template <class T>
+template <class T, int D>
 void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
   constexpr std::int64_t chunk = 256;
   const hn::ScalableTag<double> lanes;
@@ -247,7 +252,7 @@ void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64
   for (std::int64_t first = 0; first < block.count; first += chunk) {
     double distances[chunk];
     const std::int64_t count = chunk < block.count - first ? chunk : block.count - first;
-    own_distances(block, first, count, distances);
+    own_distances<T, D>(block, first, count, distances);
     for (std::int64_t index = count; index % width != 0; ++index) distances[index] = 0;  // adds nothing
     if (block.weights)
       for (std::int64_t index = 0; index < count; ++index)
@@ -267,11 +272,21 @@ void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64
   for (std::int64_t lane = 0; lane < width; ++lane) *low += parts[lane];
 }
 
+template <class T>
+void inertia_any(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
+  switch (block.dimensions) {
+    case 1: return inertia_kernel<T, 1>(block, high, low);
+    case 2: return inertia_kernel<T, 2>(block, high, low);
+    case 3: return inertia_kernel<T, 3>(block, high, low);
+    default: return inertia_kernel<T, 0>(block, high, low);
+  }
+}
+
 void inertia_f32(const InertiaBlock<float>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_kernel(block, high, low);
+  inertia_any(block, high, low);
 }
 void inertia_f64(const InertiaBlock<double>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_kernel(block, high, low);
+  inertia_any(block, high, low);
 }
 
 }  // namespace
