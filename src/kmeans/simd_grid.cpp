@@ -314,7 +314,11 @@ typename SmallDimAssigner<T>::Scratch& GridAssigner<T>::Scratch::filter() {
 template <class T>
 GridAssigner<T>::GridAssigner(const Problem<T>& problem, int threads)
     : problem_(problem), threads_(threads), filter_(problem) {
-  if (problem.k() <= grid_cluster_limit) lay_grid();
+  bool possible = problem.k() <= grid_cluster_limit;
+  for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column)  // x - origin must not overflow
+    possible = possible && problem.statistics.highest[column] - problem.statistics.lowest[column] <
+                               static_cast<double>(std::numeric_limits<T>::max()) / 4;
+  if (possible) lay_grid();
 }
 
 template <class T>
