@@ -260,11 +260,13 @@ namespace {
 
 constexpr std::int64_t sample_rows = 4096;
 
-// The binary logarithm of the number of cells: as many as the points pay for, and no more than the L2 cache holds.
-int bits_for(std::int64_t points, std::int64_t dimensions) {
+// The binary logarithm of the number of cells. A cell across a border costs as much as some dozens of points, so there
+// is a cell for 64 points, or 32 for a cluster where the points can pay for these; and no more than the L2 cache holds.
+int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
+  const std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
   int bits = 4;
-  while (bits < most && (std::int64_t{64} << bits) < points) ++bits;
+  while (bits < most && (std::int64_t{1} << bits) < cells) ++bits;
   return bits;
 }
 
@@ -338,7 +340,7 @@ void GridAssigner<T>::lay_grid() {
     lengths.push_back(high - low);
   }
   std::vector<double> edges = lengths;  // of a cell
-  for (int bits = bits_for(problem_.n(), d); bits > 0; --bits) {
+  for (int bits = bits_for(problem_.n(), d, problem_.k()); bits > 0; --bits) {
     const auto longest = static_cast<std::size_t>(std::max_element(edges.begin(), edges.end()) - edges.begin());
     if (!(edges[longest] > 0)) break;
     edges[longest] *= 0.5;
@@ -409,7 +411,7 @@ template <class T>
 std::uint64_t GridAssigner<T>::bytes(const Shape& shape, int threads) {
   const std::uint64_t filter = SmallDimAssigner<T>::bytes(shape, threads);
   if (shape.clusters > grid_cluster_limit) return filter;
-  const std::int64_t cells = std::int64_t{1} << bits_for(shape.points, shape.dimensions);
+  const std::int64_t cells = std::int64_t{1} << bits_for(shape.points, shape.dimensions, shape.clusters);
   return filter + CellTable::bytes(cells, shape.clusters, threads) +
          8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * sample_rows;
 }
