@@ -224,7 +224,8 @@ class CellTable::TileBuilder {
 
 template <int D>
 void CellTable::build_tiles(const std::vector<double>& centroids, int threads) {
-#pragma omp parallel num_threads(threads)
+  constexpr std::int64_t worth_threads = 4096;  // cells
+#pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {
     TileBuilder<D> builder(*this, centroids.data());
 #pragma omp for schedule(dynamic, 1)
