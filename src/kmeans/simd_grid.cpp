@@ -18,10 +18,11 @@
 //   sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell, the pass
 //   goes to the filter of simd_small_dim instead.
 //
-// Work of an iteration: about 12 + 5 d vector instructions for each lanes' worth of points, one table look-up a point,
-// and one reading of the points, which bounds it; the table costs about a microsecond for each hundred cells across a
-// border. Limits: d <= 3. Source of the idea: the grid files and kd-tree filtering of T. Kanungo et al., "An efficient
-// k-means clustering algorithm" (2002), turned from pruning trees of points to a table over space.
+// Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
+// comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
+// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, none for
+// points. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means
+// clustering algorithm" (2002), turned from a tree of points to a table over space.
 #include "kmeans/simd_grid.hpp"
 
 #undef HWY_TARGET_INCLUDE
