@@ -20,8 +20,8 @@
 //
 // Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
 // comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
-// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, none for
-// points. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means
+// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, none
+// for points. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means
 // clustering algorithm" (2002), turned from a tree of points to a table over space.
 #include "kmeans/simd_grid.hpp"
 
