@@ -1,6 +1,7 @@
 #include "cpu/machine.hpp"
 
 #include <hwy/highway.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,6 +98,17 @@ std::uint64_t available_memory() {
 const Machine& this_machine() {
   static const Machine machine = examine();
   return machine;
+}
+
+void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::uint64_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t page = 4096;
+  constexpr std::uint64_t worth_while = std::uint64_t{4} << 20;
+  if (bytes < worth_while) return;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
 }
 
 }  // namespace gradus::cpu

@@ -213,6 +213,62 @@ std::vector<Case> make_cases() {
       data.metric = Metric::cosine;
       return data;
     });
+  // What a grid of cells over the points' box has to get right: see simd_grid.
+  for (const std::int64_t d : {1, 2, 3})
+    add("on_cell_edges_d" + std::to_string(d), [d](auto seed) {
+      // Multiples of powers of two: points and borders between clusters lie on the edges of any regular grid.
+      CaseData data = plain(lattice(5000, d, 64, seed), 16);
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        data.points(0, dim) = 0;
+        data.points(1, dim) = 64;
+      }
+      data.well_conditioned = false;
+      return data;
+    });
+  add("column_without_width", [](auto seed) {
+    CaseData data = plain(uniform(3000, 3, seed), 12);
+    for (std::int64_t row = 0; row < 3000; ++row) data.points(row, 1) = 1.0 / 3.0;
+    return data;
+  });
+  add("clusters_far_below_the_extent", [](auto seed) {
+    // Nearly all points and centroids in one spot, and a few outliers far away.
+    CaseData data = plain(uniform(4000, 2, seed, 5, 5.001), 40);
+    for (std::int64_t row = 100; row < 4000; row += 1000)
+      for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 1e6 * static_cast<double>(row);
+    data.well_conditioned = false;
+    return data;
+  });
+  add("two_spots_far_apart", [](auto seed) {
+    CaseData data = plain(uniform(3000, 3, seed), 60);
+    for (std::int64_t row = 0; row < 3000; row += 2)
+      for (std::int64_t dim = 0; dim < 3; ++dim) data.points(row, dim) -= 1e5;
+    data.well_conditioned = false;
+    return data;
+  });
+  add("planar_many_clusters", [](auto seed) { return plain(uniform(6000, 2, seed), 700, 4); });
+  add("nearly_on_a_line", [](auto seed) {
+    CaseData data = plain(uniform(3000, 2, seed), 20);
+    for (std::int64_t row = 0; row < 3000; ++row)
+      data.points(row, 1) = 1e-7 * data.points(row, 1) + data.points(row, 0);
+    return data;
+  });
+  add("offset_1e8_d1", [](auto seed) {
+    CaseData data = plain(uniform(2000, 1, seed, 1e8, 1e8 + 1000), 9);
+    // In float these are some hundred different numbers.
+    data.well_conditioned = false;
+    return data;
+  });
+  add("greatest_values", [](auto seed) {
+    // The columns' extents overflow a float.
+    CaseData data = plain(uniform(2000, 2, seed, -3.4e38, 3.4e38), 6);
+    data.well_conditioned = false;
+    return data;
+  });
+  add("padded_rows_few_dimensions", [](auto seed) {
+    CaseData data = plain(uniform(2901, 2, seed), 6);
+    data.padding = 3;
+    return data;
+  });
   add("tolerance", [](auto seed) {
     CaseData data = plain(uniform(2000, 2, seed), 5, 300);
     data.tolerance = 1e-3;

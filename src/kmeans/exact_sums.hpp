@@ -11,14 +11,19 @@
 
 namespace gradus::kmeans_detail {
 
-/// Holds, for each cluster, 2 d limbs (d high ones, then d low ones), the weight's two limbs and the count.
+/// How many limbs of a kind a cluster has for d columns: one each, and for three columns one more, so that a row is one
+/// vector.
+constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
+
+/// Holds, for each cluster, 2 limb_columns(d) limbs (the high ones, then the low ones), the weight's two limbs and the
+/// count.
 /// A limb is the wrapped sum of raw bit patterns: the magic number's own bits, which every addend carries, are taken
 /// away once, when the sum is read.
 template <class T>
 class ExactSums {
  public:
   explicit ExactSums(const Problem<T>& problem)
-      : problem_(&problem), limbs_(2 * problem.k() * problem.d()),
+      : problem_(&problem), limbs_(2 * problem.k() * limb_columns(problem.d())),
         weights_(problem.weights.empty() ? 0 : 2 * problem.k()), counts_(problem.k()) {
     clear();
   }
@@ -34,7 +39,7 @@ class ExactSums {
 
   /// Adds the clusters [first, last) of `other`.
   void merge(const ExactSums& other, std::int64_t first, std::int64_t last) {
-    const std::int64_t row = 2 * problem_->d();
+    const std::int64_t row = 2 * limb_columns(problem_->d());
     for (std::int64_t index = first * row; index < last * row; ++index)
       wrapping_add(limbs_[index], other.limbs_[index]);
     if (weights_.size() > 0)
@@ -61,19 +66,20 @@ class ExactSums {
     const int weight_unit = weights_.size() > 0 ? statistics.weight.unit : 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       const core::Grid& grid = statistics.columns[static_cast<std::size_t>(dim)];
-      core::Int128 sum = grid.total({plain(cluster, dim), plain(cluster, d + dim)});
+      core::Int128 sum = grid.total({plain(cluster, dim), plain(cluster, limb_columns(d) + dim)});
       for (const std::int64_t point : without) sum -= grid.total(grid.split(value(point, dim)));
       out[dim] = core::round_quotient<Real>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
     }
   }
 
-  /// For kernels that add rows themselves: the 2 d raw limbs of a cluster, and its count.
-  std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * problem_->d(); }
+  /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.
+  std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
   /// Bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
-    return static_cast<std::uint64_t>(shape.clusters) * (16 * static_cast<std::uint64_t>(shape.dimensions) + 24);
+    return static_cast<std::uint64_t>(shape.clusters) *
+           (16 * static_cast<std::uint64_t>(limb_columns(shape.dimensions)) + 24);
   }
 
  private:
@@ -89,7 +95,7 @@ class ExactSums {
   void accumulate(std::int64_t point, std::int64_t cluster, int sign) {
     const std::int64_t d = problem_->d();
     std::int64_t* high = raw(cluster);
-    std::int64_t* low = high + d;
+    std::int64_t* low = high + limb_columns(d);
     const auto put = [sign](std::int64_t& sum, double rounded) {
       const std::int64_t bits = std::bit_cast<std::int64_t>(rounded);
       wrapping_add(sum, sign > 0 ? bits : -bits);
@@ -111,7 +117,7 @@ class ExactSums {
 
   /// A limb without the magic number's bits.
   std::int64_t plain(std::int64_t cluster, std::int64_t index) const {
-    const std::uint64_t sum = static_cast<std::uint64_t>(limbs_[cluster * 2 * problem_->d() + index]);
+    const std::uint64_t sum = static_cast<std::uint64_t>(limbs_[cluster * 2 * limb_columns(problem_->d()) + index]);
     return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(counts_[cluster]) *
                                                static_cast<std::uint64_t>(core::integer_magic_bits));
   }

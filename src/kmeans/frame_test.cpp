@@ -276,7 +276,7 @@ TEST_P(Frame, stop_rules) {
 
 TEST_P(Frame, inertia_never_rises) {
   for (const int threads : {1, 3}) {
-    const Matrix<double> points = whole_numbers<double>(3000, 4, 5);
+    const Matrix<double> points = whole_numbers<double>(3000, columns(4), 5);
     const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 25));
     const KMeansResult<double> result = kmeans<double>(view(points), from(first), on(threads));
     ASSERT_GT(result.history.size(), 5u);
@@ -330,7 +330,7 @@ TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
 
 TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   for (const Metric metric : {Metric::euclidean, Metric::cosine}) {
-    const Matrix<double> points = whole_numbers<double>(700, 5, 7);
+    const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
     KMeansOptions<double> options;
     options.clusters = 11;
     options.metric = metric;
@@ -372,9 +372,10 @@ TEST_P(Frame, strided_rows_equal_contiguous_ones) {
 }
 
 TEST_P(Frame, scaling_by_a_power_of_two_scales_everything_exactly) {
-  const Matrix<float> points = whole_numbers<float>(1200, 6, 9);
-  Matrix<float> scaled(1200, 6);
-  for (std::int64_t index = 0; index < 7200; ++index) scaled.data()[index] = points.data()[index] * 0x1p-7F;
+  const std::int64_t d = columns(6);
+  const Matrix<float> points = whole_numbers<float>(1200, d, 9);
+  Matrix<float> scaled(1200, d);
+  for (std::int64_t index = 0; index < 1200 * d; ++index) scaled.data()[index] = points.data()[index] * 0x1p-7F;
   KMeansOptions<float> options;
   options.clusters = 10;
   options.tolerance = 1e-4;
@@ -383,7 +384,7 @@ TEST_P(Frame, scaling_by_a_power_of_two_scales_everything_exactly) {
   EXPECT_EQ(labels_of(before), labels_of(after));
   EXPECT_EQ(before.iterations, after.iterations);
   EXPECT_EQ(before.inertia * 0x1p-14, after.inertia);
-  for (std::int64_t index = 0; index < 60; ++index)
+  for (std::int64_t index = 0; index < 10 * d; ++index)
     ASSERT_EQ(before.centroids.data()[index] * 0x1p-7F, after.centroids.data()[index]);
 }
 
@@ -421,7 +422,7 @@ TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
 TEST_P(Frame, permuting_points_permutes_labels) {
   const bool holds = rc::check("permuting points permutes labels", [this] {
     const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
-    const auto d = *rc::gen::inRange<std::int64_t>(1, 6);
+    const auto d = *rc::gen::inRange<std::int64_t>(1, columns(5) + 1);
     const auto k = *rc::gen::inRange<std::int64_t>(1, 8);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     const auto below = *rc::gen::element<std::uint64_t>(4, 30, 1000);  // few values: many ties

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/phases.hpp"
+#include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/problem.hpp"
 
@@ -55,6 +56,7 @@ class Lloyd {
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
+    cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
 

@@ -31,41 +31,15 @@ class SimdEngine {
       : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
         workers_(static_cast<std::size_t>(threads)) {}
 
-  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
-    assigner_.prepare(centroids);
-    std::int64_t changed = 0;
-    std::int64_t rechecked = 0;
-#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
-    {
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
-        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
-        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-        worker->moved.clear();
-        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
-        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
-          const cpu::Range block{first, std::min(first + block_points, range.end)};
-          rechecked += assign_block(block, labels, *worker, changed);
-        }
-      }
-      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
-        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
-        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
-      }
-    }
-    if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
-    assignments_ += problem_.n();
-    rechecked_ += rechecked;
-    return {changed};
-  }
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
 
   const ExactSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    if (!labels_are_current) pass(centroids, labels);
-    return total_inertia(problem_, centroids, labels, threads_);
+    core::Limbs total;
+    if (labels_are_current) total = total_inertia(problem_, centroids, labels, threads_);
+    else pass(centroids, labels, &total);
+    return round_inertia(problem_, total);
   }
 
   double rechecked() const {
@@ -85,13 +59,52 @@ class SimdEngine {
     std::int32_t changed[block_points];
   };
 
+  // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::Limbs* inertia) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked, high, low)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        worker->moved.clear();
+        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
+        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+          const cpu::Range block{first, std::min(first + block_points, range.end)};
+          rechecked += assign_block(block, labels, *worker, changed);
+          if (inertia == nullptr) continue;
+          const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
+          high += static_cast<std::uint64_t>(sum.high);
+          low += static_cast<std::uint64_t>(sum.low);
+        }
+      }
+      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
+        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
+      }
+    }
+    if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    if (inertia != nullptr) *inertia = {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+    return {changed};
+  }
+
   std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
-      std::copy_n(worker.labels, block.size(), old_labels);
+      for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
+        old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
       changed += count;
     }
     return rechecked;

@@ -24,7 +24,7 @@ struct MovedRows {
   const std::int32_t* now;     // of the block
   const double* to_high;       // per column
   double to_low;
-  std::int64_t* limbs;   // clusters x 2 d
+  std::int64_t* limbs;   // clusters x 2 limb_columns(d)
   std::int64_t* counts;  // clusters
 };
 
@@ -57,13 +57,13 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
+  // Without branches: which labels change cannot be foreseen. A whole vector at `out + found` ends within `count`.
+  const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
-    if (HWY_LIKELY(hn::AllFalse(lanes, differ))) continue;
-    for (std::int64_t lane = index; lane < index + width; ++lane) {
-      out[found] = static_cast<std::int32_t>(lane);
-      found += now[lane] != before[lane];
-    }
+    const auto numbers = first_numbers + hn::Set(lanes, static_cast<std::int32_t>(index));
+    hn::StoreU(hn::Compress(numbers, differ), lanes, out + found);
+    found += static_cast<std::int64_t>(hn::CountTrue(lanes, differ));
   }
   for (; index < count; ++index) {
     out[found] = static_cast<std::int32_t>(index);
@@ -82,7 +82,7 @@ HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const 
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto magic = hn::Set(lanes, core::integer_magic);
   const auto finer = hn::Set(lanes, to_low);
-  std::int64_t* low_limbs = limbs + d;
+  std::int64_t* low_limbs = limbs + limb_columns(d);
   std::int64_t dim = 0;
   for (; dim + width <= d; dim += width) {
     hn::Vec<Lanes> value;
@@ -122,17 +122,79 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
     const std::int32_t from = moved.before[index];
     const std::int32_t to = moved.now[index];
     if (from >= 0) {
-      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * d);
+      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * limb_columns(d));
       --moved.counts[from];
     }
-    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * d);
+    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * limb_columns(d));
     ++moved.counts[to];
   }
 }
 
+#if HWY_MAX_BYTES >= 32
+// Rows of up to three columns: all limbs of a cluster are one vector or two, computed once for the cluster that the
+// point leaves and the one that it joins.
+template <class T, int D>
+void move_short_rows(const MovedRows<T>& moved) {
+  constexpr int columns = limb_columns(D);
+  constexpr bool one_vector = 2 * columns * sizeof(double) <= HWY_MAX_BYTES;
+  const hn::FixedTag<double, columns> lanes;
+  const hn::FixedTag<T, columns> narrow;
+  const hn::FixedTag<double, one_vector ? 2 * columns : columns> wide;
+  const hn::RebindToSigned<decltype(wide)> integers;
+  const auto magic = hn::Set(lanes, core::integer_magic);
+  const auto finer = hn::Set(lanes, moved.to_low);
+  const auto used = hn::FirstN(narrow, D);
+  HWY_ALIGN double scale[columns] = {};
+  for (int dim = 0; dim < D; ++dim) scale[dim] = moved.to_high[dim];
+  const auto coarser = hn::Load(lanes, scale);
+  const T* const rows = moved.rows;
+  const std::int32_t* const before = moved.before;
+  const std::int32_t* const now = moved.now;
+  std::int64_t* const limbs = moved.limbs;
+  std::int64_t* const counts = moved.counts;
+  const std::int64_t stride = moved.stride;
+  const std::int64_t count = moved.count;
+  for (std::int64_t step = 0; step < count; ++step) {
+    const std::int32_t index = moved.indices[step];
+    const T* row = rows + index * stride;
+    hn::Vec<decltype(narrow)> coordinates;
+    if constexpr (D == columns) coordinates = hn::LoadU(narrow, row);
+    else coordinates = hn::MaskedLoad(used, narrow, row);
+    hn::Vec<decltype(lanes)> value;
+    if constexpr (sizeof(T) == 8) value = coordinates;
+    else value = hn::PromoteTo(lanes, coordinates);
+    const auto scaled = value * coarser;
+    const auto high = scaled + magic;
+    const auto low = (scaled - (high - magic)) * finer + magic;
+    const auto put = [&](std::int64_t cluster, auto combine) HWY_ATTR {
+      std::int64_t* sums = limbs + cluster * 2 * columns;
+      if constexpr (one_vector) {
+        hn::StoreU(combine(hn::LoadU(integers, sums), hn::BitCast(integers, hn::Combine(wide, low, high))), integers,
+                   sums);
+      } else {
+        hn::StoreU(combine(hn::LoadU(integers, sums), hn::BitCast(integers, high)), integers, sums);
+        hn::StoreU(combine(hn::LoadU(integers, sums + columns), hn::BitCast(integers, low)), integers, sums + columns);
+      }
+    };
+    const std::int32_t from = before[index];
+    const std::int32_t to = now[index];
+    if (from >= 0) {
+      put(from, [](auto sum, auto bits) HWY_ATTR { return sum - bits; });
+      --counts[from];
+    }
+    put(to, [](auto sum, auto bits) HWY_ATTR { return sum + bits; });
+    ++counts[to];
+  }
+}
+#endif
+
 template <class T>
 void move_rows_kernel(const MovedRows<T>& moved) {
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_MAX_BYTES >= 32
+  if (moved.dimensions == 1) return move_short_rows<T, 1>(moved);
+  if (moved.dimensions == 2) return move_short_rows<T, 2>(moved);
+  if (moved.dimensions == 3) return move_short_rows<T, 3>(moved);
+#elif HWY_TARGET != HWY_SCALAR
   if (moved.dimensions < 4) return move_rows_with(hn::FixedTag<double, 2>(), moved);
 #endif
   move_rows_with(hn::ScalableTag<double>(), moved);
@@ -141,12 +203,17 @@ void move_rows_kernel(const MovedRows<T>& moved) {
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Four canonical chains side by side: each is a sequence of dependent additions.
-template <class T>
+// Four canonical chains side by side: each is a sequence of dependent additions. D: the number of columns where it is
+// known to the compiler, or 0.
+template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
-  const std::int64_t d = block.dimensions;
-  const auto row_at = [&](std::int64_t index) { return block.rows + index * block.stride; };
-  const auto centroid_at = [&](std::int64_t index) { return block.centroids + block.labels[index] * d; };
+  const std::int64_t d = D > 0 ? D : block.dimensions;
+  const T* const rows = block.rows;
+  const std::int64_t stride = block.stride;
+  const T* const centroids = block.centroids;
+  const std::int32_t* const labels = block.labels;
+  const auto row_at = [&](std::int64_t index) { return rows + index * stride; };
+  const auto centroid_at = [&](std::int64_t index) { return centroids + labels[index] * d; };
   std::int64_t index = 0;
   for (; index + 4 <= count; index += 4) {
     const T* const row[4] = {row_at(first + index), row_at(first + index + 1), row_at(first + index + 2),
@@ -172,7 +239,7 @@ void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_
   }
 }
 
-template <class T>
+template <class T, int D>
 void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
   constexpr std::int64_t chunk = 256;
   const hn::ScalableTag<double> lanes;
@@ -185,7 +252,7 @@ void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64
   for (std::int64_t first = 0; first < block.count; first += chunk) {
     double distances[chunk];
     const std::int64_t count = chunk < block.count - first ? chunk : block.count - first;
-    own_distances(block, first, count, distances);
+    own_distances<T, D>(block, first, count, distances);
     for (std::int64_t index = count; index % width != 0; ++index) distances[index] = 0;  // adds nothing
     if (block.weights)
       for (std::int64_t index = 0; index < count; ++index)
@@ -205,11 +272,21 @@ void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64
   for (std::int64_t lane = 0; lane < width; ++lane) *low += parts[lane];
 }
 
+template <class T>
+void inertia_any(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
+  switch (block.dimensions) {
+    case 1: return inertia_kernel<T, 1>(block, high, low);
+    case 2: return inertia_kernel<T, 2>(block, high, low);
+    case 3: return inertia_kernel<T, 3>(block, high, low);
+    default: return inertia_kernel<T, 0>(block, high, low);
+  }
+}
+
 void inertia_f32(const InertiaBlock<float>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_kernel(block, high, low);
+  inertia_any(block, high, low);
 }
 void inertia_f64(const InertiaBlock<double>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_kernel(block, high, low);
+  inertia_any(block, high, low);
 }
 
 }  // namespace
@@ -257,9 +334,6 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
   else HWY_DYNAMIC_DISPATCH(move_rows_f64)(moved);
 }
 
-namespace {
-
-// The sum over a block, on the grid of the inertia.
 template <class T>
 core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                           cpu::Range block) {
@@ -279,11 +353,9 @@ core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroi
   return sum;
 }
 
-}  // namespace
-
 template <class T>
-double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                     int threads) {
+core::Limbs total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                          int threads) {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : high, low)
@@ -293,15 +365,14 @@ double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, c
     high += static_cast<std::uint64_t>(sum.high);
     low += static_cast<std::uint64_t>(sum.low);
   }
-  const core::Grid& grid = problem.statistics.inertia;
-  const core::Limbs total{static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
-  return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+  return {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
                           const std::int32_t*, ExactSums<T>&);                                                     \
-  template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
+  template core::Limbs block_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range);     \
+  template core::Limbs total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -10,7 +10,8 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t block_points = 1024;  ///< the vectorised variants take points in blocks of so many
 
-/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are.
+/// Writes the indices at which `now` and `before` differ, ascending, and returns how many there are. There is room for
+/// `count` of them.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
 /// For each of the `count` indices: the point `first + index` leaves cluster before[index] (if that is not negative)
@@ -19,8 +20,21 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// The sum of w * D(x, c_label) over all points, exact on the grid of the inertia and rounded once.
+/// The sum of w * D(x, c_label) over a block, exact on the grid of the inertia.
 template <class T>
-double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads);
+core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                          cpu::Range block);
+
+/// The same over all points.
+template <class T>
+core::Limbs total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                          int threads);
+
+/// Such a sum, rounded once.
+template <class T>
+double round_inertia(const Problem<T>& problem, const core::Limbs& sum) {
+  const core::Grid& grid = problem.statistics.inertia;
+  return core::round_quotient<double>(grid.total(sum), 1, grid.unit);
+}
 
 }  // namespace gradus::kmeans_detail

@@ -22,6 +22,7 @@
 #define HWY_TARGET_INCLUDE "kmeans/simd_small_dim.cpp"
 // clang-format off
 #include "cpu/simd.hpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // clang-format on
@@ -30,8 +31,9 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;  // centroids told apart by the low bits of a score
-constexpr std::int64_t tile_stride = block_points + 64;
+constexpr std::int64_t group_size = 16;     // centroids told apart by the low bits of a score
+constexpr std::int64_t chunk_points = 256;  // of a block, transposed at a time: their tile stays in the L1 cache
+constexpr std::int64_t tile_stride = chunk_points + 16;
 
 // A block, its box, and what the filter needs. Plain data: it crosses into code compiled for other instruction sets.
 template <class T>
@@ -100,58 +102,91 @@ std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   return count;
 }
 
-#if HWY_TARGET != HWY_SCALAR
-// Four coordinates of a row, scaled, in float.
-template <class T>
-HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> four_scaled(const T* row, const T* shift, T scale) {
-  const hn::FixedTag<float, 4> four;
+#if HWY_MAX_BYTES >= 32
+// Eight coordinates of a row (or as many as `used` says, and zeros), scaled, in float.
+template <class T, class Used>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* shift, T scale) {
+  const hn::FixedTag<float, 8> eight;
   if constexpr (sizeof(T) == 4) {
-    return hn::MulSub(hn::LoadU(four, row), hn::Set(four, scale), hn::LoadU(four, shift));
+    return hn::MulSub(hn::MaskedLoad(used, eight, row), hn::Set(eight, scale), hn::LoadU(eight, shift));
+#if HWY_MAX_BYTES >= 64
   } else {
-    const hn::FixedTag<double, 2> pair;
-    const hn::FixedTag<float, 2> half;
-    const auto factor = hn::Set(pair, scale);
-    const auto low = hn::DemoteTo(half, hn::MulSub(hn::LoadU(pair, row), factor, hn::LoadU(pair, shift)));
-    const auto high = hn::DemoteTo(half, hn::MulSub(hn::LoadU(pair, row + 2), factor, hn::LoadU(pair, shift + 2)));
-    return hn::Combine(four, high, low);
+    const hn::FixedTag<double, 8> wide;
+    return hn::DemoteTo(eight,
+                        hn::MulSub(hn::MaskedLoad(used, wide, row), hn::Set(wide, scale), hn::LoadU(wide, shift)));
+#else
+  } else {
+    const hn::FixedTag<double, 4> wide;
+    const hn::FixedTag<float, 4> half;
+    const auto factor = hn::Set(wide, scale);
+    const auto low = hn::MulSub(hn::MaskedLoad(used.low, wide, row), factor, hn::LoadU(wide, shift));
+    const auto high = hn::MulSub(hn::MaskedLoad(used.high, wide, row + 4), factor, hn::LoadU(wide, shift + 4));
+    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
   }
+}
+
+// The first `count` of eight elements, as eight_scaled() takes them.
+template <class T>
+HWY_INLINE auto first_of_eight(std::int64_t count) {
+#if HWY_MAX_BYTES < 64
+  if constexpr (sizeof(T) == 8) {
+    const hn::FixedTag<double, 4> wide;
+    struct Halves {
+      decltype(hn::FirstN(wide, 0)) low, high;
+    };
+    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
+                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
+  } else
+#endif
+    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
+}
+
+// Stores eight rows of eight as columns, tile_stride apart.
+template <class V>
+HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
+  const hn::FixedTag<float, 8> eight;
+  const hn::FixedTag<double, 4> pairs;
+  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
+  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
+  // Within halves: columns 0 to 3 in the lower, 4 to 7 in the upper half, of points 0 to 3 (near) and 4 to 7 (far).
+  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
+    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
+    hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
+  };
+  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
+  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
+  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
+  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
+  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
+  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
+  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
+  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
 }
 #endif
 
-// Rows of many columns: squares of four points by four columns, transposed in registers.
+// Rows of many columns: squares of eight points by eight columns, transposed in registers. Columns past the last are
+// zero.
 template <class T>
 void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
-  T scaled_shift[16];
+  T scaled_shift[16] = {};
   const std::int64_t d = block.dimensions;
   for (std::int64_t dim = 0; dim < d; ++dim) scaled_shift[dim] = static_cast<T>(shift[dim] * scale);
   const T factor = static_cast<T>(scale);
   std::int64_t index = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> four;
-  for (; index + 4 <= block.count; index += 4) {
-    const T* row = block.rows + index * block.stride;
-    std::int64_t dim = 0;
-    for (; dim + 4 <= d; dim += 4) {
-      const auto a = four_scaled(row + dim, scaled_shift + dim, factor);
-      const auto b = four_scaled(row + block.stride + dim, scaled_shift + dim, factor);
-      const auto c = four_scaled(row + 2 * block.stride + dim, scaled_shift + dim, factor);
-      const auto e = four_scaled(row + 3 * block.stride + dim, scaled_shift + dim, factor);
-      const auto ac_low = hn::InterleaveLower(four, a, c);
-      const auto ac_high = hn::InterleaveUpper(four, a, c);
-      const auto be_low = hn::InterleaveLower(four, b, e);
-      const auto be_high = hn::InterleaveUpper(four, b, e);
-      float* out = block.tile + dim * tile_stride + index;
-      hn::StoreU(hn::InterleaveLower(four, ac_low, be_low), four, out);
-      hn::StoreU(hn::InterleaveUpper(four, ac_low, be_low), four, out + tile_stride);
-      hn::StoreU(hn::InterleaveLower(four, ac_high, be_high), four, out + 2 * tile_stride);
-      hn::StoreU(hn::InterleaveUpper(four, ac_high, be_high), four, out + 3 * tile_stride);
+#if HWY_MAX_BYTES >= 32
+  for (; index + 8 <= block.count; index += 8)
+    for (std::int64_t dim = 0; dim < d; dim += 8) {
+      const T* row = block.rows + index * block.stride + dim;
+      const auto used = first_of_eight<T>(d - dim);
+      hn::Vec<hn::FixedTag<float, 8>> rows[8];
+#pragma GCC unroll 8
+      for (int point = 0; point < 8; ++point)
+        rows[point] = eight_scaled(row + point * block.stride, used, scaled_shift + dim, factor);
+      store_transposed(rows, block.tile + dim * tile_stride + index);
     }
-    for (; dim < d; ++dim)
-      for (std::int64_t point = 0; point < 4; ++point)
-        block.tile[dim * tile_stride + index + point] =
-            static_cast<float>(static_cast<T>(row[point * block.stride + dim] * factor) - scaled_shift[dim]);
-  }
 #endif
+  const std::int64_t unfilled = index;
   for (; index < block.count; ++index)
     for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
@@ -159,7 +194,7 @@ void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const do
   for (; index % 64 != 0; ++index)  // whole vectors to the end
     for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
   for (std::int64_t dim = d; dim < tile_rows; ++dim)
-    for (std::int64_t point = 0; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
+    for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
 }
 
 template <class T, int D>
@@ -233,6 +268,15 @@ std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std:
   return nearest;
 }
 
+// Rows that will be needed soon come in while others are looked at. Prefetching beyond the points does no harm.
+template <class T>
+HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first, std::int64_t count) {
+  if (block.stride != block.dimensions) return;
+  const char* ahead = reinterpret_cast<const char*>(block.rows + first * block.stride);
+  const std::int64_t bytes = count * block.dimensions * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
+}
+
 template <class T, int D>
 std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
   const std::int64_t candidates = find_candidates<T, D>(block);
@@ -291,8 +335,6 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     }
     row[D] = static_cast<float>(offset * scale * scale + 0.5 * squares);
   }
-  fill_tile<T, D>(block, middle, scale);
-
   const hn::ScalableTag<float> f;
   const hn::RebindToSigned<decltype(f)> i;
   const auto width = static_cast<std::int64_t>(hn::Lanes(f));
@@ -303,81 +345,88 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const bool all_clusters = candidates == block.clusters;
   std::int64_t rechecked = 0;
 
-  for (std::int64_t index = 0; index < block.count; index += 2 * width) {
-    [[maybe_unused]] hn::Vec<decltype(f)> point0[D], point1[D];
-    for (int dim = 0; dim < D && D <= 4; ++dim) {
-      point0[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index);
-      point1[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
-    }
-    auto best0 = worst, best1 = worst, second0 = worst, second1 = worst;
-    auto group0 = hn::Zero(i), group1 = hn::Zero(i);
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const float* row = block.coefficients + group * group_size * (D + 1);
-      auto first0 = worst, first1 = worst, next0 = worst, next1 = worst;
-      const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
-        const auto mark = hn::Set(i, number);
-        const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
-        const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
-        next0 = hn::Min(next0, hn::Max(first0, key0));
-        next1 = hn::Min(next1, hn::Max(first1, key1));
-        first0 = hn::Min(first0, key0);
-        first1 = hn::Min(first1, key1);
-      };
-      if constexpr (D <= 4) {  // the points' coordinates stay in registers
-#pragma GCC unroll 4
-        for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
-          auto score0 = hn::Set(f, row[D]);
-          auto score1 = score0;
-#pragma GCC unroll 4
-          for (int dim = 0; dim < D; ++dim) {
-            const auto coefficient = hn::Set(f, row[dim]);
-            score0 = hn::MulAdd(point0[dim], coefficient, score0);
-            score1 = hn::MulAdd(point1[dim], coefficient, score1);
-          }
-          take(number, score0, score1);
-        }
-      } else {  // two centroids at a time, for each coordinate that is loaded
-        for (std::int32_t number = 0; number < group_size; number += 2, row += 2 * (D + 1)) {
-          auto score00 = hn::Set(f, row[D]);
-          auto score01 = score00;
-          auto score10 = hn::Set(f, row[D + 1 + D]);
-          auto score11 = score10;
-#pragma GCC unroll 4
-          for (int dim = 0; dim < D; ++dim) {
-            const auto x0 = hn::LoadU(f, block.tile + dim * tile_stride + index);
-            const auto x1 = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
-            const auto coefficient0 = hn::Set(f, row[dim]);
-            const auto coefficient1 = hn::Set(f, row[D + 1 + dim]);
-            score00 = hn::MulAdd(x0, coefficient0, score00);
-            score01 = hn::MulAdd(x1, coefficient0, score01);
-            score10 = hn::MulAdd(x0, coefficient1, score10);
-            score11 = hn::MulAdd(x1, coefficient1, score11);
-          }
-          take(number, score00, score01);
-          take(number + 1, score10, score11);
-        }
+  for (std::int64_t first = 0; first < block.count; first += chunk_points) {
+    SmallDimBlock<T> chunk = block;
+    chunk.rows += first * block.stride;
+    chunk.count = block.count - first < chunk_points ? block.count - first : chunk_points;
+    chunk.found += first;
+    fill_tile<T, D>(chunk, middle, scale);
+    for (std::int64_t index = 0; index < chunk.count; index += 2 * width) {
+      prefetch_rows(chunk, index + chunk_points, 2 * width);
+      [[maybe_unused]] hn::Vec<decltype(f)> point0[D], point1[D];
+      for (int dim = 0; dim < D && D <= 4; ++dim) {
+        point0[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index);
+        point1[dim] = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
       }
-      const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
-      group0 = hn::IfThenElse(first0 < best0, number, group0);
-      group1 = hn::IfThenElse(first1 < best1, number, group1);
-      second0 = hn::Min(hn::Min(second0, next0), hn::Max(best0, first0));
-      second1 = hn::Min(hn::Min(second1, next1), hn::Max(best1, first1));
-      best0 = hn::Min(best0, first0);
-      best1 = hn::Min(best1, first1);
-    }
-    hn::StoreU(hn::Or(group0, hn::And(best0, number_bits)), i, block.found + index);
-    hn::StoreU(hn::Or(group1, hn::And(best1, number_bits)), i, block.found + index + width);
-    const auto gap0 = hn::BitCast(f, second0) - hn::BitCast(f, best0);
-    const auto gap1 = hn::BitCast(f, second1) - hn::BitCast(f, best1);
-    if (HWY_UNLIKELY(!hn::AllTrue(f, hn::And(gap0 > least_gap, gap1 > least_gap)))) {
-      float gaps[2 * hn::MaxLanes(f)];
-      hn::StoreU(gap0, f, gaps);
-      hn::StoreU(gap1, f, gaps + width);
-      for (std::int64_t lane = 0; lane < 2 * width && index + lane < block.count; ++lane) {
-        if (gaps[lane] > threshold) continue;
-        ++rechecked;
-        block.found[index + lane] =
-            ~nearest_exactly<T, D>(block, block.rows + (index + lane) * block.stride, candidates);
+      auto best0 = worst, best1 = worst, second0 = worst, second1 = worst;
+      auto group0 = hn::Zero(i), group1 = hn::Zero(i);
+      for (std::int64_t group = 0; group < groups; ++group) {
+        const float* row = block.coefficients + group * group_size * (D + 1);
+        auto first0 = worst, first1 = worst, next0 = worst, next1 = worst;
+        const auto take = [&](std::int32_t number, auto score0, auto score1) HWY_ATTR {
+          const auto mark = hn::Set(i, number);
+          const auto key0 = hn::Or(hn::And(hn::BitCast(i, score0), score_bits), mark);
+          const auto key1 = hn::Or(hn::And(hn::BitCast(i, score1), score_bits), mark);
+          next0 = hn::Min(next0, hn::Max(first0, key0));
+          next1 = hn::Min(next1, hn::Max(first1, key1));
+          first0 = hn::Min(first0, key0);
+          first1 = hn::Min(first1, key1);
+        };
+        if constexpr (D <= 4) {  // the points' coordinates stay in registers
+#pragma GCC unroll 4
+          for (std::int32_t number = 0; number < group_size; ++number, row += D + 1) {
+            auto score0 = hn::Set(f, row[D]);
+            auto score1 = score0;
+#pragma GCC unroll 4
+            for (int dim = 0; dim < D; ++dim) {
+              const auto coefficient = hn::Set(f, row[dim]);
+              score0 = hn::MulAdd(point0[dim], coefficient, score0);
+              score1 = hn::MulAdd(point1[dim], coefficient, score1);
+            }
+            take(number, score0, score1);
+          }
+        } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
+          for (std::int32_t number = 0; number < group_size; number += 4, row += 4 * (D + 1)) {
+            hn::Vec<decltype(f)> score0[4], score1[4];
+#pragma GCC unroll 4
+            for (int step = 0; step < 4; ++step) score0[step] = score1[step] = hn::Set(f, row[step * (D + 1) + D]);
+#pragma GCC unroll 4
+            for (int dim = 0; dim < D; ++dim) {
+              const auto x0 = hn::LoadU(f, block.tile + dim * tile_stride + index);
+              const auto x1 = hn::LoadU(f, block.tile + dim * tile_stride + index + width);
+#pragma GCC unroll 4
+              for (int step = 0; step < 4; ++step) {
+                const auto coefficient = hn::Set(f, row[step * (D + 1) + dim]);
+                score0[step] = hn::MulAdd(x0, coefficient, score0[step]);
+                score1[step] = hn::MulAdd(x1, coefficient, score1[step]);
+              }
+            }
+#pragma GCC unroll 4
+            for (int step = 0; step < 4; ++step) take(number + step, score0[step], score1[step]);
+          }
+        }
+        const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
+        group0 = hn::IfThenElse(first0 < best0, number, group0);
+        group1 = hn::IfThenElse(first1 < best1, number, group1);
+        second0 = hn::Min(hn::Min(second0, next0), hn::Max(best0, first0));
+        second1 = hn::Min(hn::Min(second1, next1), hn::Max(best1, first1));
+        best0 = hn::Min(best0, first0);
+        best1 = hn::Min(best1, first1);
+      }
+      hn::StoreU(hn::Or(group0, hn::And(best0, number_bits)), i, chunk.found + index);
+      hn::StoreU(hn::Or(group1, hn::And(best1, number_bits)), i, chunk.found + index + width);
+      const auto gap0 = hn::BitCast(f, second0) - hn::BitCast(f, best0);
+      const auto gap1 = hn::BitCast(f, second1) - hn::BitCast(f, best1);
+      if (HWY_UNLIKELY(!hn::AllTrue(f, hn::And(gap0 > least_gap, gap1 > least_gap)))) {
+        float gaps[2 * hn::MaxLanes(f)];
+        hn::StoreU(gap0, f, gaps);
+        hn::StoreU(gap1, f, gaps + width);
+        for (std::int64_t lane = 0; lane < 2 * width && index + lane < chunk.count; ++lane) {
+          if (gaps[lane] > threshold) continue;
+          ++rechecked;
+          chunk.found[index + lane] =
+              ~nearest_exactly<T, D>(block, chunk.rows + (index + lane) * block.stride, candidates);
+        }
       }
     }
   }
@@ -439,12 +488,15 @@ namespace {
 // Columns of the kernel that takes `dimensions`.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
+// Rows of a tile: the transposition writes them by eights.
+std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
+
 std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
 
 }  // namespace
 
 SmallDimScratch::SmallDimScratch(std::int64_t clusters, std::int64_t dimensions)
-    : tile(tile_rows(dimensions) * tile_stride, 0.0F),
+    : tile(padded_rows(dimensions) * tile_stride, 0.0F),
       coefficients(static_cast<std::size_t>(groups_of(clusters) * (tile_rows(dimensions) + 1))),
       candidates(static_cast<std::size_t>(clusters + 1)), nearest_corner(static_cast<std::size_t>(clusters)) {}
 
@@ -495,7 +547,7 @@ std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
   const auto k = static_cast<std::uint64_t>(groups_of(shape.clusters));
   return blocks * (2 * d * sizeof(T) + 1) +
          static_cast<std::uint64_t>(threads) *
-             (4 * d * static_cast<std::uint64_t>(tile_stride) + k * (4 * (d + 1) + 12));
+             (4 * static_cast<std::uint64_t>(padded_rows(shape.dimensions) * tile_stride) + k * (4 * (d + 1) + 12));
 }
 
 template class SmallDimAssigner<float>;

@@ -7,6 +7,7 @@
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/simd_bounds.hpp"
+#include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
 #include "kmeans/simd_small_dim.hpp"
 
@@ -53,6 +54,18 @@ std::uint64_t float_sums_small_dim(const Shape& shape, int threads) {
   return float_sums_per_thread(shape, threads) + (shape.element_bytes == 4
                                                       ? SmallDimAssigner<float>::bytes(shape, threads)
                                                       : SmallDimAssigner<double>::bytes(shape, threads));
+}
+
+Support grid_dim(const Shape& shape, const cpu::Machine&) {
+  if (shape.dimensions <= grid_dim_limit) return Support::yes();
+  return Support::no("it is made for at most " + std::to_string(grid_dim_limit) + " columns, not " +
+                     std::to_string(shape.dimensions) + "; simd_small_dim and simd_large_dim take more");
+}
+
+std::uint64_t grid_memory(const Shape& shape, int threads) {
+  const std::uint64_t engine = SimdEngine<double, GridAssigner<double>>::bytes(shape, threads);
+  return engine + (shape.element_bytes == 4 ? GridAssigner<float>::bytes(shape, threads)
+                                            : GridAssigner<double>::bytes(shape, threads));
 }
 
 std::uint64_t large_dim_memory(const Shape& shape, int threads) {
@@ -116,6 +129,12 @@ constexpr std::array table = {
             small_dim_memory,
             simd_small_dim<float>,
             simd_small_dim<double>},
+    Variant{{"simd_grid", "a table over a grid of cells knows the label, or a few candidates; exact sums",
+             Backend::simd, Contract::same_bits, 0},
+            grid_dim,
+            grid_memory,
+            simd_grid<float>,
+            simd_grid<double>},
     Variant{
         {"simd_large_dim", "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
          Backend::simd, Contract::same_bits, 0},
@@ -137,10 +156,14 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine&) {
-  // Bounds pay where a search is long, that is above one panel of clusters, and late; simd_bounds sees when.
-  const char* best = shape.dimensions <= small_dim_limit ? "simd_small_dim"
-                     : shape.clusters <= group_step      ? "simd_large_dim"
-                                                         : "simd_bounds";
+  // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
+  // one panel of clusters, and late: simd_bounds sees when.
+  constexpr std::int64_t points_for_grid = 32768;
+  const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
+  const char* best = grid                                  ? "simd_grid"
+                     : shape.dimensions <= small_dim_limit ? "simd_small_dim"
+                     : shape.clusters <= group_step        ? "simd_large_dim"
+                                                           : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
 }
 

@@ -17,6 +17,7 @@ GRADUS_KMEANS_VARIANT(openmp_reduce_first_touch);
 GRADUS_KMEANS_VARIANT(tbb_flow_graph);
 GRADUS_KMEANS_VARIANT(simd_float_sums);
 GRADUS_KMEANS_VARIANT(simd_small_dim);
+GRADUS_KMEANS_VARIANT(simd_grid);
 GRADUS_KMEANS_VARIANT(simd_large_dim);
 GRADUS_KMEANS_VARIANT(simd_bounds);
 
