@@ -12,17 +12,16 @@
 // * Doubt. Points of cells with candidates are queued, and these few candidates are compared by the canonical chain in
 //   double, the lowest cluster winning ties. That is all that simd_small_dim would have had to do for its doubtful
 //   points, and here there is no float filter before it.
-// * The grid adapts to the data: cells are cubes as nearly as can be, as many as pay for the number of points and fit
-// the
-//   L2 cache; outliers (a sample of the points tells) fall into the border cells, which reach out to them. Where a
-//   sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell, the pass
-//   goes to the filter of simd_small_dim instead.
+// * The grid adapts to the data: cells are cubes as nearly as can be, as many as pay for the number of points and
+//   fit the L2 cache; outliers (a sample of the points tells) fall into the border cells, which reach out to them.
+//   Where a sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell,
+//   the pass goes to the filter of simd_small_dim instead.
 //
 // Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
 // comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
-// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, none
-// for points. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An efficient k-means
-// clustering algorithm" (2002), turned from a tree of points to a table over space.
+// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, and
+// what the filter takes. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An
+// efficient k-means clustering algorithm" (2002), turned from a tree of points to a table over space.
 #include "kmeans/simd_grid.hpp"
 
 #undef HWY_TARGET_INCLUDE
