@@ -165,6 +165,26 @@ void expect_pinned_and_restored(int threads, Pinning pinning) {
   EXPECT_EQ(team_affinity(threads), before);
 }
 
+TEST(SharedWork, HandsOutEverythingOnce) {
+  for (const int parts : {1, 2, 5}) {
+    for (const std::int64_t count : {0, 1, 7, 64, 1000}) {
+      SharedWork work(count, parts, 8);
+      std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
+#pragma omp parallel for num_threads(3) schedule(static, 1)
+      for (int part = 0; part < parts; ++part)
+        for (Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+          for (std::int64_t index = piece.begin; index < piece.end; ++index) ++seen[static_cast<std::size_t>(index)];
+      for (const std::atomic<int>& times : seen) EXPECT_EQ(times.load(), 1);
+      EXPECT_EQ(work.next(0).size(), 0);
+    }
+  }
+}
+
+TEST(SharedWork, BeginsWithThePartsOwnShare) {
+  SharedWork work(100, 4, 5);
+  for (int part = 0; part < 4; ++part) EXPECT_EQ(work.next(part).begin, share(100, part, 4, 5).begin);
+}
+
 TEST(PinnedTeam, BindsAndRestores) {
   for (const Pinning pinning : {Pinning::none, Pinning::compact, Pinning::scatter})
     for (const int threads : {1, 2, 3, 2 * static_cast<int>(allowed_processors().size()) + 1})

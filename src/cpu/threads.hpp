@@ -1,6 +1,7 @@
 // Threads of a job: how many, where they run, and which share of the work each takes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,42 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
   const std::int64_t last = (begin + length) * granule < count ? (begin + length) * granule : count;
   return {first, last};
 }
+
+/// Hands out [0, count) piece by piece. Each part begins with its share(), so that it finds again what lies in its
+/// caches and its memory node; a part that has finished its own takes pieces of the others', so that all end together
+/// although some cores or some shares are slower.
+class SharedWork {
+ public:
+  /// `piece` elements at a time, which is also the shares' granule.
+  SharedWork(std::int64_t count, int parts, std::int64_t piece)
+      : piece_(piece), shares_(static_cast<std::size_t>(parts)) {
+    for (int part = 0; part < parts; ++part) {
+      const Range range = share(count, part, parts, piece);
+      Share& own = shares_[static_cast<std::size_t>(part)];
+      own.next.store(range.begin, std::memory_order_relaxed);
+      own.end = range.end;
+    }
+  }
+
+  /// The next piece for `part`; an empty range when everything has been handed out. Threads may call this at once.
+  Range next(int part) {
+    for (std::size_t step = 0; step < shares_.size(); ++step) {
+      Share& from = shares_[(static_cast<std::size_t>(part) + step) % shares_.size()];
+      if (from.next.load(std::memory_order_relaxed) >= from.end) continue;
+      const std::int64_t begin = from.next.fetch_add(piece_, std::memory_order_relaxed);
+      if (begin < from.end) return {begin, begin + piece_ < from.end ? begin + piece_ : from.end};
+    }
+    return {};
+  }
+
+ private:
+  struct alignas(64) Share {  // each on a cache line of its own
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  std::int64_t piece_;
+  std::vector<Share> shares_;
+};
 
 /// The logical processors that this process may run on, ascending. Found out once, so that a thread which has been
 /// bound since still sees all of them.

@@ -225,6 +225,13 @@ std::vector<Case> make_cases() {
       data.well_conditioned = false;
       return data;
     });
+  add("few_cells_of_a_fine_grid", [](auto seed) {
+    // Whole numbers, each many times, as the colours of a picture are.
+    CaseData data = plain(lattice(20000, 3, 9, seed), 40);
+    for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
+    data.well_conditioned = false;
+    return data;
+  });
   add("column_without_width", [](auto seed) {
     CaseData data = plain(uniform(3000, 3, seed), 12);
     for (std::int64_t row = 0; row < 3000; ++row) data.points(row, 1) = 1.0 / 3.0;

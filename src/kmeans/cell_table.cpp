@@ -28,7 +28,8 @@ constexpr std::int64_t work_per_cell = 48;   // candidates looked at; then lists
 
 }  // namespace
 
-CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters) : axes_(std::move(axes)), clusters_(clusters) {
+CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied)
+    : axes_(std::move(axes)), clusters_(clusters) {
   Node all{};
   std::int64_t cells = 1;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -52,12 +53,55 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters) : axes_(
   tile_capacity_ = cells / tiles * listed_per_cell + clusters + 1;
   entries_ = Buffer<std::int32_t>(cells);
   lists_ = Buffer<std::int32_t>(tiles * tile_capacity_);
+  tile_cells_.assign(tiles_.size(), cells / tiles);
+  if (!occupied.empty()) plant_tree(occupied);
+}
+
+void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
+  // Which bit of a cell's place in the last level a bit of its number on an axis becomes.
+  const auto cells = static_cast<std::int64_t>(occupied.size());
+  std::vector<std::vector<std::int64_t>> place_of(axes_.size());
+  Node box{};
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    box.size[axis] = axes_[axis].bits;
+    place_of[axis].resize(std::size_t{1} << axes_[axis].bits);
+  }
+  std::int64_t bit = cells;
+  Node lower;
+  Node upper;
+  while (split(box, lower, upper)) {
+    bit /= 2;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+      for (std::size_t number = 0; number < place_of[axis].size(); ++number)
+        if (upper.first[axis] != lower.first[axis] && (number >> upper.size[axis] & 1) != 0)
+          place_of[axis][number] += bit;
+    box = lower;
+  }
+  tree_.assign(static_cast<std::size_t>(2 * cells), 0);
+  const auto bits = [&](std::size_t axis) { return axis < axes_.size() ? axes_[axis].bits : 0; };
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    if (occupied[static_cast<std::size_t>(cell)] == 0) continue;
+    std::int64_t place = cells;
+    std::int64_t rest = cell;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      place += place_of[axis][static_cast<std::size_t>(rest & ((std::int64_t{1} << bits(axis)) - 1))];
+      rest >>= bits(axis);
+    }
+    tree_[static_cast<std::size_t>(place)] = 1;
+  }
+  for (auto parent = static_cast<std::size_t>(cells); --parent > 0;)
+    tree_[parent] = tree_[2 * parent] | tree_[2 * parent + 1];
+  const std::int64_t tile_size = cells / static_cast<std::int64_t>(tiles_.size());
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
+    const auto first = tree_.begin() + cells + static_cast<std::int64_t>(tile) * tile_size;
+    tile_cells_[tile] = std::count(first, first + tile_size, std::uint8_t{1});
+  }
 }
 
 std::uint64_t CellTable::bytes(std::int64_t cells, std::int64_t clusters, int threads) {
   const auto k = static_cast<std::uint64_t>(clusters);
   return 4 * (static_cast<std::uint64_t>(cells) * (1 + listed_per_cell) + most_tiles * (k + 1)) +
-         static_cast<std::uint64_t>(threads) * (24 * 4 + 8) * k;
+         3 * static_cast<std::uint64_t>(cells) + static_cast<std::uint64_t>(threads) * (24 * 4 + 8) * k;
 }
 
 // Halves a box along its longest edge; false for a single cell.
@@ -97,12 +141,10 @@ class CellTable::TileBuilder {
     const Node& node = table_.tiles_[tile];
     begin_ = static_cast<std::int64_t>(tile) * table_.tile_capacity_;
     next_ = begin_;
-    std::int64_t cells = 1;
-    for (int axis = 0; axis < D; ++axis) cells <<= node.size[axis];
-    work_left_ = cells * work_per_cell + 4 * table_.clusters_;
+    work_left_ = table_.tile_cells_[tile] * work_per_cell + 4 * table_.clusters_;
     std::fill(std::begin(recent_), std::end(recent_), -1);
     List all{{stack_.data(), static_cast<std::size_t>(table_.clusters_)}, nullptr, -1};
-    visit(node, all, stack_.data() + table_.clusters_);
+    visit(node, static_cast<std::int64_t>(table_.tiles_.size() + tile), all, stack_.data() + table_.clusters_);
   }
 
  private:
@@ -113,21 +155,22 @@ class CellTable::TileBuilder {
     std::int32_t entry;
   };
 
-  // `free` is the end of the stack of candidates.
-  void visit(const Node& node, List& known, std::int32_t* free) {
+  // `box` is the node's number in the tree; `free` is the end of the stack of candidates.
+  void visit(const Node& node, std::int64_t box, List& known, std::int32_t* free) {
+    if (!table_.is_occupied(box)) return;
     const std::int64_t count = keep(node, known.clusters, free);
     if (count == 1) return fill(node, *free);
-    if (count == static_cast<std::int64_t>(known.clusters.size())) return descend(node, known, free);
+    if (count == static_cast<std::int64_t>(known.clusters.size())) return descend(node, box, known, free);
     List kept{{free, static_cast<std::size_t>(count)}, &known, -1};
-    descend(node, kept, free + count);
+    descend(node, box, kept, free + count);
   }
 
-  void descend(const Node& node, List& list, std::int32_t* free) {
+  void descend(const Node& node, std::int64_t box, List& list, std::int32_t* free) {
     Node lower;
     Node upper;
     if (work_left_ <= 0 || !table_.split(node, lower, upper)) return fill(node, entry_of(list));
-    visit(lower, list, free);
-    visit(upper, list, free);
+    visit(lower, 2 * box, list, free);
+    visit(upper, 2 * box + 1, list, free);
   }
 
   // The candidates that may be nearest to a point in the box, ascending; returns how many.

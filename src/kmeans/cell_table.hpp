@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gradus/array.hpp"
@@ -33,7 +34,8 @@ class CellTable {
   static constexpr std::int32_t place = pair - 1;
 
   CellTable() = default;
-  CellTable(std::vector<CellAxis> axes, std::int64_t clusters);
+  /// `occupied`: per cell, whether any point will ask for its entry; other cells are left out. Empty: all are.
+  CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
   /// Fills the table for these centroids (as doubles, row after row), by `threads` threads. Where lists stay long, as
   /// for many centroids within one cell, the work is cut short: it is O(cells + clusters) for each of the up to 64
@@ -58,6 +60,8 @@ class CellTable {
   };
 
   bool split(const Node& node, Node& lower, Node& upper) const;
+  void plant_tree(std::span<const std::uint8_t> occupied);
+  bool is_occupied(std::int64_t box) const { return tree_.empty() || tree_[static_cast<std::size_t>(box)] != 0; }
   template <int D>
   void build_tiles(const std::vector<double>& centroids, int threads);
 
@@ -65,6 +69,10 @@ class CellTable {
   std::int64_t clusters_ = 0;
   std::int64_t tile_capacity_ = 0;  ///< of lists_, for each tile
   std::vector<Node> tiles_;
+  std::vector<std::int64_t> tile_cells_;  ///< occupied ones in each tile
+  /// Whether a box holds an occupied cell, as a binary heap: all space is box 1, the halves of box i are 2 i and
+  /// 2 i + 1. All boxes of a level are split along the same axis. Empty: all are occupied.
+  std::vector<std::uint8_t> tree_;
   Buffer<std::int32_t> entries_;
   Buffer<std::int32_t> lists_;
 };

@@ -51,6 +51,9 @@ class SimdEngine {
   }
 
  private:
+  /// Handed out at a time: enough for the prefetching, few enough for the balance.
+  static constexpr std::int64_t piece_points = 8 * block_points;
+
   struct Worker {
     explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
     ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
@@ -66,6 +69,7 @@ class SimdEngine {
     std::int64_t rechecked = 0;
     std::uint64_t high = 0;
     std::uint64_t low = 0;
+    cpu::SharedWork work(problem_.n(), threads_, piece_points);
 #pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked, high, low)
     {
 #pragma omp for schedule(static, 1)
@@ -73,15 +77,15 @@ class SimdEngine {
         std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
         if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
         worker->moved.clear();
-        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
-        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
-          const cpu::Range block{first, std::min(first + block_points, range.end)};
-          rechecked += assign_block(block, labels, *worker, changed);
-          if (inertia == nullptr) continue;
-          const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
-          high += static_cast<std::uint64_t>(sum.high);
-          low += static_cast<std::uint64_t>(sum.low);
-        }
+        for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+          for (std::int64_t first = piece.begin; first < piece.end; first += block_points) {
+            const cpu::Range block{first, std::min(first + block_points, piece.end)};
+            rechecked += assign_block(block, labels, *worker, changed);
+            if (inertia == nullptr) continue;
+            const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
+            high += static_cast<std::uint64_t>(sum.high);
+            low += static_cast<std::uint64_t>(sum.low);
+          }
       }
       // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
 #pragma omp for schedule(static, 1)

@@ -177,7 +177,7 @@ void find_cells(const GridBlock<T>& block) {
       constexpr std::int64_t row_bytes = D * sizeof(T);
       const char* ahead = reinterpret_cast<const char*>(block.rows) + (index + block_points) * row_bytes;
       for (std::int64_t byte = 0; byte < width * row_bytes; byte += 64) hwy::Prefetch(ahead + byte);
-      hwy::Prefetch(block.before + index + block_points);
+      if (block.before != nullptr) hwy::Prefetch(block.before + index + block_points);
       hn::StoreU(cells_of<T, D>(lanes, block.index, block.rows + index * D), integers, block.cells + index);
     }
 #endif
@@ -234,6 +234,19 @@ std::int64_t assign_any(const GridBlock<T>& block, std::int64_t dimensions, std:
   }
 }
 
+template <class T>
+void find_cells_any(const GridBlock<T>& block, std::int64_t dimensions) {
+  switch (dimensions) {
+    case 1: return find_cells<T, 1>(block);
+    case 2: return find_cells<T, 2>(block);
+    default: return find_cells<T, 3>(block);
+  }
+}
+
+void find_cells_f32(const GridBlock<float>& block, std::int64_t dimensions) { find_cells_any(block, dimensions); }
+
+void find_cells_f64(const GridBlock<double>& block, std::int64_t dimensions) { find_cells_any(block, dimensions); }
+
 std::int64_t assign_grid_f32(const GridBlock<float>& block, std::int64_t dimensions, std::int32_t* labels) {
   return assign_any(block, dimensions, labels);
 }
@@ -249,10 +262,14 @@ std::int64_t assign_grid_f64(const GridBlock<double>& block, std::int64_t dimens
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <atomic>
+
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
+HWY_EXPORT(find_cells_f32);
+HWY_EXPORT(find_cells_f64);
 HWY_EXPORT(assign_grid_f32);
 HWY_EXPORT(assign_grid_f64);
 
@@ -278,6 +295,9 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
     default: return cell_of<T, 3>(index, point);
   }
 }
+
+// That of the finest grid, where the points occupy few of its cells.
+constexpr int finest_bits = 21;
 
 // Some points, evenly spread.
 template <class T>
@@ -339,20 +359,38 @@ void GridAssigner<T>::lay_grid() {
     axis.origin = static_cast<double>(index_.origin[dim]);
     lengths.push_back(high - low);
   }
+  // In space a finer grid pays if the points keep to a part of it, as the colours of a photograph do.
+  const int bits = bits_for(problem_.n(), d, problem_.k());
+  std::vector<std::uint8_t> occupied;
+  for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
+    divide(axes, lengths, finer);
+    occupied = occupied_cells(finer);
+    if (std::count(occupied.begin(), occupied.end(), std::uint8_t{1}) <= problem_.n() / 16) break;
+    occupied.clear();
+  }
+  if (occupied.empty()) divide(axes, lengths, bits);
+  table_ = CellTable(std::move(axes), problem_.k(), occupied);
+  for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
+}
+
+// Makes a grid of 2^bits cells, as nearly cubes as can be: the axes' bits, steps and slack, and the index.
+template <class T>
+void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
   std::vector<double> edges = lengths;  // of a cell
-  for (int bits = bits_for(problem_.n(), d, problem_.k()); bits > 0; --bits) {
+  for (CellAxis& axis : axes) axis.bits = 0;
+  for (; bits > 0; --bits) {
     const auto longest = static_cast<std::size_t>(std::max_element(edges.begin(), edges.end()) - edges.begin());
     if (!(edges[longest] > 0)) break;
     edges[longest] *= 0.5;
     ++axes[longest].bits;
   }
   int shift = 0;
-  for (std::int64_t dim = 0; dim < d; ++dim) {
-    CellAxis& axis = axes[static_cast<std::size_t>(dim)];
+  for (std::size_t dim = 0; dim < axes.size(); ++dim) {
+    CellAxis& axis = axes[dim];
     const double last = std::ldexp(1.0, axis.bits) - 1;
     // A range near the least numbers of T has a scale that T cannot hold; then some cells stay empty.
     constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
-    const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[static_cast<std::size_t>(dim)]) : 1.0;
+    const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
     index_.scale[dim] = static_cast<T>(scale);
     index_.last[dim] = static_cast<T>(last);
     index_.shift[dim] = shift;
@@ -360,8 +398,33 @@ void GridAssigner<T>::lay_grid() {
     axis.step = 1 / static_cast<double>(index_.scale[dim]);
     axis.slack = std::ldexp(last + 1, 2 - std::numeric_limits<T>::digits);
   }
-  table_ = CellTable(std::move(axes), problem_.k());
-  for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
+}
+
+// Per cell of the grid as it is divided now, 1 where there is a point.
+template <class T>
+std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
+  std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
+#pragma omp parallel num_threads(threads_)
+  {
+    std::int32_t cells[block_points];
+    GridBlock<T> block{};
+    block.index = index_;
+    block.cells = cells;
+#pragma omp for schedule(static)
+    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
+      block.rows = problem_.points.row(first);
+      block.stride = problem_.points.row_stride();
+      block.count = std::min(block_points, problem_.n() - first);
+      if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
+      else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
+      for (std::int64_t point = 0; point < block.count; ++point) {
+        // Threads may mark the same cell; one that is marked already is left alone, for the sake of the cache lines.
+        const std::atomic_ref<std::uint8_t> mark(occupied[static_cast<std::size_t>(cells[point])]);
+        if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
+      }
+    }
+  }
+  return occupied;
 }
 
 // Whether the sampled points find fewer candidates than the filter would take for the whole of them. In cycles,
@@ -411,7 +474,8 @@ template <class T>
 std::uint64_t GridAssigner<T>::bytes(const Shape& shape, int threads) {
   const std::uint64_t filter = SmallDimAssigner<T>::bytes(shape, threads);
   if (shape.clusters > grid_cluster_limit) return filter;
-  const std::int64_t cells = std::int64_t{1} << bits_for(shape.points, shape.dimensions, shape.clusters);
+  const int bits = bits_for(shape.points, shape.dimensions, shape.clusters);
+  const std::int64_t cells = std::int64_t{1} << (shape.dimensions == 3 ? finest_bits : bits);
   return filter + CellTable::bytes(cells, shape.clusters, threads) +
          8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * sample_rows;
 }

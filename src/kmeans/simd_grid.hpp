@@ -48,6 +48,8 @@ class GridAssigner {
 
  private:
   void lay_grid();
+  void divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits);
+  std::vector<std::uint8_t> occupied_cells(int bits) const;
   bool grid_pays() const;
 
   const Problem<T>& problem_;
