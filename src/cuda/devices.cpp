@@ -1,14 +1,35 @@
 #include "cuda/devices.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 #include "gradus/error.hpp"
 
 #ifdef GRADUS_HAS_CUDA
 #include <cuda_runtime_api.h>
-
-#include "cuda/probe.hpp"
 #endif
 
 namespace gradus::cuda {
+
+bool runs_on(std::string_view architectures, int major, int minor) {
+  while (!architectures.empty()) {
+    const std::string_view one = architectures.substr(0, architectures.find(';'));
+    architectures.remove_prefix(std::min(one.size() + 1, architectures.size()));
+    int version = 0;
+    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), version);
+    if (error != std::errc{}) continue;
+    const std::string_view rest(end, static_cast<std::size_t>(one.data() + one.size() - end));
+    const int here = 10 * major + minor;
+    const bool exactly = rest.starts_with('a');
+    const bool machine_code = rest.find("virtual") == std::string_view::npos;
+    const bool portable_code = rest.find("real") == std::string_view::npos;
+    if (version == here) return true;
+    if (exactly) continue;
+    if (machine_code && version / 10 == major && version < here) return true;
+    if (portable_code && version < here) return true;
+  }
+  return false;
+}
 
 #ifdef GRADUS_HAS_CUDA
 
@@ -34,7 +55,7 @@ std::vector<cpu::Gpu> find_gpus() {
     gpu.multiprocessors = properties.multiProcessorCount;
     gpu.shared_bytes = properties.sharedMemPerBlockOptin;
     gpu.compute_capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
-    gpu.usable = has_code_for(index);
+    gpu.usable = runs_on(GRADUS_CUDA_ARCHITECTURES, properties.major, properties.minor);
     gpus.push_back(std::move(gpu));
   }
   return gpus;

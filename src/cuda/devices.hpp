@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cpu/machine.hpp"
 
 namespace gradus::cuda {
+
+/// Whether code for these architectures, as CMAKE_CUDA_ARCHITECTURES lists them ("80;86-real;90a-real"), runs on a GPU
+/// of this compute capability: machine code on the same major version from its minor version on (with the letter a, on
+/// exactly this one), portable code on everything from its version on.
+bool runs_on(std::string_view architectures, int major, int minor);
 
 /// Whether the GPU variants are compiled into this build.
 bool is_compiled();

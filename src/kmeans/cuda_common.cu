@@ -54,7 +54,9 @@ CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layou
   const auto area = static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(d) * sizeof(T);
   const auto per_point = static_cast<std::uint64_t>(n) * (4 + (problem.weights.empty() ? 0 : sizeof(T)));
   cuda::require_free_memory((layout == Layout::columns ? 2 : 1) * area + per_point + extra_bytes);
-  points_ = cuda::DeviceBuffer<T>(n * d);
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));  // kernels read by quads of 16 bytes
+  points_ = cuda::DeviceBuffer<T>(n * d + quad);
+  cuda::check(cudaMemsetAsync(points_.data() + n * d, 0, 16, stream_), "cudaMemsetAsync");
   cuda::upload(problem.points, points_, threads_, stream_);
   if (layout == Layout::columns) {
     cuda::DeviceBuffer<T> columns(n * d);

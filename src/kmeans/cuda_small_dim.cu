@@ -7,31 +7,38 @@
 //   which for few clusters and columns is cheaper than to wait for a block that does it for all.
 // * Most points stay where they are. A point is compared with the centroid that it belonged to before: with the score
 //   s_c = |c|^2 / 2 - x.c, all it takes to know that nothing changed is that every other score exceeds its own by the
-//   bound. That needs no minimum and no runner-up, only the signs of s_c - (s_own + bound), which are gathered by three
-//   logical operations for two clusters. Scores are computed in float from coordinates that are shifted by the columns'
-//   middles and scaled by a power of two to at most 1.
+//   bound. That needs no minimum and no runner-up, only a count of the scores below s_own + bound, which must be one:
+//   its own. A fused operation with saturation, clamp(huge (s_own + bound - s_c), 0, 1), yields the one or zero to add,
+//   so that a cluster costs d + 2 operations, all of them of the widest pipe. Scores are computed in float from
+//   coordinates that are shifted by the columns' middles and scaled by a power of two to at most 1.
+// * The points come to shared memory by asynchronous copies, each warp fetching its next points while it works on the
+//   last ones: every request is of whole lines, whatever the number of columns, and no register holds a point in
+//   waiting.
 // * What is left, the points that moved or are within the bound, is collected by each warp until it has 32 of them:
-//   then every lane has one. These get a float search for the best and the second best, and where the two are within
-//   the bound, the canonical chain in double over all clusters.
+//   then every lane has one. These get a float search for the best and the second best; where the two are within the
+//   bound, the canonical chain in double decides among the clusters that are.
 // * Sums are integers (core/exact_sum.hpp), so that only points that changed cluster touch them: they leave one sum and
-//   join another, in shared memory, in as many copies as fit, lane l using copy l modulo their number. Integer addition
-//   does not care about order: the result has the same bits on any grid.
+//   join another, in shared memory, in as many copies as fit, lane l using copy l modulo their number. A 64-bit
+//   addition is two of 32 bits, the first of which tells the carry. Integer addition does not care about order: the
+//   result has the same bits on any grid.
 //
-// The bound. With u = 2^-24 and coordinates of at most 1 in magnitude, rounding a coordinate costs u, the float |c|^2 /
-// 2 costs u d / 2, and the chain of d fused operations from a start of at most 2 d + 1 costs (d + 1) u times 3 d. Own
-// score, threshold and the other score together stay below (4.5 d^2 + 12 d) u; the code takes (6 d^2 + 16 d) u, which
-// leaves room for the rounding of the canonical chains themselves, some d^2 2^-51.
+// The bound. With u = 2^-24 and coordinates of at most 1 in magnitude, rounding the coordinates costs 3 d u, the float
+// |c|^2 / 2 costs u d / 2, and the chain of d fused operations, on partial sums of at most 1.5 d, costs 1.5 d^2 u. Own
+// score, threshold and the other score together stay below (3 d^2 + 9 d) u; the code takes (6 d^2 + 16 d) u, which
+// leaves room for the rounding of the canonical chains themselves, some d^2 2^-51, and for differences that count less
+// than one.
 //
 // Three sets of differences take turns: the blocks add to one in iteration t, read it after the barrier, and meanwhile
 // the next is in use; the third is cleared for the iteration after. A block that is an iteration ahead, and none can be
 // more, never writes what another still reads.
 //
-// Bytes of an iteration: the points once, a label of one byte (two above 254 clusters) read; labels are written only
-// where they change. Operations: n k (d + 1) in float. Limits: at most 16 columns; centroids, sums and their copies
-// must fit the shared memory of a block. Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point
-// arithmetic and fast robust geometric predicates" (1997). Persistent kernels: Gupta, Stuart and Owens, "A study of
-// persistent threads style GPU programming" (2012).
+// Bytes of an iteration: the points once, and a label of one byte (two above 254 clusters); labels are written only
+// where they change. Operations: n k (d + 2) in float. Limits: at most 16 columns; centroids and sums must fit the
+// shared memory of a block. Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point arithmetic
+// and fast robust geometric predicates" (1997). Persistent kernels: Gupta, Stuart and Owens, "A study of persistent
+// threads style GPU programming" (2012).
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include "kmeans/cuda_common.hpp"
@@ -79,13 +86,13 @@ struct SmallDimJob {
   Word* differences;  ///< three sets of: sums, and the number of labels that changed
   Record* records;
   LoopOutcome* outcome;
-  T middle[small_dim_columns];  ///< of the columns
-  T scale;                      ///< a power of two
+  T middle[cuda_small_dim_columns];  ///< of the columns
+  T scale;                           ///< a power of two
   float bound;
-  core::Grid columns[small_dim_columns];
+  core::Grid columns[cuda_small_dim_columns];
   core::Grid weight;
-  double low[small_dim_columns];  ///< half the sum of lowest and highest, for the history's inertia
-  int iterations;                 ///< at most; 0: one pass without an update
+  double low[cuda_small_dim_columns];  ///< half the sum of lowest and highest, for the history's inertia
+  int iterations;                      ///< at most; 0: one pass without an update
   double shift_limit;
   std::int64_t changed_limit;
   bool relocates;
@@ -103,63 +110,148 @@ __host__ __device__ int sum_words(const SmallDimJob<T>& job) {
 template <int Columns>
 constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
+/// Bytes of a warp's points, and of their labels behind them: what is fetched at once.
+template <class T>
+__host__ __device__ int stage_bytes(int d, bool wide_labels, int points_per_thread) {
+  return 32 * points_per_thread * (d * static_cast<int>(sizeof(T)) + (wide_labels ? 2 : 1));
+}
+
 /// The parts of a block's shared memory.
 template <class T, int Columns>
 struct Shared {
-  double* parts;  ///< 2 k, for sums over the clusters in ascending order
-  Word* sums;     ///< all clusters' sums so far
-  Word* moved;    ///< copies of the differences of this pass
+  float* filter;         ///< an entry for each cluster
+  unsigned char* stage;  ///< of this warp: two, in turn
+  double* parts;         ///< 2 k, for sums over the clusters in ascending order
+  Word* sums;            ///< all clusters' sums so far
+  unsigned int* moved;   ///< copies of the differences of this pass: lower halves, then upper ones
   T* centroids;
   T* next;
-  float* filter;
-  int* queue;  ///< of each warp
+  int* queue;  ///< of this warp
 
   __host__ __device__ static int queue_length(int points_per_thread) { return 32 * points_per_thread + 32; }
 
-  static std::size_t bytes(int k, int d, int words, int copies, int warps, int points_per_thread) {
-    return static_cast<std::size_t>(16 * k + 8 * words * (1 + copies) + 4 * (k + 1) * entry_floats<Columns> +
-                                    2 * static_cast<int>(sizeof(T)) * ((k * d + 1) & ~1) +
+  static std::size_t bytes(const SmallDimJob<T>& job, int copies, int warps, int points_per_thread) {
+    const int padded = (job.k * job.d + 1) & ~1;
+    return static_cast<std::size_t>(4 * job.k * entry_floats<Columns> +
+                                    2 * warps * stage_bytes<T>(job.d, job.wide_labels, points_per_thread) + 16 * job.k +
+                                    8 * sum_words(job) * (1 + copies) + 2 * static_cast<int>(sizeof(T)) * padded +
                                     4 * warps * queue_length(points_per_thread));
   }
 
-  __device__ Shared(unsigned char* memory, const SmallDimJob<T>& job, int warps, int points_per_thread) {
+  __device__ Shared(unsigned char* memory, const SmallDimJob<T>& job, int points_per_thread) {
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
     const int words = sum_words(job);
-    filter = reinterpret_cast<float*>(memory);  // first: it is read 16 bytes at a time
-    parts = reinterpret_cast<double*>(filter + (job.k + 1) * entry_floats<Columns>);
+    const int one_stage = stage_bytes<T>(job.d, job.wide_labels, points_per_thread);
+    const int padded = (job.k * job.d + 1) & ~1;
+    filter = reinterpret_cast<float*>(memory);
+    unsigned char* stages = memory + 4 * job.k * entry_floats<Columns>;
+    stage = stages + 2 * warp * one_stage;
+    parts = reinterpret_cast<double*>(stages + 2 * warps * one_stage);
     sums = reinterpret_cast<Word*>(parts + 2 * job.k);
-    moved = sums + words;
-    centroids = reinterpret_cast<T*>(moved + words * job.copies);
-    next = centroids + ((job.k * job.d + 1) & ~1);
-    queue = reinterpret_cast<int*>(next + ((job.k * job.d + 1) & ~1)) +
-            static_cast<int>(threadIdx.x) / 32 * queue_length(points_per_thread);
-    (void)warps;
+    moved = reinterpret_cast<unsigned int*>(sums + words);
+    centroids = reinterpret_cast<T*>(moved + 2 * words * job.copies);
+    next = centroids + padded;
+    queue = reinterpret_cast<int*>(next + padded) + warp * queue_length(points_per_thread);
   }
 };
 
+/// The number of columns: known to the compiler where the kernel is made for exactly as many.
+template <class T, int Columns, bool Exact>
+__device__ int columns_of(const SmallDimJob<T>& job) {
+  if constexpr (Exact) return Columns;
+  else return job.d;
+}
+
+/// How a row lies in a stage. Rows that are whole quads of 16 bytes have their quads exchanged so that eight lanes that
+/// read the same quad of eight rows meet eight different banks.
 template <class T, int Columns>
-__device__ void load_row(const SmallDimJob<T>& job, std::int64_t point, T (&row)[Columns]) {
-  constexpr int bytes = Columns * static_cast<int>(sizeof(T));
-  if (job.d == Columns && bytes % 16 == 0) {
-    const uint4* from = reinterpret_cast<const uint4*>(job.points + point * Columns);
-    uint4 quads[(bytes + 15) / 16];
+struct RowQuads {
+  static constexpr int bytes = Columns * static_cast<int>(sizeof(T));
+  static constexpr int count = bytes % 16 == 0 ? bytes / 16 : 0;  // 1, 2, 4 or 8; 0: not whole quads
+  static __device__ int place(int row, int quad) {
+    if constexpr (count > 1) quad ^= row / (8 / count) & (count - 1);
+    return row * count + quad;
+  }
+};
+
+/// Starts the copy of up to 32 PerThread points and their labels from `first` on into a stage of the warp.
+template <class T, int Columns, bool Exact, int PerThread>
+__device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, unsigned int first, int lane) {
+  using Quads = RowQuads<T, Columns>;
+  constexpr bool whole_quads = Exact && Quads::count > 1;
+  const unsigned int left = static_cast<unsigned int>(job.n) - first;
+  const int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<int>(sizeof(T));
+  const int label_bytes = job.wide_labels ? 2 : 1;
+  const auto* rows = reinterpret_cast<const unsigned char*>(job.points) + std::size_t{first} * row_bytes;
+  const auto* labels = static_cast<const unsigned char*>(job.labels) + std::size_t{first} * label_bytes;
+  unsigned char* const staged_labels = stage + 32 * PerThread * row_bytes;
+  // Full stages have a number of quads that the compiler knows.
+  const auto copy_rows = [&](int quads) {
 #pragma unroll
-    for (int quad = 0; quad < bytes / 16; ++quad) quads[quad] = from[quad];
-    memcpy(row, quads, bytes);
-  } else if (job.d == Columns && bytes == 8) {
-    const uint2 pair = reinterpret_cast<const uint2*>(job.points)[point];
-    memcpy(row, &pair, bytes);
+    for (int first_quad = 0; first_quad < quads; first_quad += 32) {
+      const int quad = first_quad + lane;
+      if (quad >= quads) break;
+      int place = quad;
+      if constexpr (whole_quads) place = Quads::place(quad / Quads::count, quad % Quads::count);
+      __pipeline_memcpy_async(stage + 16 * place, rows + 16 * quad, 16);
+    }
+  };
+  if (left >= 32 * PerThread) {
+    copy_rows(2 * PerThread * row_bytes);
+    if (lane < 2 * PerThread * label_bytes) __pipeline_memcpy_async(staged_labels + 16 * lane, labels + 16 * lane, 16);
+    return;
+  }
+  // The buffers end with room for the last quad.
+  copy_rows((static_cast<int>(left) * row_bytes + 15) / 16);
+  if (lane < (static_cast<int>(left) * label_bytes + 15) / 16)
+    __pipeline_memcpy_async(staged_labels + 16 * lane, labels + 16 * lane, 16);
+}
+
+template <class T, int Columns, bool Exact>
+__device__ void staged_row(const SmallDimJob<T>& job, const unsigned char* stage, int index, T (&row)[Columns]) {
+  using Quads = RowQuads<T, Columns>;
+  if constexpr (Exact && Quads::count > 0) {
+    uint4 quads[Quads::count];
+#pragma unroll
+    for (int quad = 0; quad < Quads::count; ++quad)
+      quads[quad] = reinterpret_cast<const uint4*>(stage)[Quads::place(index, quad)];
+    memcpy(row, quads, sizeof quads);
+  } else if constexpr (Exact && Quads::bytes == 8) {
+    const uint2 pair = reinterpret_cast<const uint2*>(stage)[index];
+    memcpy(row, &pair, sizeof pair);
   } else {
+    const int d = columns_of<T, Columns, Exact>(job);
 #pragma unroll
-    for (int dim = 0; dim < Columns; ++dim) row[dim] = dim < job.d ? job.points[point * job.d + dim] : T{0};
+    for (int dim = 0; dim < Columns; ++dim)
+      row[dim] = dim < d ? reinterpret_cast<const T*>(stage)[index * d + dim] : T{0};
+  }
+}
+
+template <class T, int Columns, bool Exact>
+__device__ void load_row(const SmallDimJob<T>& job, unsigned int point, T (&row)[Columns]) {
+  using Quads = RowQuads<T, Columns>;
+  if constexpr (Exact && Quads::count > 0) {
+    const uint4* from = reinterpret_cast<const uint4*>(job.points) + std::size_t{point} * Quads::count;
+    uint4 quads[Quads::count];
+#pragma unroll
+    for (int quad = 0; quad < Quads::count; ++quad) quads[quad] = from[quad];
+    memcpy(row, quads, sizeof quads);
+  } else {
+    const int d = columns_of<T, Columns, Exact>(job);
+#pragma unroll
+    for (int dim = 0; dim < Columns; ++dim)
+      row[dim] = dim < d ? job.points[std::size_t{point} * static_cast<std::size_t>(d) + dim] : T{0};
   }
 }
 
 /// Shifted and scaled: at most 1 in magnitude, rounded once to float.
-template <class T, int Columns>
+template <class T, int Columns, bool Exact>
 __device__ void to_filter(const SmallDimJob<T>& job, const T (&row)[Columns], float (&coordinates)[Columns]) {
 #pragma unroll
   for (int dim = 0; dim < Columns; ++dim)
-    coordinates[dim] = dim < job.d ? static_cast<float>((row[dim] - job.middle[dim]) * job.scale) : 0.0f;
+    coordinates[dim] =
+        dim < columns_of<T, Columns, Exact>(job) ? static_cast<float>((row[dim] - job.middle[dim]) * job.scale) : 0.0f;
 }
 
 template <int Columns>
@@ -189,8 +281,8 @@ __device__ int no_label(const SmallDimJob<T>& job) {
 
 template <class T>
 __device__ int label_of(const SmallDimJob<T>& job, std::int64_t point) {
-  return job.wide_labels ? static_cast<const unsigned short*>(job.labels)[point]
-                         : static_cast<const unsigned char*>(job.labels)[point];
+  return job.wide_labels ? __ldcg(static_cast<const unsigned short*>(job.labels) + point)
+                         : __ldcg(static_cast<const unsigned char*>(job.labels) + point);
 }
 
 template <class T>
@@ -200,8 +292,9 @@ __device__ void set_label(const SmallDimJob<T>& job, std::int64_t point, int lab
 }
 
 /// The canonical squared distance.
-template <class T, int Columns>
-__device__ double canonical(const T (&row)[Columns], const T* centroid, int d) {
+template <class T, int Columns, bool Exact>
+__device__ double canonical(const T (&row)[Columns], const T* centroid, int columns) {
+  const int d = Exact ? Columns : columns;
   double sum = 0;
 #pragma unroll
   for (int dim = 0; dim < Columns; ++dim)
@@ -213,24 +306,32 @@ __device__ double canonical(const T (&row)[Columns], const T* centroid, int d) {
 }
 
 /// Adds a point to a cluster's sums, or with `sign` -1 takes it away. `copy`: this lane's among the copies.
-template <class T, int Columns>
-__device__ void add_to_sums(const SmallDimJob<T>& job, Word* moved, int copy, int cluster, const T (&row)[Columns],
-                            double weight, int sign) {
+template <class T, int Columns, bool Exact>
+__device__ void add_to_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int cluster,
+                            const T (&row)[Columns], double weight, int sign) {
+  unsigned int* const lower = moved + copy;
+  unsigned int* const upper = lower + sum_words(job) * job.copies;
+  // Whoever makes the lower half overflow carries: in whatever order, the carries are as many as in one long addition.
   const auto put = [&](int word, std::int64_t bits) {
-    atomicAdd(&moved[word * job.copies + copy], static_cast<Word>(sign > 0 ? bits : -bits));
+    const auto addend = static_cast<Word>(sign > 0 ? bits : -bits);
+    const auto low = static_cast<unsigned int>(addend);
+    const unsigned int before = atomicAdd(lower + word * job.copies, low);
+    const unsigned int carry = before > ~low ? 1 : 0;
+    atomicAdd(upper + word * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
   };
-  const int first = cluster * 2 * job.d;
+  const int d = columns_of<T, Columns, Exact>(job);
+  const int first = cluster * 2 * d;
 #pragma unroll
   for (int dim = 0; dim < Columns; ++dim)
-    if (dim < job.d) {
+    if (dim < d) {
       const double value = job.weights ? weight * static_cast<double>(row[dim]) : static_cast<double>(row[dim]);
       const double scaled = value * job.columns[dim].to_high;
       const double rounded = scaled + core::integer_magic;
       const double rest = (scaled - (rounded - core::integer_magic)) * job.columns[dim].to_low + core::integer_magic;
       put(first + dim, __double_as_longlong(rounded));
-      put(first + job.d + dim, __double_as_longlong(rest));
+      put(first + d + dim, __double_as_longlong(rest));
     }
-  int word = job.k * 2 * job.d;
+  int word = job.k * 2 * d;
   if (job.weights) {
     const core::Limbs limbs = job.weight.split(weight);
     put(word + 2 * cluster, limbs.high);
@@ -245,108 +346,142 @@ struct Tally {
   Word rechecked = 0;
 };
 
-/// The canonical label of a point that the first filter could not settle; moves it where it changed.
-template <class T, int Columns>
-__device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, std::int64_t point, Tally& tally) {
-  T row[Columns];
+/// The canonical label of a point; `rechecked` where the float search left it to the double chain.
+template <class T, int Columns, bool Exact>
+__device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const T (&row)[Columns],
+                               bool& rechecked) {
   float coordinates[Columns];
-  load_row<T, Columns>(job, point, row);
-  to_filter<T, Columns>(job, row, coordinates);
+  to_filter<T, Columns, Exact>(job, row, coordinates);
   float best = INFINITY;
   float second = INFINITY;
   int nearest = 0;
+#pragma unroll 4
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
     load_entry<Columns>(shared.filter, cluster, entry);
     const float own = score<Columns>(entry, coordinates, entry[0]);
     second = fminf(second, fmaxf(best, own));
-    if (own < best) {
-      best = own;
+    if (own < best) nearest = cluster;
+    best = fminf(best, own);
+  }
+  rechecked = !(second - best > job.bound);
+  if (!rechecked) return nearest;
+  const float limit = __fadd_ru(best, job.bound);
+  double least = INFINITY;
+  for (int cluster = 0; cluster < job.k; ++cluster) {
+    float entry[entry_floats<Columns>];
+    load_entry<Columns>(shared.filter, cluster, entry);
+    if (score<Columns>(entry, coordinates, entry[0]) > limit) continue;
+    const double distance = canonical<T, Columns, Exact>(row, shared.centroids + cluster * job.d, job.d);
+    if (distance < least) {
+      least = distance;
       nearest = cluster;
     }
   }
-  if (!(second - best > job.bound)) {
-    double least = INFINITY;
-    for (int cluster = 0; cluster < job.k; ++cluster) {
-      const double distance = canonical<T, Columns>(row, shared.centroids + cluster * job.d, job.d);
-      if (distance < least) {
-        least = distance;
-        nearest = cluster;
-      }
-    }
-    ++tally.rechecked;
-  }
+  return nearest;
+}
+
+/// Finds the label of a point that the first filter could not settle; moves it where it changed.
+template <class T, int Columns, bool Exact>
+__device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point, Tally& tally) {
+  T row[Columns];
+  load_row<T, Columns, Exact>(job, point, row);
   const int before = label_of(job, point);
+  bool rechecked = false;
+  const int nearest = nearest_exactly<T, Columns, Exact>(job, shared, row, rechecked);
+  tally.rechecked += rechecked;
   if (nearest == before) return;
   set_label(job, point, nearest);
   ++tally.changed;
   const double weight = job.weights ? static_cast<double>(job.weights[point]) : 1.0;
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  add_to_sums<T, Columns>(job, shared.moved, copy, nearest, row, weight, 1);
-  if (before != no_label(job)) add_to_sums<T, Columns>(job, shared.moved, copy, before, row, weight, -1);
+  add_to_sums<T, Columns, Exact>(job, shared.moved, copy, nearest, row, weight, 1);
+  if (before != no_label(job)) add_to_sums<T, Columns, Exact>(job, shared.moved, copy, before, row, weight, -1);
 }
 
-/// One walk of the block over its points.
-template <class T, int Columns, int PerThread>
+/// clamp(huge (threshold - score), 0, 1), rounded once.
+__device__ inline float counts_below(float score, float threshold_times_huge) {
+  float result = 0;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
+  return result;
+}
+
+/// One walk of the warp over its points. The first block has none where there are others: it keeps the history.
+template <class T, int Columns, bool Exact, int PerThread>
 __device__ Tally assign_points(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   constexpr unsigned int everyone = 0xffffffffu;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int threads = static_cast<int>(blockDim.x);
-  const int none = no_label(job);
+  constexpr unsigned int tile = 32 * PerThread;
   Tally tally;
+  if (blockIdx.x == 0 && gridDim.x > 1) return tally;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that a step beyond it does not wrap
+  const int one_stage = stage_bytes<T>(columns_of<T, Columns, Exact>(job), job.wide_labels, PerThread);
+  const int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<int>(sizeof(T));
+  const unsigned int warps_of_block = blockDim.x / 32;
+  const unsigned int without = gridDim.x > 1 ? 1 : 0;
+  const unsigned int step = tile * warps_of_block * (gridDim.x - without);
+  unsigned int first = tile * ((blockIdx.x - without) * warps_of_block + threadIdx.x / 32);
   int waiting = 0;  // in the warp's queue; the same in every lane
-  const std::int64_t tile = std::int64_t{PerThread} * threads;
-  for (std::int64_t first = blockIdx.x * tile; first < job.n; first += gridDim.x * tile) {
+  int turn = 0;
+  if (first < n) fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage, first, lane);
+  __pipeline_commit();
+  for (; first < n; first += step, turn ^= 1) {
+    if (first + step < n)
+      fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage + (turn ^ 1) * one_stage, first + step, lane);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncwarp();  // every lane's part of this stage has arrived
+    const unsigned char* stage = shared.stage + turn * one_stage;
+    const unsigned char* labels = stage + tile * row_bytes;
     float coordinates[PerThread][Columns];
+    int own[PerThread];
     float threshold[PerThread];
-    unsigned int once[PerThread];   // sign bit: some score lies below the threshold
-    unsigned int twice[PerThread];  // sign bit: at least two do
+    float below[PerThread];  // scores below the threshold
+    if (job.wide_labels) {
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index)
+        own[index] = reinterpret_cast<const unsigned short*>(labels)[32 * index + lane];
+    } else {
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
+    }
+    // Behind the last point the stage holds what it held before; that is computed with and not looked at.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
-      const std::int64_t point = first + index * threads + static_cast<int>(threadIdx.x);
-      once[index] = twice[index] = 0;
-      threshold[index] = -INFINITY;
-#pragma unroll
-      for (int dim = 0; dim < Columns; ++dim) coordinates[index][dim] = 0;
-      if (point >= job.n) continue;
       T row[Columns];
-      load_row<T, Columns>(job, point, row);
-      const int own = label_of(job, point);
-      to_filter<T, Columns>(job, row, coordinates[index]);
-      if (own == none) continue;
+      staged_row<T, Columns, Exact>(job, stage, 32 * index + lane, row);
+      to_filter<T, Columns, Exact>(job, row, coordinates[index]);
+      const bool has_label = own[index] < job.k;
       float entry[entry_floats<Columns>];
-      load_entry<Columns>(shared.filter, own, entry);
-      threshold[index] = __fadd_ru(score<Columns>(entry, coordinates[index], entry[0]), job.bound);
+      load_entry<Columns>(shared.filter, has_label ? own[index] : 0, entry);
+      const float limit = __fadd_ru(score<Columns>(entry, coordinates[index], entry[0]), job.bound);
+      threshold[index] = has_label ? limit * 0x1p40f : -INFINITY;
+      below[index] = 0;
     }
-    for (int cluster = 0; cluster < job.k; cluster += 2) {  // the entry behind the last one is infinitely far
-      float even[entry_floats<Columns>];
-      float odd[entry_floats<Columns>];
-      load_entry<Columns>(shared.filter, cluster, even);
-      load_entry<Columns>(shared.filter, cluster + 1, odd);
+#pragma unroll(Columns <= 4 ? 4 : 1)
+    for (int cluster = 0; cluster < job.k; ++cluster) {
+      float entry[entry_floats<Columns>];
+      load_entry<Columns>(shared.filter, cluster, entry);
 #pragma unroll
-      for (int index = 0; index < PerThread; ++index) {
-        const unsigned int a = __float_as_uint(score<Columns>(even, coordinates[index], even[0] - threshold[index]));
-        const unsigned int b = __float_as_uint(score<Columns>(odd, coordinates[index], odd[0] - threshold[index]));
-        twice[index] |= (once[index] & (a | b)) | (a & b);
-        once[index] |= a | b;
-      }
+      for (int index = 0; index < PerThread; ++index)
+        below[index] += counts_below(score<Columns>(entry, coordinates[index], entry[0]), threshold[index]);
     }
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
-      const std::int64_t point = first + index * threads + static_cast<int>(threadIdx.x);
-      const bool certain = (once[index] & ~twice[index]) >> 31;  // only its own score lies below the threshold
-      const unsigned int asking = __ballot_sync(everyone, point < job.n && !certain);
+      const unsigned int point = first + 32 * index + lane;
+      // Certain where only its own score lies below the threshold.
+      const unsigned int asking = __ballot_sync(everyone, point < n && below[index] != 1.0f);
       if (asking & (1u << lane)) shared.queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
       waiting += __popc(asking);
     }
-    __syncwarp();  // the queue is written before other lanes read it
+    __syncwarp();  // the queue is written before other lanes read it; all have read this stage
     while (waiting >= 32) {
       waiting -= 32;
-      settle<T, Columns>(job, shared, shared.queue[waiting + lane], tally);
-      __syncwarp();  // read before the next tile's points overwrite it
+      settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(shared.queue[waiting + lane]), tally);
+      __syncwarp();  // read before the next points overwrite it
     }
   }
-  if (lane < waiting) settle<T, Columns>(job, shared, shared.queue[lane], tally);
+  if (lane < waiting) settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(shared.queue[lane]), tally);
   __syncwarp();
   return tally;
 }
@@ -384,19 +519,19 @@ struct ClusterSums {
 
 template <class T, int Columns>
 __device__ void build_filter(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
-  for (int cluster = static_cast<int>(threadIdx.x); cluster <= job.k; cluster += static_cast<int>(blockDim.x)) {
+  for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x)) {
     float* entry = shared.filter + cluster * entry_floats<Columns>;
     double squares = 0;
     for (int dim = 0; dim < Columns; ++dim) {
       float coordinate = 0;
-      if (dim < job.d && cluster < job.k)
+      if (dim < job.d)
         coordinate = static_cast<float>(
             (static_cast<double>(shared.centroids[cluster * job.d + dim]) - static_cast<double>(job.middle[dim])) *
             static_cast<double>(job.scale));
       entry[1 + dim] = -coordinate;
       squares += static_cast<double>(coordinate) * static_cast<double>(coordinate);
     }
-    entry[0] = cluster < job.k ? static_cast<float>(0.5 * squares) : INFINITY;
+    entry[0] = static_cast<float>(0.5 * squares);
   }
 }
 
@@ -412,42 +547,51 @@ __device__ void scale_to_unit_length(T* row, int d) {
   for (int dim = 0; dim < d; ++dim) row[dim] = static_cast<T>(static_cast<double>(row[dim]) / length);
 }
 
+/// The sum of `parts`, in ascending order.
+__device__ inline double ordered_sum(const double* parts, int count) {
+  double total = 0;
+#pragma unroll 8
+  for (int index = 0; index < count; ++index) total += parts[index];
+  return total;
+}
+
 /// The squared movements and, for the history, what the clusters explain: summed as the frame does, dimensions and then
-/// clusters in ascending order. Every thread of the block gets the shift.
+/// clusters in ascending order. Every thread of the block gets the shift. `moved` must hold zeros, and does afterwards.
 template <class T, int Columns>
 __device__ double shift_and_explained(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, bool explain,
                                       double& explained) {
   const ClusterSums<T> sums{job, shared.sums};
   __shared__ double totals[2];
-  for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x)) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  double* const means = reinterpret_cast<double*>(shared.moved);  // there is room for more than k d of them
+  if (explain) {
+    for (int index = thread; index < job.k * job.d; index += threads) {
+      const int cluster = index / job.d;
+      if (sums.weight(cluster) > 0) means[index] = sums.template mean<double>(cluster, index - cluster * job.d);
+    }
+    __syncthreads();  // the means are there
+  }
+  for (int cluster = thread; cluster < job.k; cluster += threads) {
     double moved_squares = 0;
     double sum = 0;
     const double weight = sums.weight(cluster);
     for (int dim = 0; dim < job.d; ++dim) {
-      const double before = static_cast<double>(shared.centroids[cluster * job.d + dim]);
-      const double moved = static_cast<double>(shared.next[cluster * job.d + dim]) - before;
+      const int index = cluster * job.d + dim;
+      const double before = static_cast<double>(shared.centroids[index]);
+      const double moved = static_cast<double>(shared.next[index]) - before;
       moved_squares += moved * moved;
       if (!explain || !(weight > 0)) continue;
       const double centroid = before - job.low[dim];
-      sum += centroid * (2 * (sums.template mean<double>(cluster, dim) - job.low[dim]) - centroid);
+      sum += centroid * (2 * (means[index] - job.low[dim]) - centroid);
+      means[index] = 0;
     }
     shared.parts[cluster] = moved_squares;
     shared.parts[job.k + cluster] = weight > 0 ? weight * sum : 0.0;
   }
   __syncthreads();  // every cluster's part is there
-  if (threadIdx.x == 0 || (threadIdx.x == 32 % blockDim.x && explain)) {
-    // With one warp, thread 0 does both.
-    if (threadIdx.x == 0) {
-      double total = 0;
-      for (int cluster = 0; cluster < job.k; ++cluster) total += shared.parts[cluster];
-      totals[0] = total;
-    }
-    if (threadIdx.x == 32 % blockDim.x && explain) {
-      double total = 0;
-      for (int cluster = 0; cluster < job.k; ++cluster) total += shared.parts[job.k + cluster];
-      totals[1] = total;
-    }
-  }
+  if (thread == 0) totals[0] = ordered_sum(shared.parts, job.k);
+  if (thread == 32 % threads && explain) totals[1] = ordered_sum(shared.parts + job.k, job.k);
   __syncthreads();  // the totals are there
   explained = explain ? totals[1] : 0.0;
   return totals[0];
@@ -463,12 +607,12 @@ __device__ inline Word nanoseconds() {
 }
 
 // Launch shape: cooperative, as many blocks as the GPU holds at once or the points need.
-template <class T, int Columns, int PerThread>
-__global__ void fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
+template <class T, int Columns, bool Exact, int PerThread>
+__global__ void __maxnreg__(Columns <= 4 ? 64 : 128) fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ Word block_changed;
   __shared__ Word block_rechecked;
-  const Shared<T, Columns> shared(memory, job, static_cast<int>(blockDim.x) / 32, PerThread);
+  const Shared<T, Columns> shared(memory, job, PerThread);
   const ClusterSums<T> sums{job, shared.sums};
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -478,7 +622,7 @@ __global__ void fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
   cooperative_groups::grid_group grid = cooperative_groups::this_grid();
 
   for (int word = thread; word < words; word += threads) shared.sums[word] = job.sums[word];
-  for (int word = thread; word < words * job.copies; word += threads) shared.moved[word] = 0;
+  for (int half = thread; half < 2 * words * job.copies; half += threads) shared.moved[half] = 0;
   for (int index = thread; index < area; index += threads) shared.centroids[index] = job.centroids[index];
   if (thread == 0) block_changed = block_rechecked = 0;
   if (first_block && thread == 0) job.outcome->start_nanoseconds = nanoseconds();
@@ -492,17 +636,22 @@ __global__ void fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
   Word changed = 0;
   for (;; ++step) {
     Word* difference = job.differences + step % 3 * (words + 1);
-    const Tally tally = assign_points<T, Columns, PerThread>(job, shared);
+    const Tally tally = assign_points<T, Columns, Exact, PerThread>(job, shared);
     if (tally.changed > 0) atomicAdd(&block_changed, tally.changed);
     if (tally.rechecked > 0) atomicAdd(&block_rechecked, tally.rechecked);
     __syncthreads();  // all of the block's points are settled and in `moved`
     if (block_changed > 0)
       for (int word = thread; word < words; word += threads) {
-        Word sum = 0;
-        for (int copy = 0; copy < job.copies; ++copy) {
-          sum += shared.moved[word * job.copies + copy];
-          shared.moved[word * job.copies + copy] = 0;
+        Word lower = 0;
+        Word upper = 0;
+        for (int step_of_copies = 0; step_of_copies < job.copies; ++step_of_copies) {
+          // Neighbouring threads begin with different copies, which lie in different banks.
+          const int at = word * job.copies + ((step_of_copies + thread) & (job.copies - 1));
+          lower += shared.moved[at];
+          upper += shared.moved[at + words * job.copies];
+          shared.moved[at] = shared.moved[at + words * job.copies] = 0;
         }
+        const Word sum = lower + (upper << 32);
         if (sum != 0) atomicAdd(&difference[word], sum);
       }
     if (first_block) {
@@ -603,27 +752,32 @@ __global__ void exact_inertia(const SmallDimJob<T> job, core::Grid grid, Word* t
   }
 }
 
-/// The kernel for a number of columns and points per thread, and the shared memory that it takes.
+/// The kernel for a number of columns, and what it takes.
 template <class T>
 struct Kernel {
   const void* function = nullptr;
   int points_per_thread = 1;
-  std::size_t (*shared_bytes)(int k, int d, int words, int copies, int warps, int points_per_thread) = nullptr;
+  std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int warps, int points_per_thread) = nullptr;
 };
 
-template <class T, int Columns, int PerThread>
+template <class T, int Columns, int PerThread, bool Exact = true>
 Kernel<T> kernel_of() {
-  return {reinterpret_cast<const void*>(fit_small_dim<T, Columns, PerThread>), PerThread, Shared<T, Columns>::bytes};
+  return {reinterpret_cast<const void*>(fit_small_dim<T, Columns, Exact, PerThread>), PerThread,
+          Shared<T, Columns>::bytes};
 }
 
+/// Several points for each thread share the reading of a centroid; few points are rather spread over more threads.
 template <class T>
 Kernel<T> pick_kernel(std::int64_t d, bool many_points) {
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // of long rows, for which there must be shared memory
   if (d == 1) return many_points ? kernel_of<T, 1, 4>() : kernel_of<T, 1, 1>();
   if (d == 2) return many_points ? kernel_of<T, 2, 4>() : kernel_of<T, 2, 1>();
   if (d == 3) return many_points ? kernel_of<T, 3, 4>() : kernel_of<T, 3, 1>();
   if (d == 4) return many_points ? kernel_of<T, 4, 4>() : kernel_of<T, 4, 1>();
-  if (d <= 8) return many_points ? kernel_of<T, 8, 2>() : kernel_of<T, 8, 1>();
-  return many_points ? kernel_of<T, 16, 2>() : kernel_of<T, 16, 1>();
+  if (d == 8) return kernel_of<T, 8, some>();
+  if (d < 8) return kernel_of<T, 8, some, false>();
+  if (d == 16) return kernel_of<T, 16, some>();
+  return kernel_of<T, 16, some, false>();
 }
 
 template <class T>
@@ -719,7 +873,7 @@ class SmallDimEngine {
 
  private:
   static std::int64_t label_bytes(const Problem<T>& problem) {
-    return problem.n() * (problem.k() > small_dim_narrow_clusters ? 2 : 1);
+    return problem.n() * (problem.k() > cuda_narrow_clusters ? 2 : 1) + 16;  // copied by quads of 16 bytes
   }
 
   void describe(const Problem<T>& problem) {
@@ -729,7 +883,7 @@ class SmallDimEngine {
     device_.n = problem.n();
     device_.d = static_cast<int>(problem.d());
     device_.k = static_cast<int>(problem.k());
-    device_.wide_labels = problem.k() > small_dim_narrow_clusters;
+    device_.wide_labels = problem.k() > cuda_narrow_clusters;
     double half = 0;
     for (int dim = 0; dim < device_.d; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
@@ -751,32 +905,44 @@ class SmallDimEngine {
     device_.to_unit_length = problem.metric == Metric::cosine;
   }
 
-  // Threads, blocks and shared memory: as many copies of the sums as leave room for two blocks on a multiprocessor.
+  // Threads, blocks and shared memory. A block size that does not fit is halved until it does: the result is the same.
   void shape_launch(const Execution& execution) {
     const std::int64_t n = job_.problem().n();
-    const bool many_points = n >= std::int64_t{2048} * job_.gpu().multiprocessors;
+    const int multiprocessors = job_.gpu().multiprocessors;
+    const bool many_points = n >= std::int64_t{2048} * multiprocessors;
     kernel_ = pick_kernel<T>(device_.d, many_points);
-    threads_ = block_threads(execution, 512);
-    const int words = sum_words(device_);
-    const std::size_t budget = job_.gpu().shared_bytes / 2 - 2048;
+    cudaFuncAttributes attributes{};
+    cuda::check(cudaFuncGetAttributes(&attributes, kernel_.function), "cudaFuncGetAttributes");
+    const std::size_t most = job_.gpu().shared_bytes - attributes.sharedSizeBytes;
     const auto needed = [&](int copies) {
-      return kernel_.shared_bytes(device_.k, device_.d, words, copies, threads_ / 32, kernel_.points_per_thread);
+      return kernel_.shared_bytes(device_, copies, threads_ / 32, kernel_.points_per_thread);
     };
-    device_.copies = 32;
-    while (device_.copies > 1 && needed(device_.copies) > budget) device_.copies /= 2;
+    threads_ = block_threads(execution, 256);
+    while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
+      threads_ = std::max(32, threads_ / 64 * 32);
+    // As many copies of the sums as leave the blocks of a multiprocessor as many as they would be with one copy.
+    device_.copies = 1;
+    const int resident = resident_blocks(needed(1));
+    if (resident < 1) throw UnsupportedError("cuda_small_dim: a block does not fit this GPU");
+    while (device_.copies < 32 && needed(2 * device_.copies) <= most &&
+           resident_blocks(needed(2 * device_.copies)) == resident)
+      device_.copies *= 2;
     shared_ = needed(device_.copies);
-    cuda::check(
-        cudaFuncSetAttribute(kernel_.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_)),
-        "cudaFuncSetAttribute");
-    int resident = 0;
-    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel_.function, threads_, shared_),
-                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    if (resident < 1)
-      throw UnsupportedError("a block of " + std::to_string(threads_) +
-                             " threads does not fit this GPU; a smaller --block-size may");
     const std::int64_t tile = std::int64_t{threads_} * kernel_.points_per_thread;
-    const std::int64_t most = std::int64_t{resident} * job_.gpu().multiprocessors;
-    blocks_ = static_cast<unsigned int>(std::min(most, (n + tile - 1) / tile));
+    // One more than have points, for the history, where there is more than one.
+    const std::int64_t working = (n + tile - 1) / tile;
+    blocks_ =
+        static_cast<unsigned int>(std::min(std::int64_t{resident} * multiprocessors, working > 1 ? working + 1 : 1));
+  }
+
+  int resident_blocks(std::size_t shared) const {
+    int blocks = 0;
+    cuda::check(
+        cudaFuncSetAttribute(kernel_.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+        "cudaFuncSetAttribute");
+    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads_, shared),
+                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    return blocks;
   }
 
   void launch() {

@@ -117,8 +117,8 @@ std::uint64_t cuda_host_sums(const Shape& shape, int) {
 
 Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.dimensions > small_dim_columns)
-    return Support::no("it is made for at most " + std::to_string(small_dim_columns) + " columns, not " +
+  if (shape.dimensions > cuda_small_dim_columns)
+    return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
                        std::to_string(shape.dimensions));
   if (shape.clusters > 1 << 16) return Support::no("it is made for fewer clusters");
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
@@ -231,13 +231,16 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
-  if (device == Device::gpu) {
-    const Variant& variant = core::find_variant(variants(), "cuda_small_dim", "kmeans");
-    if (const Support support = variant.supports(shape, machine); !support)
-      throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(variant.name) + ": " +
-                             support.reason + "); use the CPU (--device cpu)");
-    return variant;
-  }
+  // A process that did nothing on the GPU yet spends about a third of a second on getting ready; with fewer
+  // multiply-adds in an iteration the processor is done by then.
+  constexpr double worth_a_gpu = 1e9;
+  const Variant& on_device = core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  const Support support = on_device.supports(shape, machine);
+  if (device == Device::gpu && !support)
+    throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
+                           support.reason + "); use the CPU (--device cpu)");
+  if (support && (device == Device::gpu || (device == Device::automatic && shape.operations() >= worth_a_gpu)))
+    return on_device;
   // Measured in docs/results/: bounds pay where a search is long, that is above one panel of clusters.
   const char* best = shape.dimensions <= small_dim_limit ? "simd_small_dim"
                      : shape.clusters <= group_step      ? "simd_large_dim"
