@@ -305,7 +305,9 @@ nlohmann::ordered_json to_json(const KMeansRow& row) {
   json["iterations"] = row.iterations;
   json["milliseconds_per_iteration"] = 1e3 * row.seconds.median / row.iterations;
   // Without reading, examining, copying to a device and the last labelling, which the line above shares out.
-  json["median_milliseconds_in_an_iteration"] = 1e3 * median(row.iteration_seconds);
+  json["median_milliseconds_in_an_iteration"] = row.iteration_seconds.empty()
+                                                    ? nlohmann::ordered_json(nullptr)
+                                                    : nlohmann::ordered_json(1e3 * median(row.iteration_seconds));
   json["speedup"] = row.speedup;
   json["phases"] = phases_json(row.phases);
   json["share_of_read_bandwidth"] = row.read_share;

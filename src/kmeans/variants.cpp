@@ -40,7 +40,7 @@ std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
 }
 
 // Pinned memory for the transfers to and from a GPU.
-constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{8} << 20;
 
 Support small_dim(const Shape& shape, const cpu::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
