@@ -35,6 +35,7 @@ KMeansRun read_run(const json& run) {
   KMeansRun result;
   run.at("variants").get_to(result.variants);
   if (run.contains("threads")) run.at("threads").get_to(result.threads);
+  if (run.contains("block_sizes")) run.at("block_sizes").get_to(result.block_sizes);
   if (!run.contains("pinning")) return result;
   result.pinnings.clear();
   for (const std::string& name : run.at("pinning").get<std::vector<std::string>>())

@@ -48,6 +48,8 @@ std::string command_line() {
 
 nlohmann::ordered_json facts() {
   const cpu::Machine& machine = cpu::this_machine();
+  nlohmann::ordered_json gpu_names = nlohmann::ordered_json::array();
+  for (const cpu::Gpu& gpu : machine.gpus) gpu_names.push_back(gpu.name);
   utsname system{};
   uname(&system);
   return {{"date", time_of_day()},
@@ -67,6 +69,7 @@ nlohmann::ordered_json facts() {
             {"l2_bytes", machine.l2_bytes},
             {"l3_bytes", machine.l3_bytes},
             {"memory_bytes", machine.memory_bytes},
+            {"gpus", gpu_names},
             {"system", std::string(system.sysname) + " " + system.release}}}};
 }
 

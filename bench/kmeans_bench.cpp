@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/facts.hpp"
+#include "bench/gpu_ceilings.hpp"
 #include "bench/points.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
@@ -39,24 +40,35 @@ std::vector<KMeansRow> make_rows(const KMeansBench& bench, const Shape& shape) {
     for (const std::string& name : run.variants.empty() ? runnable_variants(shape) : run.variants) {
       const Variant& variant = core::find_variant(kmeans_detail::variants(), name, "kmeans");
       const bool one_thread = variant.backend == core::Backend::sequential;
+      const bool on_gpu = variant.backend == core::Backend::cuda;
+      const std::vector<int> every_thread = {0};
+      const std::vector<int> no_block = {0};
       for (const Pinning pinning : run.pinnings)
-        for (const int threads : run.threads) {
-          KMeansRow row;
-          row.variant = variant.name;
-          row.same_bits = variant.contract == core::Contract::same_bits;
-          Execution execution;
-          execution.threads = one_thread ? 1 : threads;
-          row.threads = cpu::thread_count(execution);
-          row.pinning = one_thread ? Pinning::none : pinning;
-          if (const core::Support support = variant.supports(shape, cpu::this_machine()); !support)
-            row.trouble = "cannot run here: " + support.reason;
-          const auto same = [&](const KMeansRow& other) {
-            return other.variant == row.variant && other.threads == row.threads && other.pinning == row.pinning;
-          };
-          if (std::none_of(rows.begin(), rows.end(), same)) rows.push_back(std::move(row));
-        }
+        for (const int threads : on_gpu ? every_thread : run.threads)
+          for (const int block_size : on_gpu ? run.block_sizes : no_block) {
+            KMeansRow row;
+            row.variant = variant.name;
+            row.same_bits = variant.contract == core::Contract::same_bits;
+            Execution execution;
+            execution.threads = one_thread ? 1 : threads;
+            row.threads = cpu::thread_count(execution);
+            row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
+            row.block_size = block_size;
+            row.on_gpu = on_gpu;
+            if (const core::Support support = variant.supports(shape, cpu::this_machine()); !support)
+              row.trouble = "cannot run here: " + support.reason;
+            const auto same = [&](const KMeansRow& other) {
+              return other.variant == row.variant && other.threads == row.threads && other.pinning == row.pinning &&
+                     other.block_size == row.block_size;
+            };
+            if (std::none_of(rows.begin(), rows.end(), same)) rows.push_back(std::move(row));
+          }
     }
   return rows;
+}
+
+Ceilings ceilings_of(const KMeansRow& row) {
+  return row.on_gpu ? measure_gpu_ceilings(Execution{}.gpu) : measure_ceilings(row.threads, row.pinning);
 }
 
 // Measures the rows of one group on points of one type.
@@ -83,8 +95,8 @@ class GroupBench {
     options.max_iterations = iterations;
     options.tolerance = 0;
     Execution execution;
-    execution.device = Device::cpu;
     execution.variant = row.variant;
+    execution.block_size = row.block_size;
     execution.threads = row.threads;
     execution.pinning = row.pinning;
     execution.stop = callbacks_.stop;
@@ -221,6 +233,8 @@ class GroupBench {
                         sample.seconds = core::seconds_since(start);
                         for (const Phase& phase : result.phases)
                           if (phase.name != "total") sample.phases.push_back(phase);
+                        for (const KMeansIteration& iteration : result.history)
+                          row.iteration_seconds.push_back(iteration.seconds);
                         return sample;
                       },
                       {}});
@@ -241,10 +255,12 @@ class GroupBench {
       row.phases.push_back({phase.name, median(std::move(parts))});
     }
     const Shape shape{group_.n, group_.d, group_.k, static_cast<int>(sizeof(T)), false};
-    const double passes = row.iterations + 1.0;  // the last one labels the final centroids' points
-    const Ceilings ceilings = measure_ceilings(row.threads, row.pinning);
-    row.read_share = shape.bytes() * passes / row.seconds.median / ceilings.read_bytes_per_second;
-    row.fma_share = shape.operations() * passes / row.seconds.median /
+    const Ceilings ceilings = ceilings_of(row);
+    // The last pass labels the final centroids' points. On a GPU the copies before and after would drown the passes.
+    const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
+    const double passes_take = row.on_gpu ? median(row.iteration_seconds) : row.seconds.median;
+    row.read_share = shape.bytes() * passes / passes_take / ceilings.read_bytes_per_second;
+    row.fma_share = shape.operations() * passes / passes_take /
                     (sizeof(T) == 4 ? ceilings.fma_f32_per_second : ceilings.fma_f64_per_second);
     for (const KMeansRow& base : group_.rows)
       if (base.trouble.empty() && !base.samples.empty()) {
@@ -276,6 +292,7 @@ nlohmann::ordered_json to_json(const KMeansRow& row) {
   nlohmann::ordered_json json = {{"variant", row.variant},
                                  {"threads", row.threads},
                                  {"pinning", to_string(row.pinning)},
+                                 {"block_size", row.block_size},
                                  {"contract", row.same_bits ? "same bits" : "tolerance"}};
   if (!row.trouble.empty()) {
     json["trouble"] = row.trouble;
@@ -287,6 +304,10 @@ nlohmann::ordered_json to_json(const KMeansRow& row) {
                      {"median_absolute_deviation", row.seconds.deviation}};
   json["iterations"] = row.iterations;
   json["milliseconds_per_iteration"] = 1e3 * row.seconds.median / row.iterations;
+  // Without reading, examining, copying to a device and the last labelling, which the line above shares out.
+  json["median_milliseconds_in_an_iteration"] = row.iteration_seconds.empty()
+                                                    ? nlohmann::ordered_json(nullptr)
+                                                    : nlohmann::ordered_json(1e3 * median(row.iteration_seconds));
   json["speedup"] = row.speedup;
   json["phases"] = phases_json(row.phases);
   json["share_of_read_bandwidth"] = row.read_share;
@@ -329,10 +350,10 @@ void check_names(const KMeansBench& bench) {
 void note_ceilings(const KMeansGroup& group, std::vector<TeamCeilings>& all) {
   for (const KMeansRow& row : group.rows) {
     const auto same = [&](const TeamCeilings& team) {
-      return team.threads == row.threads && team.pinning == row.pinning;
+      return team.on_gpu == row.on_gpu && (row.on_gpu || (team.threads == row.threads && team.pinning == row.pinning));
     };
     if (row.trouble.empty() && std::none_of(all.begin(), all.end(), same))
-      all.push_back({row.threads, row.pinning, measure_ceilings(row.threads, row.pinning)});
+      all.push_back({row.threads, row.pinning, row.on_gpu, ceilings_of(row)});
   }
 }
 
@@ -413,7 +434,8 @@ nlohmann::ordered_json to_json(const KMeansBenchReport& report) {
   }
   nlohmann::ordered_json ceilings = nlohmann::ordered_json::array();
   for (const TeamCeilings& team : report.ceilings)
-    ceilings.push_back({{"threads", team.threads},
+    ceilings.push_back({{"device", team.on_gpu ? "gpu" : "cpu"},
+                        {"threads", team.threads},
                         {"pinning", to_string(team.pinning)},
                         {"read_bytes_per_second", team.ceilings.read_bytes_per_second},
                         {"copy_bytes_per_second", team.ceilings.copy_bytes_per_second},
@@ -432,18 +454,20 @@ std::vector<std::vector<std::string>> table(const KMeansGroup& group) {
   const bool troubled =
       std::any_of(group.rows.begin(), group.rows.end(), [](const KMeansRow& row) { return !row.trouble.empty(); });
   std::vector<std::vector<std::string>> lines = {
-      {"variant", "threads", "pin", "median ms", "spread", "ms/iteration", "speed-up"}};
+      {"variant", "threads", "pin", "block", "median ms", "spread", "ms/iteration", "in one", "speed-up"}};
   std::vector<std::string>& headings = lines.front();
   for (const std::string& phase : phases) headings.push_back(phase + " ms");
   for (const char* name : {"read", "fma", "memory MiB"}) headings.emplace_back(name);
   if (troubled) headings.emplace_back("");
   const std::size_t columns = headings.size();
   for (const KMeansRow& row : group.rows) {
-    std::vector<std::string> line = {row.variant, std::to_string(row.threads), std::string(to_string(row.pinning))};
+    std::vector<std::string> line = {row.variant, std::to_string(row.threads), std::string(to_string(row.pinning)),
+                                     row.block_size > 0 ? std::to_string(row.block_size) : "-"};
     if (row.trouble.empty()) {
       line.push_back(milliseconds(row.seconds.median));
       line.push_back(fmt::format("{:.1f} %", 100 * row.seconds.deviation / row.seconds.median));
       line.push_back(milliseconds(row.seconds.median / row.iterations));
+      line.push_back(milliseconds(median(row.iteration_seconds)));
       line.push_back(fmt::format("{:.2f}", row.speedup));
       for (const std::string& name : phases) {
         const auto found =

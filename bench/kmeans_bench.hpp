@@ -31,6 +31,7 @@ struct KMeansRun {
   std::vector<std::string> variants;  ///< empty: all that run here
   std::vector<int> threads = {0};     ///< 0: one per core. A sequential variant runs once
   std::vector<Pinning> pinnings = {Pinning::none};
+  std::vector<int> block_sizes = {0};  ///< of GPU variants; 0: the variant's own. CPU variants run once
 };
 
 struct KMeansBench {
@@ -48,6 +49,8 @@ struct KMeansRow {
   std::string variant;
   int threads = 0;
   Pinning pinning = Pinning::none;
+  int block_size = 0;  ///< of a GPU variant; 0: its own choice
+  bool on_gpu = false;
   std::string trouble;     ///< why it has no figures, or empty
   bool wrong = false;      ///< the trouble is a wrong result
   bool same_bits = false;  ///< production: identical to the oracle
@@ -55,9 +58,11 @@ struct KMeansRow {
   Summary seconds;
   std::vector<Phase> phases;  ///< medians
   int iterations = 0;
-  double speedup = 0;                         ///< over the group's first row
-  double read_share = 0;                      ///< of the bandwidth of such a team: the points read once per pass
-  double fma_share = 0;                       ///< of the rate of such a team: n k d multiply-adds per pass
+  std::vector<double> iteration_seconds;  ///< of each iteration by itself, in all samples
+  double speedup = 0;                     ///< over the group's first row
+  /// Of the bandwidth of such a team: the points read once per pass. Of a GPU's: in the time of an iteration by itself.
+  double read_share = 0;
+  double fma_share = 0;                       ///< of the rate of such a team or GPU, likewise: n k d multiply-adds
   std::optional<std::uint64_t> memory_bytes;  ///< at its peak, beyond the points
   double rechecked = 0;
   double inertia = 0;
@@ -76,10 +81,11 @@ struct KMeansGroup {
   std::vector<KMeansRow> rows;
 };
 
-/// What the machine can do at most with so many threads.
+/// What the machine can do at most with so many threads, or its GPU.
 struct TeamCeilings {
   int threads = 0;
   Pinning pinning = Pinning::none;
+  bool on_gpu = false;
   Ceilings ceilings;
 };
 

@@ -15,8 +15,13 @@ constexpr std::size_t differences_kept = 5;
 
 std::vector<const kmeans_detail::Variant*> wanted_variants(const VerifyOptions& options) {
   std::vector<const kmeans_detail::Variant*> wanted;
+  const auto on_wanted_device = [&](const kmeans_detail::Variant& variant) {
+    return options.device == Device::automatic ||
+           (options.device == Device::gpu) == (variant.backend == core::Backend::cuda);
+  };
   if (options.variants.empty())
-    for (const auto& variant : kmeans_detail::variants()) wanted.push_back(&variant);
+    for (const auto& variant : kmeans_detail::variants())
+      if (on_wanted_device(variant)) wanted.push_back(&variant);
   for (const std::string& name : options.variants)
     wanted.push_back(&core::find_variant(kmeans_detail::variants(), name, "kmeans"));
   return wanted;
@@ -39,10 +44,7 @@ std::vector<const kmeans_detail::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-std::string check(const auto& prepared, const kmeans_detail::Variant& variant, int threads) {
-  Execution execution;
-  execution.device = Device::cpu;
-  execution.threads = threads;
+std::string check(const auto& prepared, const kmeans_detail::Variant& variant, const Execution& execution) {
   try {
     return prepared.check(variant, execution);
   } catch (const std::exception& error) {
@@ -69,14 +71,13 @@ void verify_case(const kmeans_detail::Case& one, const kmeans_detail::CaseData& 
     }
     const auto start = core::Clock::now();
     bool passed = true;
-    for (const int threads : options.threads) {
-      const std::string difference = check(prepared, variant, threads);
+    for (const kmeans_detail::Way& way : kmeans_detail::ways_to_run(variant, options.threads)) {
+      const std::string difference = check(prepared, variant, way.execution);
       ++row.checks;
       if (difference.empty()) continue;
       passed = false;
       if (row.differences.size() < differences_kept)
-        row.differences.push_back(one.name + ", seed " + std::to_string(seed) + ", " + std::to_string(threads) +
-                                  (threads == 1 ? " thread: " : " threads: ") + difference);
+        row.differences.push_back(one.name + ", seed " + std::to_string(seed) + ", " + way.text + ": " + difference);
     }
     row.seconds += core::seconds_since(start);
     ++row.cases;

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "core/registry.hpp"
+#include "gradus/execution.hpp"
 
 namespace gradus::bench {
 
 struct VerifyOptions {
   std::vector<std::string> variants;            ///< names; empty: every row of the table
+  Device device = Device::automatic;            ///< without names: the rows that run on this one; automatic: all
   std::vector<std::string> cases;               ///< names; empty: every case
   int seeds = 1;                                ///< each case is made from the seeds 1, 2, …
   std::vector<int> threads = {1, 2, 3, 7, 16};  ///< cores need not suffice: a result may not depend on them

@@ -26,6 +26,7 @@ struct Arguments {
   std::vector<std::string> variants;
   std::vector<int> threads;
   std::vector<Pinning> pinnings;
+  std::vector<int> block_sizes;
   std::vector<bench::PointSet> shapes;
   std::vector<std::int64_t> clusters;
   std::vector<io::ElementType> types;
@@ -58,6 +59,7 @@ bench::KMeansBench axes(const Arguments& arguments) {
   run.variants = arguments.variants;
   if (!arguments.threads.empty()) run.threads = arguments.threads;
   if (!arguments.pinnings.empty()) run.pinnings = arguments.pinnings;
+  if (!arguments.block_sizes.empty()) run.block_sizes = arguments.block_sizes;
   bench.clusters = arguments.clusters.empty() ? std::vector<std::int64_t>{16} : arguments.clusters;
   bench.types = arguments.types.empty() ? std::vector{io::ElementType::f32} : arguments.types;
   if (arguments.iterations > 0) bench.iterations = arguments.iterations;
@@ -87,16 +89,19 @@ std::string group_text(const bench::KMeansGroup& group, const Session& session) 
 std::string ceilings_text(const bench::KMeansBenchReport& report, const Session& session) {
   TextTable table({{"threads"}, {"pin"}, {"read GB/s"}, {"copy GB/s"}, {"fma G/s f32"}, {"f64"}});
   for (const bench::TeamCeilings& team : report.ceilings)
-    table.add({fmt::format("{}", team.threads), std::string(bench::to_string(team.pinning)),
+    table.add({team.on_gpu ? "GPU" : fmt::format("{}", team.threads),
+               team.on_gpu ? "-" : std::string(bench::to_string(team.pinning)),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.read_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.copy_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f32_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f64_per_second)});
   return fmt::format(
       "{}\n{}"
-      "spread: median deviation. read: the points, once per pass, over the time, as a share of the read bandwidth of\n"
+      "spread: median deviation. in one: median time of an iteration by itself, without what comes before and after.\n"
+      "read: the points, once per pass, over the time, as a share of the read bandwidth of\n"
       "as many threads. fma: a multiply-add for each point, centroid and dimension per pass, likewise; a variant that\n"
-      "skips work may come above 100 %. memory: at its peak, beyond the points.\n",
+      "skips work may come above 100 %. On a GPU both are of the time in one iteration. memory: at its peak, beyond "
+      "the points.\n",
       session.bold("ceilings of this machine, measured in this run"), table.text(session));
 }
 
@@ -146,7 +151,8 @@ void require_axes_alone(const Arguments& arguments) {
     return;
   }
   if (!arguments.variants.empty() || !arguments.pinnings.empty() || !arguments.shapes.empty() ||
-      !arguments.clusters.empty() || !arguments.types.empty() || !arguments.data.empty() || arguments.iterations > 0)
+      !arguments.clusters.empty() || !arguments.block_sizes.empty() || !arguments.types.empty() ||
+      !arguments.data.empty() || arguments.iterations > 0)
     throw UsageError(
         "an experiment has its own variants, points and clusters; it takes --threads, --scale, --repeats "
         "and --min-time");
@@ -215,6 +221,9 @@ Action setup_bench(Options& options, Session& session) {
                 {.choices = variant_names("kmeans")});
   options.value("--threads", "N,...", "numbers of threads [one per core]",
                 [target](const std::string& text) { target->threads = parse_whole_list("--threads", text, 1, 4096); });
+  options.value(
+      "--block-size", "N,...", "threads per block of GPU variants [the variant's own]",
+      [target](const std::string& text) { target->block_sizes = parse_whole_list("--block-size", text, 32, 1024); });
   options.value("--pin", "HOW,...", "none, compact, scatter [none]",
                 [target](const std::string& text) {
                   target->pinnings.clear();

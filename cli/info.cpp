@@ -27,15 +27,21 @@ std::string gpu_text(const cpu::Machine& machine) {
   if (machine.gpus.empty()) return machine.cuda_compiled ? "none found" : "none: this build has no CUDA variants";
   std::vector<std::string> texts;
   for (const cpu::Gpu& gpu : machine.gpus)
-    texts.push_back(
-        fmt::format("{} ({}, {} multiprocessors)", gpu.name, bytes_text(gpu.memory_bytes), gpu.multiprocessors));
+    texts.push_back(fmt::format("{}: {} ({}, {} multiprocessors, compute capability {}){}", gpu.index, gpu.name,
+                                bytes_text(gpu.memory_bytes), gpu.multiprocessors, gpu.compute_capability,
+                                gpu.usable ? "" : ", for which this build has no code"));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 Json info_json(const cpu::Machine& machine) {
   Json gpus = Json::array();
   for (const cpu::Gpu& gpu : machine.gpus)
-    gpus.push_back({{"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"multiprocessors", gpu.multiprocessors}});
+    gpus.push_back({{"index", gpu.index},
+                    {"name", gpu.name},
+                    {"memory_bytes", gpu.memory_bytes},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"compute_capability", gpu.compute_capability},
+                    {"usable", gpu.usable}});
   return {{"version", version()},
           {"compiler", GRADUS_COMPILER},
           {"build_type", GRADUS_BUILD_TYPE},

@@ -50,11 +50,12 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   }
   std::string threads;
   for (const int count : report.options.threads) threads += fmt::format("{}{}", threads.empty() ? "" : ", ", count);
-  std::string text = fmt::format("{}: every variant against the oracle, each case with {} threads\n\n{}\n",
-                                 report.problem, threads, table.text(session));
+  std::string text = fmt::format(
+      "{}: every variant against the oracle, each case with {} threads, or with several block sizes on a GPU\n\n{}\n",
+      report.problem, threads, table.text(session));
   text +=
       "same bits: labels, centroids, counts, inertia and iterations are the oracle's to the bit, hence the same for\n"
-      "every number of threads. within x: the textbook's arithmetic, to this relative tolerance.\n";
+      "every number of threads and on every device. within x: the textbook's arithmetic, to this relative tolerance.\n";
   if (any_left_out)
     text +=
         "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises nothing,\n"
@@ -96,6 +97,9 @@ Action setup_verify(Options& options, Session& session) {
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
                 {.choices = variant_names("kmeans")});
+  options.choice("--device", arguments->options.device,
+                 {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},
+                 "without --variant: all variants, or those that run there");
   options.value("--case", "NAME,...", "only these cases",
                 [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
   options.flag("--list-cases", arguments->list_cases, "print the names of the cases");

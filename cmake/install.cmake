@@ -8,7 +8,8 @@ function(gradus_add_public_library target kind)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX TBB::tbb PkgConfig::HWLOC PkgConfig::HWY)
+  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX TBB::tbb PkgConfig::HWLOC PkgConfig::HWY
+                        ${GRADUS_CUDA_RUNTIME})
   # Before 1.0 a minor version may change the binary interface.
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME gradus EXPORT_NAME gradus LINKER_LANGUAGE CXX
@@ -45,6 +46,9 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/gradusConfig.cmake ${PROJECT_BINARY_DI
 file(RELATIVE_PATH GRADUS_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" GRADUS_PC_UP "${GRADUS_PC_UP}")
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND " -l" OUTPUT_VARIABLE runtimes)
+if(GRADUS_CUDA_RUNTIME)
+  list(APPEND runtimes " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -lpthread -ldl")
+endif()
 list(JOIN runtimes "" runtimes)
 if(BUILD_SHARED_LIBS)
   set(GRADUS_PC_PRIVATE ".private")

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/host_device.hpp"
+
 namespace gradus::core {
 
 __extension__ using Int128 = __int128;  // of GCC and Clang, on every 64-bit target
@@ -55,25 +57,37 @@ struct Grid {
     to_low = std::ldexp(1.0, bits);
   }
 
-  Limbs split(double value) const {
+  GRADUS_HOST_DEVICE Limbs split(double value) const {
     const double high = std::nearbyint(value * to_high);
     const double rest = value * to_high - high;  // exact: a multiple of the value's last bit, below 1 in magnitude
     return {static_cast<std::int64_t>(high), static_cast<std::int64_t>(std::nearbyint(rest * to_low))};
   }
 
-  Int128 total(Limbs sum) const { return (static_cast<Int128>(sum.high) << bits) + sum.low; }
+  GRADUS_HOST_DEVICE Int128 total(Limbs sum) const { return (static_cast<Int128>(sum.high) << bits) + sum.low; }
 };
+
+GRADUS_HOST_DEVICE inline int leading_zeros(std::uint64_t value) {
+#ifdef __CUDA_ARCH__
+  return __clzll(static_cast<long long>(value));
+#else
+  return std::countl_zero(value);
+#endif
+}
+
+GRADUS_HOST_DEVICE inline int leading_zeros(UInt128 value) {
+  const auto upper = static_cast<std::uint64_t>(value >> 64);
+  return upper != 0 ? leading_zeros(upper) : 64 + leading_zeros(static_cast<std::uint64_t>(value));
+}
 
 /// Rounds (mantissa + a fraction where `sticky`) * 2^exponent to the nearest T, ties to even. With a fraction the
 /// mantissa must have more bits than T holds.
 template <class T>
-T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
+GRADUS_HOST_DEVICE T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
   constexpr int precision = std::numeric_limits<T>::digits;
   constexpr int least = std::numeric_limits<T>::min_exponent - precision;  // exponent of the least subnormal
   if (mantissa == 0) return 0;
-  const std::uint64_t upper = static_cast<std::uint64_t>(mantissa >> 64);
-  const int length = upper ? 64 + std::bit_width(upper) : std::bit_width(static_cast<std::uint64_t>(mantissa));
-  const int drop = std::max(length - precision, least - exponent);
+  const int length = 128 - leading_zeros(mantissa);
+  const int drop = length - precision > least - exponent ? length - precision : least - exponent;
   if (drop > length) return 0;
   if (drop > 0) {
     const UInt128 half = UInt128{1} << (drop - 1);
@@ -85,20 +99,53 @@ T round_scaled(UInt128 mantissa, bool sticky, int exponent) {
   return static_cast<T>(std::ldexp(static_cast<double>(static_cast<std::uint64_t>(mantissa)), exponent));
 }
 
+/// To within 2^-52 of the value.
+GRADUS_HOST_DEVICE inline double to_double(UInt128 value) {
+  return static_cast<double>(static_cast<std::uint64_t>(value >> 64)) * 0x1p64 +
+         static_cast<double>(static_cast<std::uint64_t>(value));
+}
+
+/// numerator / denominator, digit by digit: for small denominators cheaper than a division of 128 bits, on a GPU by
+/// far.
+GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32_t denominator,
+                                                  std::uint32_t& remainder) {
+  UInt128 quotient = 0;
+  std::uint64_t rest = 0;
+  for (int shift = 96; shift >= 0; shift -= 32) {
+    rest = rest << 32 | static_cast<std::uint32_t>(numerator >> shift);
+    const std::uint64_t digit =
+        rest / denominator;  // below 2^32, for the rest above the digit is below the denominator
+    rest -= digit * denominator;
+    quotient = quotient << 32 | digit;
+  }
+  remainder = static_cast<std::uint32_t>(rest);
+  return quotient;
+}
+
 /// numerator / denominator * 2^exponent, rounded once to T. denominator > 0.
 template <class T>
-T round_quotient(Int128 numerator, UInt128 denominator, int exponent) {
+GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int exponent) {
   const bool negative = numerator < 0;
   UInt128 rest = negative ? -static_cast<UInt128>(numerator) : static_cast<UInt128>(numerator);
   if (rest == 0) return 0;
-  const auto clz = [](UInt128 value) {
-    const std::uint64_t upper = static_cast<std::uint64_t>(value >> 64);
-    return upper ? std::countl_zero(upper) : 64 + std::countl_zero(static_cast<std::uint64_t>(value));
-  };
+  if constexpr (sizeof(T) == 4) {
+    // A quotient in double is off by less than 2^-50 of it. Where that does not reach over a rounding boundary of
+    // float, it is decided.
+    const double magnitude = std::ldexp(to_double(rest) / to_double(denominator), exponent);
+    const float lower = static_cast<float>(magnitude * (1 - 0x1p-50));
+    const float upper = static_cast<float>(magnitude * (1 + 0x1p-50));
+    if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
+  }
   // Left-align the numerator; if the quotient still has fewer than 64 bits, long division supplies the missing ones.
-  const int shift = clz(rest);
+  const int shift = leading_zeros(rest);
   rest <<= shift;
   exponent -= shift;
+  if (denominator >> 32 == 0) {  // the quotient has at least 96 bits
+    std::uint32_t remainder = 0;
+    const UInt128 digits = divide_by_digit(rest, static_cast<std::uint32_t>(denominator), remainder);
+    const T rounded = round_scaled<T>(digits, remainder != 0, exponent);
+    return negative ? -rounded : rounded;
+  }
   UInt128 quotient = rest / denominator;
   rest %= denominator;
   while (quotient >> 63 == 0) {

@@ -11,6 +11,7 @@
 #include "cpu/control_group.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/topology.hpp"
+#include "cuda/devices.hpp"
 
 namespace gradus::cpu {
 namespace {
@@ -82,6 +83,8 @@ Machine examine() {
   found.l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE);
   found.l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE);
   found.memory_bytes = std::min(pages(_SC_PHYS_PAGES), group.memory_limit);
+  found.cuda_compiled = cuda::is_compiled();
+  found.gpus = cuda::find_gpus();
   return found;
 }
 

@@ -8,9 +8,13 @@
 namespace gradus::cpu {
 
 struct Gpu {
+  int index = 0;  ///< its number among the GPUs that this process sees
   std::string name;
   std::uint64_t memory_bytes = 0;
   int multiprocessors = 0;
+  std::uint64_t shared_bytes = 0;  ///< shared memory that a block may have at most
+  std::string compute_capability;  ///< for example "9.0"
+  bool usable = false;             ///< this build has machine code for it
 };
 
 struct Machine {
@@ -27,7 +31,7 @@ struct Machine {
   std::uint64_t l2_bytes = 0;
   std::uint64_t l3_bytes = 0;      ///< one instance of it
   std::uint64_t memory_bytes = 0;  ///< of the machine, or the control group's limit if that is less
-  bool cuda_compiled = false;
+  bool cuda_compiled = false;      ///< this build has the GPU variants
   std::vector<Gpu> gpus;
 };
 

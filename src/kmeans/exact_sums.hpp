@@ -76,6 +76,13 @@ class ExactSums {
   std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
+  /// Takes over sums that were made elsewhere: all limbs, the weights' limbs where there are weights, and the counts.
+  void set(const std::int64_t* words) {
+    std::copy_n(words, limbs_.size(), limbs_.data());
+    std::copy_n(words + limbs_.size(), weights_.size(), weights_.data());
+    std::copy_n(words + limbs_.size() + weights_.size(), counts_.size(), counts_.data());
+  }
+
   /// Bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) *

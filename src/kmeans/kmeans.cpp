@@ -8,6 +8,7 @@
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/devices.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/lloyd.hpp"
@@ -98,14 +99,21 @@ void check_graph_file(const room::Variant& variant, const Execution& execution) 
                    execution.graph_file + "'; the variants that have one: " + writers);
 }
 
+void check_device(const room::Variant& variant, const Execution& execution) {
+  const bool on_gpu = variant.backend == core::Backend::cuda;
+  if (execution.device == Device::automatic || on_gpu == (execution.device == Device::gpu)) return;
+  throw UsageError("kmeans variant '" + std::string(variant.name) + "' runs on the " + (on_gpu ? "GPU" : "CPU") +
+                   ", but the " + (on_gpu ? "CPU" : "GPU") + " was asked for");
+}
+
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
   const cpu::Machine& machine = cpu::this_machine();
-  if (execution.device == Device::gpu)
-    throw UnsupportedError("this build has no GPU variant of kmeans; use the CPU (--device cpu)");
+  if (execution.device == Device::gpu) cuda::require_gpu(machine, execution.gpu);
   const room::Variant& variant = execution.variant.empty()
-                                     ? room::choose(shape, machine)
+                                     ? room::choose(shape, machine, execution.device)
                                      : core::find_variant(room::variants(), execution.variant, "kmeans");
   check_graph_file(variant, execution);
+  check_device(variant, execution);
   if (const core::Support support = variant.supports(shape, machine); !support)
     throw UnsupportedError("kmeans variant '" + std::string(variant.name) + "' cannot run here: " + support.reason);
   return variant;
@@ -225,7 +233,8 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     }
   }
   best->variant = variant.name;
-  best->device = cpu::this_machine().processor;
+  best->device = variant.backend == core::Backend::cuda ? cuda::require_gpu(cpu::this_machine(), execution.gpu).name
+                                                        : cpu::this_machine().processor;
   core::add_phase(phases, "total", core::seconds_since(start));
   best->phases = std::move(phases);
   return std::move(*best);

@@ -31,11 +31,8 @@ void check(const Row& row) {
   const PreparedCase<T> prepared(row.data->make(1));
   if (const core::Support support = row.variant->supports(prepared.shape(), cpu::this_machine()); !support)
     GTEST_SKIP() << support.reason;
-  for (const int threads : {1, 2, 3, 7, 16}) {
-    Execution execution;
-    execution.threads = threads;
-    EXPECT_EQ(prepared.check(*row.variant, execution), "") << threads << " threads";
-  }
+  for (const Way& way : ways_to_run(*row.variant, {1, 2, 3, 7, 16}))
+    EXPECT_EQ(prepared.check(*row.variant, way.execution), "") << way.text;
 }
 
 TEST_P(Ladder, float_equals_oracle) { check<float>(GetParam()); }

@@ -1,4 +1,4 @@
-// Lloyd's iteration, the frame that every CPU variant fills in: assign and sum (the variant's engine), update, empty
+// Lloyd's iteration, the frame that every variant fills in: assign and sum (the variant's engine), update, empty
 // clusters, stop rules, history. An engine provides
 //
 //   Outcome pass(centroids, labels)    new labels, and sums that belong to them
@@ -6,10 +6,19 @@
 //   double finish(centroids, labels, labels_are_current)
 //                                      labels of the final centroids (unless they are current), and the inertia
 //   double rechecked()                 share of assignments that needed the double chain
+//
+// An engine that times parts of its pass as phases of their own takes the list of phases as a third argument. One that
+// can iterate by itself, on a GPU, also provides
+//
+//   Steps advance(centroids, rules, phases)
+//                                      some iterations from `centroids`, which it brings up to date
+//
+// and the frame takes over for an iteration with an empty cluster that must be moved or reported.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -25,6 +34,32 @@ namespace gradus::kmeans_detail {
 struct Outcome {
   std::int64_t changed = 0;
   double inertia = std::numeric_limits<double>::quiet_NaN();  ///< only from engines that have it at hand
+};
+
+/// When an engine that iterates by itself has to stop.
+struct StopRules {
+  int iterations = 0;  ///< at most so many more
+  double shift_limit = 0;
+  std::int64_t changed_limit = 0;
+};
+
+/// What an engine that iterates by itself did.
+struct Steps {
+  std::vector<KMeansIteration> records;  ///< of whole iterations
+  bool same_centroids = false;           ///< the last of them left every centroid as it was
+  bool inertia_is_explained = false;     ///< the records' inertia is what explained() computes
+  bool needs_frame = false;              ///< the next pass was made, and left a cluster empty: pass() returns it
+};
+
+template <class T, class Engine>
+concept IteratesItself = requires(Engine engine, MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
+  { engine.advance(centroids, rules, phases) } -> std::same_as<Steps>;
+};
+
+template <class T, class Engine>
+concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std::int32_t* labels,
+                               std::vector<Phase>& phases) {
+  engine.pass(centroids, labels, phases);
 };
 
 /// A point that was taken out of its cluster to start an empty one anew.
@@ -63,10 +98,9 @@ class Lloyd {
     Matrix<T> next(problem_.k(), problem_.d());
     bool labels_are_current = false;
     while (!result_.converged && result_.iterations < problem_.max_iterations) {
-      if (execution_.stop.stop_requested())
-        throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
-      labels_are_current = iterate(next);
-      report();
+      honour_stop();
+      if constexpr (IteratesItself<T, Engine>) labels_are_current = advance(next);
+      else labels_are_current = iterate(next);
     }
     {
       core::PhaseTimer timer(result_.phases, "finish");
@@ -80,15 +114,33 @@ class Lloyd {
   }
 
  private:
+  // Some iterations by the engine itself, and one by the frame where the engine asks for it.
+  bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
+    const StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
+    const Steps steps = engine_.advance(result_.centroids.view(), rules, result_.phases);
+    inertia_is_explained_ = steps.inertia_is_explained;
+    for (const KMeansIteration& record : steps.records) {
+      honour_stop();
+      ++result_.iterations;
+      stop_rules(record, false);
+      result_.history.push_back(record);
+      report();
+    }
+    return steps.needs_frame ? iterate(next) : steps.same_centroids;
+  }
+
   // One iteration; tells whether the labels still belong to the centroids afterwards.
   bool iterate(Matrix<T>& next) {
     const auto start = core::Clock::now();
     KMeansIteration record;
     const auto& sums = engine_.sums();
     Outcome outcome;
-    {
+    const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
+    if constexpr (TimesItself<T, Engine>) {
+      outcome = engine_.pass(centroids, result_.labels.data(), result_.phases);
+    } else {
       core::PhaseTimer timer(result_.phases, "assign");
-      outcome = engine_.pass(std::as_const(result_.centroids).view(), result_.labels.data());
+      outcome = engine_.pass(centroids, result_.labels.data());
     }
     core::PhaseTimer timer(result_.phases, "update");
     record.changed = outcome.changed;
@@ -102,6 +154,7 @@ class Lloyd {
     stop_rules(record, relocated);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
+    report();
     return same_centroids;
   }
 
@@ -201,6 +254,11 @@ class Lloyd {
     result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
       result_.counts[static_cast<std::size_t>(cluster)] = engine_.sums().count(cluster);
+  }
+
+  void honour_stop() const {
+    if (execution_.stop.stop_requested())
+      throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
   }
 
   void report() const {

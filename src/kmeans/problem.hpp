@@ -73,8 +73,9 @@ struct Variant : core::VariantInfo {
 
 std::span<const Variant> variants();
 
-/// The variant for `Execution::variant` empty: a pure function of the shape and the machine.
-const Variant& choose(const Shape& shape, const cpu::Machine& machine);
+/// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
+/// UnsupportedError where a GPU is asked for and none can be used.
+const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device = Device::automatic);
 
 /// The canonical squared distance.
 template <class T>

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "core/checked.hpp"
+#include "cuda/devices.hpp"
+#include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/simd_bounds.hpp"
@@ -37,6 +39,9 @@ std::uint64_t float_sums_on_pages(const Shape& shape, int threads) {
 std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
   return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
 }
+
+// Pinned memory for the transfers to and from a GPU.
+constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{8} << 20;
 
 Support small_dim(const Shape& shape, const cpu::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
@@ -77,6 +82,69 @@ std::uint64_t bounds_memory(const Shape& shape, int threads) {
   return SimdEngine<double, BoundsAssigner<double>>::bytes(shape, threads) +
          (shape.element_bytes == 4 ? BoundsAssigner<float>::bytes(shape, threads)
                                    : BoundsAssigner<double>::bytes(shape, threads));
+}
+
+// The GPU variants are listed in every build; where they are not compiled, supports() says so, and nothing runs them.
+#ifdef GRADUS_HAS_CUDA
+#define GRADUS_CUDA_RUNS(name) name<float>, name<double>
+#else
+#define GRADUS_CUDA_RUNS(name) nullptr, nullptr
+#endif
+
+Support on_gpu(const Shape&, const cpu::Machine& machine) {
+  const std::string reason = cuda::why_no_gpu(machine);
+  return reason.empty() ? Support::yes() : Support::no(reason);
+}
+
+// Shared memory that a block of every usable GPU may have.
+std::uint64_t shared_memory(const cpu::Machine& machine) {
+  std::uint64_t least = 0;
+  for (const cpu::Gpu& gpu : machine.gpus)
+    if (gpu.usable && (least == 0 || gpu.shared_bytes < least)) least = gpu.shared_bytes;
+  return least;
+}
+
+Support fits_shared(std::uint64_t needed, const char* what, const cpu::Machine& machine) {
+  constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
+  const std::uint64_t available = shared_memory(machine) - reserved;
+  if (needed <= available) return Support::yes();
+  return Support::no(std::string(what) + " take " + std::to_string(needed) +
+                     " bytes and do not fit the shared memory of a block, " + std::to_string(available) + " bytes");
+}
+
+Support centroids_in_shared(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  return fits_shared(
+      core::checked_multiply(shape.clusters * shape.dimensions, std::int64_t{shape.element_bytes}, "centroids"),
+      "the centroids", machine);
+}
+
+Support sums_in_shared(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  const std::int64_t bytes = shape.clusters * ((8 + shape.element_bytes) * shape.dimensions + 16);
+  return fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
+}
+
+// Of the host: what the rungs that update on the processor take there.
+std::uint64_t cuda_host_update(const Shape& shape, int threads) {
+  return 4 * static_cast<std::uint64_t>(shape.points) + float_sums_per_thread(shape, threads) + cuda_staging_bytes;
+}
+
+std::uint64_t cuda_host_sums(const Shape& shape, int) {
+  return 2 * FloatSums<double>::bytes(shape) + cuda_staging_bytes;
+}
+
+Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.dimensions > cuda_small_dim_columns)
+    return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
+                       std::to_string(shape.dimensions));
+  if (shape.clusters > 1 << 16) return Support::no("it is made for fewer clusters");
+  return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
+std::uint64_t cuda_host_exact(const Shape& shape, int) {
+  return 2 * ExactSums<double>::bytes(shape) + cuda_staging_bytes;
 }
 
 constexpr std::array table = {
@@ -149,13 +217,63 @@ constexpr std::array table = {
             bounds_memory,
             simd_bounds<float>,
             simd_bounds<double>},
+    Variant{{"cuda_naive", "a GPU thread for each point; the update on the processor", Backend::cuda,
+             Contract::tolerance, 1e-4},
+            on_gpu,
+            cuda_host_update,
+            GRADUS_CUDA_RUNS(cuda_naive)},
+    Variant{{"cuda_transpose", "points and centroids column by column, so that neighbouring threads read neighbours",
+             Backend::cuda, Contract::tolerance, 1e-4},
+            on_gpu,
+            cuda_host_update,
+            GRADUS_CUDA_RUNS(cuda_transpose)},
+    Variant{
+        {"cuda_shared", "the centroids in the shared memory of each block", Backend::cuda, Contract::tolerance, 1e-4},
+        centroids_in_shared,
+        cuda_host_update,
+        GRADUS_CUDA_RUNS(cuda_shared)},
+    Variant{
+        {"cuda_unrolled", "the loop over the coordinates in steps of eight", Backend::cuda, Contract::tolerance, 1e-4},
+        centroids_in_shared,
+        cuda_host_update,
+        GRADUS_CUDA_RUNS(cuda_unrolled)},
+    Variant{{"cuda_update_kernel", "the sums of the update in a kernel of their own, by atomic additions",
+             Backend::cuda, Contract::tolerance, 1e-4},
+            centroids_in_shared,
+            cuda_host_sums,
+            GRADUS_CUDA_RUNS(cuda_update_kernel)},
+    Variant{{"cuda_all_gpu", "assignment, sums and new centroids on the GPU", Backend::cuda, Contract::tolerance, 1e-4},
+            sums_in_shared,
+            cuda_host_sums,
+            GRADUS_CUDA_RUNS(cuda_all_gpu)},
+    Variant{{"cuda_graph", "the whole loop as a graph that the GPU runs by itself", Backend::cuda, Contract::tolerance,
+             1e-4},
+            sums_in_shared,
+            cuda_host_sums,
+            GRADUS_CUDA_RUNS(cuda_graph),
+            true},
+    Variant{{"cuda_small_dim", "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
+             Backend::cuda, Contract::same_bits, 0},
+            few_columns_on_gpu,
+            cuda_host_exact,
+            GRADUS_CUDA_RUNS(cuda_small_dim)},
 };
 
 }  // namespace
 
 std::span<const Variant> variants() { return table; }
 
-const Variant& choose(const Shape& shape, const cpu::Machine&) {
+const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
+  // A process that did nothing on the GPU yet spends about a third of a second on getting ready; with fewer
+  // multiply-adds in an iteration the processor is done by then.
+  constexpr double worth_a_gpu = 1e9;
+  const Variant& on_device = core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  const Support support = on_device.supports(shape, machine);
+  if (device == Device::gpu && !support)
+    throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
+                           support.reason + "); use the CPU (--device cpu)");
+  if (support && (device == Device::gpu || (device == Device::automatic && shape.operations() >= worth_a_gpu)))
+    return on_device;
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
   constexpr std::int64_t points_for_grid = 32768;

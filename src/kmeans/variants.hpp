@@ -20,6 +20,14 @@ GRADUS_KMEANS_VARIANT(simd_small_dim);
 GRADUS_KMEANS_VARIANT(simd_grid);
 GRADUS_KMEANS_VARIANT(simd_large_dim);
 GRADUS_KMEANS_VARIANT(simd_bounds);
+GRADUS_KMEANS_VARIANT(cuda_naive);
+GRADUS_KMEANS_VARIANT(cuda_transpose);
+GRADUS_KMEANS_VARIANT(cuda_shared);
+GRADUS_KMEANS_VARIANT(cuda_unrolled);
+GRADUS_KMEANS_VARIANT(cuda_update_kernel);
+GRADUS_KMEANS_VARIANT(cuda_all_gpu);
+GRADUS_KMEANS_VARIANT(cuda_graph);
+GRADUS_KMEANS_VARIANT(cuda_small_dim);
 
 /// Chunks of points, each with sums of its own, that tbb_flow_graph makes at most for each thread.
 inline constexpr int tbb_flow_graph_chunks_per_thread = 4;

@@ -1,0 +1,35 @@
+// Every CUDA call and every launch is checked.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <source_location>
+#include <string>
+
+#include "gradus/error.hpp"
+
+namespace gradus::cuda {
+
+[[noreturn]] inline void fail(cudaError_t error, const std::string& what, const std::source_location& where) {
+  cudaGetLastError();  // reported here, and not once more by a later call
+  const std::string file = where.file_name();
+  const std::string message = what + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ", " +
+                              file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
+  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorNoKernelImageForDevice)
+    throw UnsupportedError(message);
+  throw Error(message);
+}
+
+/// `what`: the call's name, for the message.
+inline void check(cudaError_t error, const char* what,
+                  const std::source_location& where = std::source_location::current()) {
+  if (error != cudaSuccess) fail(error, what, where);
+}
+
+/// Right after a launch: that it was accepted. What goes wrong while a kernel runs is found by the next wait.
+inline void check_launch(const char* kernel, const std::source_location& where = std::source_location::current()) {
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    fail(error, std::string("the launch of ") + kernel, where);
+}
+
+}  // namespace gradus::cuda

@@ -1,0 +1,29 @@
+// The GPUs of this machine, as far as this build can use them. Plain C++: also in builds without CUDA.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpu/machine.hpp"
+
+namespace gradus::cuda {
+
+/// Whether code for these architectures, as CMAKE_CUDA_ARCHITECTURES lists them ("80;86-real;90a-real"), runs on a GPU
+/// of this compute capability: machine code on the same major version from its minor version on (with the letter a, on
+/// exactly this one), portable code on everything from its version on.
+bool runs_on(std::string_view architectures, int major, int minor);
+
+/// Whether the GPU variants are compiled into this build.
+bool is_compiled();
+
+/// All NVIDIA GPUs that the driver shows. None without a driver, and none where it fails: never an error.
+std::vector<cpu::Gpu> find_gpus();
+
+/// Why no GPU of the machine can run this build's kernels; empty where one can.
+std::string why_no_gpu(const cpu::Machine& machine);
+
+/// The GPU of this number, checked. UnsupportedError where there is none, or this build has no code for it.
+const cpu::Gpu& require_gpu(const cpu::Machine& machine, int gpu);
+
+}  // namespace gradus::cuda

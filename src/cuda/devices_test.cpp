@@ -1,0 +1,73 @@
+// What is said of GPUs on machines with and without them.
+#include "cuda/devices.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gradus/error.hpp"
+
+namespace gradus::cuda {
+namespace {
+
+TEST(cuda_devices, code_runs_where_it_was_made_for) {
+  EXPECT_TRUE(runs_on("90a-real", 9, 0));
+  EXPECT_FALSE(runs_on("90a-real", 8, 9));
+  EXPECT_FALSE(runs_on("90a-real", 10, 0));
+  EXPECT_FALSE(runs_on("90a", 10, 0));  // what is made for one architecture alone is not portable either
+  EXPECT_TRUE(runs_on("80-real", 8, 6));
+  EXPECT_FALSE(runs_on("80-real", 9, 0));
+  EXPECT_FALSE(runs_on("86-real", 8, 0));
+  EXPECT_TRUE(runs_on("80", 9, 0));
+  EXPECT_TRUE(runs_on("80-virtual", 12, 0));
+  EXPECT_FALSE(runs_on("90-virtual", 8, 9));
+  EXPECT_TRUE(runs_on("80-real;90a-real;120", 12, 1));
+  EXPECT_FALSE(runs_on("80-real;90a-real;120", 10, 0));
+  EXPECT_FALSE(runs_on("", 9, 0));
+}
+
+TEST(cuda_devices, looking_for_gpus_never_fails) {
+  EXPECT_NO_THROW(find_gpus());
+  EXPECT_TRUE(is_compiled() || find_gpus().empty());
+}
+
+TEST(cuda_devices, says_why_there_is_no_gpu) {
+  cpu::Machine machine;
+  EXPECT_EQ(why_no_gpu(machine), "this build has no CUDA");
+  machine.cuda_compiled = true;
+  EXPECT_EQ(why_no_gpu(machine), "no NVIDIA GPU is present");
+  cpu::Gpu old;
+  old.name = "Old GPU";
+  old.compute_capability = "7.0";
+  machine.gpus.push_back(old);
+  EXPECT_EQ(why_no_gpu(machine), "this build has no code for Old GPU (compute capability 7.0)");
+  cpu::Gpu good;
+  good.index = 1;
+  good.usable = true;
+  machine.gpus.push_back(good);
+  EXPECT_EQ(why_no_gpu(machine), "");
+}
+
+TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
+  cpu::Machine machine;
+  EXPECT_THROW(require_gpu(machine, 0), UnsupportedError);
+  machine.cuda_compiled = true;
+  cpu::Gpu old;
+  old.name = "Old GPU";
+  cpu::Gpu good;
+  good.index = 1;
+  good.usable = true;
+  machine.gpus = {old, good};
+  EXPECT_EQ(&require_gpu(machine, 1), &machine.gpus[1]);
+  const auto message = [&](int gpu) {
+    try {
+      require_gpu(machine, gpu);
+    } catch (const UnsupportedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message(0).find("Old GPU"), std::string::npos);
+  EXPECT_NE(message(7).find("there is no GPU 7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gradus::cuda

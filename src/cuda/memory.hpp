@@ -1,0 +1,110 @@
+// Owned memory of a GPU, and host memory that the GPU copies from and to directly; transfers check their sizes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "cuda/stream.hpp"
+
+namespace gradus::cuda {
+
+namespace detail {
+inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char* where) {
+  if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / 2 / element)
+    throw Error("cannot allocate " + std::to_string(count) + " elements " + where + ": the size is out of range");
+  return static_cast<std::size_t>(count) * element;
+}
+}  // namespace detail
+
+/// Uninitialised memory of the current GPU. Throws gradus::Error with what was needed and what was free.
+template <class T>
+class DeviceBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::int64_t size) : size_(size) {
+    const std::size_t bytes = detail::bytes_of(size, sizeof(T), "on the GPU");
+    if (bytes == 0) return;
+    const cudaError_t error = cudaMalloc(reinterpret_cast<void**>(&data_), bytes);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      std::size_t free = 0;
+      std::size_t total = 0;
+      cudaMemGetInfo(&free, &total);
+      throw Error("the GPU's memory does not suffice: " + std::to_string(bytes) + " bytes were asked for, " +
+                  std::to_string(free) + " of " + std::to_string(total) + " are free");
+    }
+    check(error, "cudaMalloc");
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~DeviceBuffer() { cudaFree(data_); }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+
+  void clear(const Stream& stream) { fill_bytes(0, stream); }
+  void fill_bytes(int value, const Stream& stream) {
+    if (size_ > 0)
+      check(cudaMemsetAsync(data_, value, static_cast<std::size_t>(size_) * sizeof(T), stream), "cudaMemsetAsync");
+  }
+
+  /// `count` elements from the buffer's beginning; host memory is free for other use once the stream was waited for.
+  void copy_from_host(const T* from, std::int64_t count, const Stream& stream) { transfer(data_, from, count, stream); }
+  void copy_to_host(T* to, std::int64_t count, const Stream& stream) const { transfer(to, data_, count, stream); }
+
+ private:
+  void transfer(T* to, const T* from, std::int64_t count, const Stream& stream) const {
+    if (count < 0 || count > size_)
+      throw Error("a copy of " + std::to_string(count) + " elements does not fit a GPU buffer of " +
+                  std::to_string(size_));
+    if (count > 0)
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyDefault, stream),
+            "cudaMemcpyAsync");
+  }
+
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+/// Host memory that does not move, so that the GPU reads and writes it without a detour.
+template <class T>
+class PinnedBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::int64_t size) : size_(size) {
+    const std::size_t bytes = detail::bytes_of(size, sizeof(T), "of pinned memory");
+    if (bytes > 0) check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes), "cudaMallocHost");
+  }
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PinnedBuffer() { cudaFreeHost(data_); }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  T& operator[](std::int64_t index) { return data_[index]; }
+  const T& operator[](std::int64_t index) const { return data_[index]; }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace gradus::cuda

@@ -1,0 +1,125 @@
+#include <cuda_runtime.h>
+
+#include "kmeans/cuda_common.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread per element, the grid's stride over all of them.
+template <class T>
+__global__ void transpose(const T* rows, std::int64_t n, std::int64_t d, T* columns) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
+    columns[index] = rows[index % n * d + index / n];  // neighbouring threads write side by side
+}
+
+constexpr int inertia_threads = 256;
+
+// Each block leaves the sum of its points, added in an order that does not change from run to run.
+// Launch shape: blocks of inertia_threads, the grid's stride over the points.
+template <class T>
+__global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
+                            std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
+                            double* sums) {
+  double sum = 0;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; point < n; point += stride) {
+    const T* centroid = centroids + labels[point] * d;
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double difference =
+          static_cast<double>(points[point * point_stride + dim * dim_stride]) - static_cast<double>(centroid[dim]);
+      squares = fma(difference, difference, squares);
+    }
+    sum += weights ? static_cast<double>(weights[point]) * squares : squares;
+  }
+  __shared__ double parts[inertia_threads];
+  parts[threadIdx.x] = sum;
+  for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
+    __syncthreads();  // the parts of the step before are there
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
+}
+
+}  // namespace
+
+int block_threads(const Execution& execution, int preferred) {
+  const int threads = execution.block_size > 0 ? execution.block_size : preferred;
+  if (threads < 32 || threads > 1024 || threads % 32 != 0)
+    throw UsageError("the block size must be a multiple of 32 from 32 to 1024, not " + std::to_string(threads));
+  return threads;
+}
+
+template <class T>
+CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
+    : problem_(problem), gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
+      threads_(cpu::thread_count(execution)), layout_(layout), device_(execution.gpu) {
+  const auto start = core::Clock::now();
+  const std::int64_t n = problem.n();
+  const std::int64_t d = problem.d();
+  const auto area = static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(d) * sizeof(T);
+  const auto per_point = static_cast<std::uint64_t>(n) * (4 + (problem.weights.empty() ? 0 : sizeof(T)));
+  cuda::require_free_memory((layout == Layout::columns ? 2 : 1) * area + per_point + extra_bytes);
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));  // kernels read by quads of 16 bytes
+  points_ = cuda::DeviceBuffer<T>(n * d + quad);
+  cuda::check(cudaMemsetAsync(points_.data() + n * d, 0, 16, stream_), "cudaMemsetAsync");
+  cuda::upload(problem.points, points_, staging_, threads_, stream_);
+  if (layout == Layout::columns) {
+    cuda::DeviceBuffer<T> columns(n * d);
+    transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, stream_>>>(points_.data(), n, d,
+                                                                                        columns.data());
+    cuda::check_launch("transpose");
+    stream_.wait();
+    points_ = std::move(columns);
+  }
+  if (!problem.weights.empty()) {
+    weights_ = cuda::DeviceBuffer<T>(n);
+    cuda::upload(MatrixView<const T>(problem.weights.data(), n, 1), weights_, staging_, threads_, stream_);
+  }
+  upload_seconds_ = core::seconds_since(start);
+}
+
+template <class T>
+double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels) {
+  const std::int64_t n = job.problem().n();
+  const std::int64_t d = job.problem().d();
+  const auto blocks = static_cast<unsigned int>(8 * job.gpu().multiprocessors);
+  cuda::DeviceBuffer<double> sums(blocks);
+  const bool rows = job.layout() == Layout::rows;
+  add_inertia<<<blocks, inertia_threads, 0, job.stream()>>>(job.points(), rows ? d : 1, rows ? 1 : n, job.weights(), n,
+                                                            d, centroids, labels, sums.data());
+  cuda::check_launch("add_inertia");
+  Buffer<double> parts(blocks);
+  sums.copy_to_host(parts.data(), parts.size(), job.stream());
+  job.stream().wait();
+  double result = 0;
+  for (const double part : parts) result += part;
+  return result;
+}
+
+template <class T>
+void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
+                   FloatSums<T>& total) {
+  const int parts = static_cast<int>(copies.size());
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part) {
+    FloatSums<T>& own = copies[static_cast<std::size_t>(part)];
+    own.clear();
+    const cpu::Range range = cpu::share(problem.n(), part, parts);
+    for (std::int64_t point = range.begin; point < range.end; ++point) own.add(point, labels[point]);
+  }
+  total.clear();
+  for (const FloatSums<T>& copy : copies) total.merge(copy);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                      \
+  template class CudaJob<T>;                                                       \
+  template double float_inertia(const CudaJob<T>&, const T*, const std::int32_t*); \
+  template void add_by_labels(const Problem<T>&, const std::int32_t*, std::span<FloatSums<T>>, FloatSums<T>&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

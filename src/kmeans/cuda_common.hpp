@@ -1,0 +1,156 @@
+// What the CUDA variants share on the host: the data on the GPU, the block size, and the engine of the rungs whose
+// centroids are updated by the processor.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cuda/devices.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/transfer.hpp"
+#include "kmeans/float_sums.hpp"
+#include "kmeans/lloyd.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Threads of a block: Execution::block_size, or the variant's own choice. UsageError where it is no multiple of 32
+/// from 32 to 1024.
+int block_threads(const Execution& execution, int preferred);
+
+/// Blocks of `threads` for `count` elements, one thread each.
+inline unsigned int blocks_for(std::int64_t count, int threads) {
+  return static_cast<unsigned int>((count + threads - 1) / threads);
+}
+
+/// How the points lie on the GPU.
+enum class Layout : std::uint8_t {
+  rows,    ///< a point's coordinates side by side: element point * d + dim
+  columns  ///< a coordinate of all points side by side: element dim * n + point
+};
+
+/// The GPU that a job runs on, its stream, and the problem's data there.
+template <class T>
+class CudaJob {
+ public:
+  /// `extra_bytes`: what the variant takes on the GPU beyond points, weights and labels; for the check that all fits.
+  CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
+
+  const Problem<T>& problem() const { return problem_; }
+  const cuda::Stream& stream() const { return stream_; }
+  cuda::Staging& staging() { return staging_; }
+  const cpu::Gpu& gpu() const { return gpu_; }
+  int threads() const { return threads_; }
+  Layout layout() const { return layout_; }
+  const T* points() const { return points_.data(); }
+  const T* weights() const { return weights_.size() > 0 ? weights_.data() : nullptr; }  ///< null: all 1
+
+  /// Adds the time that the first copy took, once.
+  void add_upload_phase(std::vector<Phase>& phases) {
+    if (upload_seconds_ > 0) core::add_phase(phases, "to_device", upload_seconds_);
+    upload_seconds_ = 0;
+  }
+
+ private:
+  const Problem<T>& problem_;
+  const cpu::Gpu& gpu_;
+  int threads_;
+  Layout layout_;
+  cuda::CurrentDevice device_;
+  cuda::Stream stream_;
+  cuda::Staging staging_;
+  cuda::DeviceBuffer<T> points_;
+  cuda::DeviceBuffer<T> weights_;
+  double upload_seconds_ = 0;
+};
+
+/// The inertia, by double additions in an order that does not change from run to run. `labels` and `centroids` (rows)
+/// lie on the GPU.
+template <class T>
+double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels);
+
+/// Bytes of the centroids on the GPU.
+template <class T>
+std::uint64_t centroid_bytes(const Problem<T>& problem) {
+  return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);
+}
+
+/// Element dim * k + cluster of a matrix whose rows are clusters.
+template <class T>
+void to_columns(MatrixView<const T> rows, T* columns) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) columns[dim * rows.rows() + row] = rows(row, dim);
+}
+
+/// Sums of the points by their labels on the processor, each thread with sums of its own.
+template <class T>
+void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
+                   FloatSums<T>& total);
+
+/// The engine of the rungs that assign on the GPU and update on the processor. `assign(centroids, labels, stream)` is
+/// given GPU memory, the centroids in `layout`, and launches the rung's kernel.
+template <class T, class Assign>
+class CudaAssignEngine {
+ public:
+  CudaAssignEngine(CudaJob<T>& job, Layout layout, Assign assign)
+      : job_(job), layout_(layout), assign_(assign), sums_(job.problem()),
+        centroids_(job.problem().k() * job.problem().d()), staged_centroids_(centroids_.size()),
+        labels_(job.problem().n()), new_labels_(job.problem().n()) {
+    for (int thread = 0; thread < job.threads(); ++thread) copies_.emplace_back(job.problem());
+  }
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
+    job_.add_upload_phase(phases);
+    {
+      core::PhaseTimer timer(phases, "to_device");
+      send(centroids, layout_);
+      job_.stream().wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "assign");
+      assign_(centroids_.data(), labels_.data(), job_.stream());
+      job_.stream().wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "to_host");
+      cuda::download(labels_, new_labels_.data(), labels_.size(), job_.staging(), job_.threads(), job_.stream());
+    }
+    core::PhaseTimer timer(phases, "update");
+    std::int64_t changed = 0;
+#pragma omp parallel for num_threads(job_.threads()) schedule(static) reduction(+ : changed)
+    for (std::int64_t point = 0; point < labels_.size(); ++point) {
+      changed += labels[point] != new_labels_[point];
+      labels[point] = new_labels_[point];
+    }
+    add_by_labels<T>(job_.problem(), labels, copies_, sums_);
+    return {changed};
+  }
+
+  const FloatSums<T>& sums() const { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
+    std::vector<Phase> uncounted;  // a part of the frame's phase
+    pass(centroids, labels, uncounted);
+    send(centroids, Layout::rows);
+    return float_inertia(job_, centroids_.data(), labels_.data());
+  }
+  static double rechecked() { return 0; }
+
+ private:
+  void send(MatrixView<const T> centroids, Layout layout) {
+    if (layout == Layout::columns) to_columns(centroids, staged_centroids_.data());
+    else std::copy_n(centroids.data(), staged_centroids_.size(), staged_centroids_.data());
+    centroids_.copy_from_host(staged_centroids_.data(), staged_centroids_.size(), job_.stream());
+  }
+
+  CudaJob<T>& job_;
+  Layout layout_;
+  Assign assign_;
+  FloatSums<T> sums_;
+  std::vector<FloatSums<T>> copies_;
+  cuda::DeviceBuffer<T> centroids_;
+  cuda::PinnedBuffer<T> staged_centroids_;
+  cuda::DeviceBuffer<std::int32_t> labels_;
+  Buffer<std::int32_t> new_labels_;
+};
+
+}  // namespace gradus::kmeans_detail

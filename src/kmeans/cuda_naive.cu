@@ -1,0 +1,64 @@
+// cuda_naive: the assignment on the GPU, a thread for each point, the data as they come; the update on the processor.
+//
+// What changes from the rungs on the processor: the search for the nearest centroid is the same loop, but each point
+// has a thread of its own, and a GPU keeps some hundred thousand of them in flight: while some wait for memory, others
+// compute. Centroids travel to the GPU and labels back in every iteration; the processor adds up the points by their
+// labels and divides.
+//
+// A warp is 32 threads that execute one instruction together. Here its 32 points lie one after the other in memory, so
+// that when each thread reads coordinate j of its own point, the addresses are d elements apart: a request touches up
+// to 32 lines of 128 bytes to use one element of each. The lines stay in the first-level cache for the next coordinate
+// if it is large enough, which for many columns it is not. The centroids' element is the same for all 32 threads, one
+// broadcast, and comes from the cache.
+//
+// Bytes of an iteration: the points once from the GPU's memory at best, 4 n for the labels written, 4 n over the bus to
+// the processor, the points once more from the processor's memory. Operations: 3 n k d on the GPU, n d additions on the
+// processor.
+// Limits: none beyond the GPU's memory. Source: the first exercise of every CUDA course.
+#include "kmeans/cuda_common.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread for each point; the last block's surplus threads have none.
+template <class T>
+__global__ void assign_naive(const T* points, std::int64_t n, int d, const T* centroids, int k, std::int32_t* labels) {
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= n) return;
+  std::int32_t nearest = 0;
+  T least = std::numeric_limits<T>::infinity();
+  for (int cluster = 0; cluster < k; ++cluster) {
+    T sum = 0;
+    for (int dim = 0; dim < d; ++dim) {
+      const T difference = points[point * d + dim] - centroids[std::int64_t{cluster} * d + dim];
+      sum = fma(difference, difference, sum);
+    }
+    if (sum < least) {
+      least = sum;
+      nearest = cluster;
+    }
+  }
+  labels[point] = nearest;
+}
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution) {
+  const int threads = block_threads(execution, 256);
+  CudaJob<T> job(problem, execution, Layout::rows, centroid_bytes(problem));
+  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
+    assign_naive<<<blocks_for(problem.n(), threads), threads, 0, stream>>>(
+        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+    cuda::check_launch("assign_naive");
+  };
+  CudaAssignEngine engine(job, Layout::rows, assign);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> cuda_naive(const Problem<float>&, const Execution&);
+template KMeansResult<double> cuda_naive(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail

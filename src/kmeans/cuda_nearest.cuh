@@ -1,0 +1,66 @@
+// Device code that several CUDA rungs share: the centroids in shared memory, and the unrolled search over them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "cuda/check.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Copies `count` elements to the beginning of the block's dynamic shared memory. All threads of the block take part.
+template <class T>
+__device__ const T* copy_to_shared(const T* from, int count) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* shared = reinterpret_cast<T*>(memory);
+  for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x))
+    shared[index] = from[index];
+  __syncthreads();  // every element is there before any thread reads one
+  return shared;
+}
+
+template <class T>
+struct NearestInShared {
+  std::int32_t cluster = 0;
+  T distance = 0;  ///< squared
+};
+
+/// The nearest of k centroids (rows) to point `point` of column-major points. The loop over the coordinates runs in
+/// steps of eight, unrolled: eight loads are under way at once, and the loop's own instructions are paid once for
+/// eight.
+template <class T>
+__device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, std::int64_t point, int d,
+                                               const T* centroids, int k) {
+  NearestInShared<T> best{0, std::numeric_limits<T>::infinity()};
+  const T* coordinates = points + point;
+  for (int cluster = 0; cluster < k; ++cluster) {
+    const T* centroid = centroids + cluster * d;
+    T sum = 0;
+    int dim = 0;
+    for (; dim + 8 <= d; dim += 8) {
+#pragma unroll
+      for (int step = 0; step < 8; ++step) {
+        const T difference = coordinates[(dim + step) * n] - centroid[dim + step];
+        sum = fma(difference, difference, sum);
+      }
+    }
+    for (; dim < d; ++dim) {
+      const T difference = coordinates[dim * n] - centroid[dim];
+      sum = fma(difference, difference, sum);
+    }
+    if (sum < best.distance) best = {cluster, sum};
+  }
+  return best;
+}
+
+/// Lets a kernel have `bytes` of dynamic shared memory, more than the 48 KiB that need no asking, and returns them.
+template <class Kernel>
+std::size_t allow_shared(Kernel* kernel, std::size_t bytes) {
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "cudaFuncSetAttribute");
+  return bytes;
+}
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,64 @@
+// cuda_shared: the centroids in shared memory, copied there once by each block.
+//
+// What changes from `cuda_transpose`: the centroids are read k d times by every thread. They came through the caches,
+// which serve the points at the same time. Now the threads of a block first copy all of them to the block's shared
+// memory, a small memory on the multiprocessor that a program manages itself; after a barrier every read of a centroid
+// is served from there, at the speed of a broadcast to all 32 threads of a warp, and the caches are left to the points.
+//
+// Bytes of an iteration: as before, and k d elements for every block, from the second-level cache. Larger blocks copy
+// less often; smaller ones fit a multiprocessor better.
+// Limits: k d elements must fit the shared memory of a block, 227 KiB on an H200 (of which a block has 48 KiB without
+// asking); beyond that the variant says so and does not run.
+// Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
+#include "kmeans/cuda_common.hpp"
+#include "kmeans/cuda_nearest.cuh"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
+// Shared memory: k d elements.
+template <class T>
+__global__ void assign_shared(const T* points, std::int64_t n, int d, const T* centroids, int k, std::int32_t* labels) {
+  const T* near = copy_to_shared(centroids, k * d);
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= n) return;
+  std::int32_t nearest = 0;
+  T least = std::numeric_limits<T>::infinity();
+  for (int cluster = 0; cluster < k; ++cluster) {
+    T sum = 0;
+    for (int dim = 0; dim < d; ++dim) {
+      const T difference = points[dim * n + point] - near[cluster * d + dim];
+      sum = fma(difference, difference, sum);
+    }
+    if (sum < least) {
+      least = sum;
+      nearest = cluster;
+    }
+  }
+  labels[point] = nearest;
+}
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& execution) {
+  const int threads = block_threads(execution, 256);
+  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
+  const std::size_t shared =
+      allow_shared(assign_shared<T>, static_cast<std::size_t>(problem.k() * problem.d()) * sizeof(T));
+  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
+    assign_shared<<<blocks_for(problem.n(), threads), threads, shared, stream>>>(
+        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+    cuda::check_launch("assign_shared");
+  };
+  CudaAssignEngine engine(job, Layout::rows, assign);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> cuda_shared(const Problem<float>&, const Execution&);
+template KMeansResult<double> cuda_shared(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail

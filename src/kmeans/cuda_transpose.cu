@@ -1,0 +1,62 @@
+// cuda_transpose: points and centroids column by column, so that neighbouring threads read neighbouring elements.
+//
+// What changes from `cuda_naive`: the layout. The points are transposed once, on the GPU, before the first iteration:
+// coordinate j of point 0, of point 1, of point 2, and so on. When the 32 threads of a warp now read coordinate j of
+// their 32 points, the request covers 128 adjacent bytes (256 in double), and every byte that travels is used by the
+// instruction that asked for it: the access is coalesced. No cache has to hold anything between one coordinate and the
+// next. The centroids are transposed too, as in the laboratory's program; for them the order hardly matters, for all
+// threads of a warp read the same element.
+//
+// Bytes of an iteration: the points once from the GPU's memory for each time the inner loops read them, which is k
+// times unless the caches help; 4 n for the labels, 4 n over the bus. The inner loop walks the clusters outside and the
+// coordinates inside, so a point is read again for every cluster and lives on in the caches. Operations as before.
+// Limits: the GPU's memory holds the points twice while they are transposed.
+// Source: coalescing is in NVIDIA's CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
+#include "kmeans/cuda_common.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread for each point; the last block's surplus threads have none.
+template <class T>
+__global__ void assign_transposed(const T* points, std::int64_t n, int d, const T* centroids, int k,
+                                  std::int32_t* labels) {
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= n) return;
+  std::int32_t nearest = 0;
+  T least = std::numeric_limits<T>::infinity();
+  for (int cluster = 0; cluster < k; ++cluster) {
+    T sum = 0;
+    for (int dim = 0; dim < d; ++dim) {
+      const T difference = points[dim * n + point] - centroids[std::int64_t{dim} * k + cluster];
+      sum = fma(difference, difference, sum);
+    }
+    if (sum < least) {
+      least = sum;
+      nearest = cluster;
+    }
+  }
+  labels[point] = nearest;
+}
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execution) {
+  const int threads = block_threads(execution, 256);
+  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
+  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
+    assign_transposed<<<blocks_for(problem.n(), threads), threads, 0, stream>>>(
+        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+    cuda::check_launch("assign_transposed");
+  };
+  CudaAssignEngine engine(job, Layout::columns, assign);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> cuda_transpose(const Problem<float>&, const Execution&);
+template KMeansResult<double> cuda_transpose(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,136 @@
+// cuda_update_kernel: the sums of the update in a kernel of their own, by atomic additions.
+//
+// What changes from `cuda_unrolled`: the labels stay on the GPU. A second kernel, again with a thread for each point,
+// adds the point's coordinates to its cluster's sums in the GPU's memory. Thousands of threads add to the same few
+// numbers, so each addition is atomic; a GPU does atomic additions of doubles in its second-level cache, one after the
+// other where they meet at one address. Only the sums travel to the processor, k (d + 2) numbers instead of n labels
+// and a walk over all points; it divides and sends the centroids back.
+//
+// Bytes of an iteration: the points twice from the GPU's memory, 4 n written and read for the labels, 8 k (d + 2) over
+// the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which with few clusters queue up at k (d + 2)
+// addresses. Limits: those of `cuda_shared`; the order of the additions differs from run to run, and so do the last
+// bits. Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
+#include "kmeans/cuda_common.hpp"
+#include "kmeans/cuda_nearest.cuh"
+#include "kmeans/cuda_sums.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
+// Shared memory: k d elements.
+template <class T>
+__global__ void assign_and_compare(const T* points, std::int64_t n, int d, const T* centroids, int k,
+                                   std::int32_t* labels, unsigned long long* changed) {
+  const T* near = copy_to_shared(centroids, k * d);
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  bool moves = false;
+  if (point < n) {
+    const std::int32_t cluster = nearest_unrolled(points, n, point, d, near, k).cluster;
+    moves = labels[point] != cluster;
+    labels[point] = cluster;
+  }
+  const int moved = __syncthreads_count(moves);
+  if (threadIdx.x == 0 && moved > 0) atomicAdd(changed, static_cast<unsigned long long>(moved));
+}
+
+// Launch shape: one thread for each point.
+template <class T>
+__global__ void add_points(const T* points, const T* weights, std::int64_t n, int d, const std::int32_t* labels,
+                           DeviceSums sums) {
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= n) return;
+  const std::int32_t cluster = labels[point];
+  const double weight = weights ? static_cast<double>(weights[point]) : 1.0;
+  for (int dim = 0; dim < d; ++dim)
+    atomicAdd(&sums.sums[std::int64_t{cluster} * d + dim], weight * static_cast<double>(points[dim * n + point]));
+  atomicAdd(&sums.weights[cluster], weight);
+  atomicAdd(&sums.counts[cluster], 1ULL);
+}
+
+template <class T>
+class UpdateKernelEngine {
+ public:
+  UpdateKernelEngine(CudaJob<T>& job, int threads)
+      : job_(job), threads_(threads), shared_(allow_shared(assign_and_compare<T>, centroid_bytes(job.problem()))),
+        sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1) {
+    labels_.fill_bytes(0xff, job.stream());  // -1: no cluster yet
+  }
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
+    const Problem<T>& problem = job_.problem();
+    const cuda::Stream& stream = job_.stream();
+    const int d = static_cast<int>(problem.d());
+    const unsigned int blocks = blocks_for(problem.n(), threads_);
+    unsigned long long changed = 0;
+    job_.add_upload_phase(phases);
+    {
+      core::PhaseTimer timer(phases, "to_device");
+      centroids_.copy_from_host(centroids.data(), centroids_.size(), stream);
+      stream.wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "assign");
+      changed_.clear(stream);
+      assign_and_compare<<<blocks, threads_, shared_, stream>>>(job_.points(), problem.n(), d, centroids_.data(),
+                                                                static_cast<int>(problem.k()), labels_.data(),
+                                                                changed_.data());
+      cuda::check_launch("assign_and_compare");
+      stream.wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "update");
+      sums_.clear();
+      add_points<<<blocks, threads_, 0, stream>>>(job_.points(), job_.weights(), problem.n(), d, labels_.data(),
+                                                  sums_.on_device());
+      cuda::check_launch("add_points");
+      stream.wait();
+    }
+    core::PhaseTimer timer(phases, "to_host");
+    changed_.copy_to_host(&changed, 1, stream);
+    sums_.fetch();
+    // The frame looks at the labels only to move a point into an empty cluster.
+    if (sums_.any_empty()) fetch_labels(labels);
+    return {static_cast<std::int64_t>(changed)};
+  }
+
+  const FloatSums<T>& sums() const { return sums_.on_host(); }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
+    std::vector<Phase> uncounted;  // a part of the frame's phase
+    pass(centroids, labels, uncounted);
+    fetch_labels(labels);
+    return float_inertia(job_, centroids_.data(), labels_.data());
+  }
+  static double rechecked() { return 0; }
+
+ private:
+  void fetch_labels(std::int32_t* labels) {
+    cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
+  }
+
+  CudaJob<T>& job_;
+  int threads_;
+  std::size_t shared_;
+  CudaSums<T> sums_;
+  cuda::DeviceBuffer<T> centroids_;
+  cuda::DeviceBuffer<std::int32_t> labels_;
+  cuda::DeviceBuffer<unsigned long long> changed_;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> cuda_update_kernel(const Problem<T>& problem, const Execution& execution) {
+  const int threads = block_threads(execution, 256);
+  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem) + CudaSums<T>::bytes(problem));
+  UpdateKernelEngine<T> engine(job, threads);
+  return lloyd(problem, execution, engine);
+}
+
+template KMeansResult<float> cuda_update_kernel(const Problem<float>&, const Execution&);
+template KMeansResult<double> cuda_update_kernel(const Problem<double>&, const Execution&);
+
+}  // namespace gradus::kmeans_detail
