@@ -467,7 +467,7 @@ std::vector<std::vector<std::string>> table(const KMeansGroup& group) {
       line.push_back(milliseconds(row.seconds.median));
       line.push_back(fmt::format("{:.1f} %", 100 * row.seconds.deviation / row.seconds.median));
       line.push_back(milliseconds(row.seconds.median / row.iterations));
-      line.push_back(milliseconds(median(row.iteration_seconds)));
+      line.push_back(row.iteration_seconds.empty() ? "-" : milliseconds(median(row.iteration_seconds)));
       line.push_back(fmt::format("{:.2f}", row.speedup));
       for (const std::string& name : phases) {
         const auto found =

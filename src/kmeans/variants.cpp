@@ -264,8 +264,8 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
-  // A process that did nothing on the GPU yet spends about a third of a second on getting ready; with fewer
-  // multiply-adds in an iteration the processor is done by then.
+  // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
+  // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   const Variant& on_device = core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Support support = on_device.supports(shape, machine);

@@ -536,6 +536,14 @@ class Output(Case):
 
 
 class Interrupt(Case):
+    def wait_for_outputs(self, job, folder):
+        """They are opened before the work."""
+        deadline = time.time() + 30
+        while not os.path.isdir(folder):
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+
     def long_job(self, *more):
         points = self.path("p.npy")
         self.succeed("generate", "uniform", "-n", 100000, "-d", 8, "-o", points)
@@ -545,11 +553,7 @@ class Interrupt(Case):
              "--max-iterations", "1000000", "-o", out, *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        deadline = time.time() + 30
-        while not os.path.isdir(out):  # the outputs are opened before the work
-            self.assertLess(time.time(), deadline)
-            self.assertIsNone(job.poll())
-            time.sleep(0.02)
+        self.wait_for_outputs(job, out)
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
         time.sleep(0.5)
@@ -573,11 +577,14 @@ class Interrupt(Case):
     def test_second_interrupt_kills(self):
         """Also a job that is far from its next look at the stop request."""
         points = self.path("p.npy")
-        self.succeed("generate", "uniform", "-n", 1000000, "-d", 32, "-o", points)
-        job = subprocess.Popen([GRADUS, "kmeans", points, "-k", "5000", "--variant", "sequential", "--init", "first"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.succeed("generate", "uniform", "-n", 30000, "-d", 32, "-o", points)
+        out = self.path("out")
+        # Short until the first iteration, which takes many seconds.
+        job = subprocess.Popen([GRADUS, "kmeans", points, "-k", "29000", "--variant", "sequential", "--init", "first",
+                                "-o", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
+        self.wait_for_outputs(job, out)
         time.sleep(1.5)
         job.send_signal(signal.SIGINT)
         time.sleep(0.5)
