@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One iteration of k-means as PyTorch users write it on a GPU, timed by events: a matrix product, argmin, index_add.
 
-usage: pytorch_kmeans.py [--shape NxDxK:TYPE ...]   prints JSON
+usage: pytorch_kmeans.py [--shape NxDxK:TYPE ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
 
 The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic is that
 of the data's type (TF32 is left off), so the labels are those of a rounded distance and not certified.
@@ -44,9 +44,27 @@ def measure(n, d, clusters, dtype, repeats=9):
             "median_milliseconds_in_an_iteration": statistics.median(times), "samples": times}
 
 
+def measure_scikit_learn(n, d, clusters, dtype, iterations=10):
+    """Lloyd's algorithm of scikit-learn on all cores, for scale."""
+    import time
+
+    import numpy
+    import sklearn
+    from sklearn.cluster import KMeans
+
+    points = (numpy.random.default_rng(0).random((n, d)) * 10).astype(dtype)
+    job = KMeans(clusters, init=points[:clusters], n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
+    start = time.perf_counter()
+    job.fit(points)
+    seconds = time.perf_counter() - start
+    return {"scikit_learn": sklearn.__version__, "n": n, "d": d, "k": clusters, "dtype": dtype,
+            "iterations": int(job.n_iter_), "seconds": seconds}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--shape", action="append", default=[])
+    parser.add_argument("--scikit-learn", action="append", default=[])
     arguments = parser.parse_args()
     shapes = arguments.shape or ["16777216x2x16:float64", "2097152x16x16:float64", "33554432x2x16:float32",
                                  "8294400x3x256:float32", "100000x2x100:float32"]
@@ -56,7 +74,11 @@ def main():
         sizes, dtype = shape.split(":")
         n, d, clusters = map(int, sizes.split("x"))
         rows.append(measure(n, d, clusters, getattr(torch, dtype)))
-    print(json.dumps({"pytorch": torch.__version__, "gpu": torch.cuda.get_device_name(), "rows": rows}, indent=1))
+    others = []
+    for shape in arguments.scikit_learn:
+        sizes, dtype = shape.split(":")
+        others.append(measure_scikit_learn(*map(int, sizes.split("x")), dtype))
+    print(json.dumps({"pytorch": torch.__version__, "gpu": torch.cuda.get_device_name(), "rows": rows, "scikit_learn": others}, indent=1))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,14 @@ __global__ void transpose(const T* rows, std::int64_t n, std::int64_t d, T* colu
     columns[index] = rows[index % n * d + index / n];  // neighbouring threads write side by side
 }
 
-// Launch shape: blocks of 256 threads, the grid's stride over the points.
+constexpr int inertia_threads = 256;
+
+// Each block leaves the sum of its points, added in an order that does not change from run to run.
+// Launch shape: blocks of inertia_threads, the grid's stride over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
                             std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
-                            double* total) {
+                            double* sums) {
   double sum = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; point < n; point += stride) {
@@ -31,8 +34,13 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
     }
     sum += weights ? static_cast<double>(weights[point]) * squares : squares;
   }
-  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_down_sync(0xffffffffu, sum, lanes);
-  if (threadIdx.x % 32 == 0) atomicAdd(total, sum);
+  __shared__ double parts[inertia_threads];
+  parts[threadIdx.x] = sum;
+  for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
+    __syncthreads();  // the parts of the step before are there
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
 }
 
 }  // namespace
@@ -77,15 +85,17 @@ template <class T>
 double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels) {
   const std::int64_t n = job.problem().n();
   const std::int64_t d = job.problem().d();
-  cuda::DeviceBuffer<double> total(1);
-  total.clear(job.stream());
+  const auto blocks = static_cast<unsigned int>(8 * job.gpu().multiprocessors);
+  cuda::DeviceBuffer<double> sums(blocks);
   const bool rows = job.layout() == Layout::rows;
-  add_inertia<<<static_cast<unsigned int>(8 * job.gpu().multiprocessors), 256, 0, job.stream()>>>(
-      job.points(), rows ? d : 1, rows ? 1 : n, job.weights(), n, d, centroids, labels, total.data());
+  add_inertia<<<blocks, inertia_threads, 0, job.stream()>>>(job.points(), rows ? d : 1, rows ? 1 : n, job.weights(), n,
+                                                            d, centroids, labels, sums.data());
   cuda::check_launch("add_inertia");
-  double result = 0;
-  total.copy_to_host(&result, 1, job.stream());
+  Buffer<double> parts(blocks);
+  sums.copy_to_host(parts.data(), parts.size(), job.stream());
   job.stream().wait();
+  double result = 0;
+  for (const double part : parts) result += part;
   return result;
 }
 

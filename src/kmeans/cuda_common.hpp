@@ -61,7 +61,8 @@ class CudaJob {
   double upload_seconds_ = 0;
 };
 
-/// The inertia, by double additions in any order. `labels` and `centroids` (rows) lie on the GPU.
+/// The inertia, by double additions in an order that does not change from run to run. `labels` and `centroids` (rows)
+/// lie on the GPU.
 template <class T>
 double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -36,7 +37,7 @@ __global__ void update_in_graph(int k, int d, DeviceSums sums, T* centroids, T* 
 
 /// Writes the graph where the user asked for it, whole or not at all: CUDA itself writes to a file of its own.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
-  const std::string part = path + ".part." + std::to_string(getpid());
+  const std::string part = (std::filesystem::temp_directory_path() / ("gradus." + std::to_string(getpid()))).string();
   const cudaError_t error = cudaGraphDebugDotPrint(graph, part.c_str(), 0);
   std::ifstream file(part, std::ios::binary);
   const std::string dot((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

@@ -175,37 +175,39 @@ struct RowQuads {
   }
 };
 
-/// Starts the copy of up to 32 PerThread points and their labels from `first` on into a stage of the warp.
+/// Where a lane's part of the warp's next points and labels begins, and how far it is to those after them.
+struct Walk {
+  const unsigned char* rows;
+  const unsigned char* labels;
+  unsigned int rows_step;
+  unsigned int labels_step;
+};
+
+/// Starts the copy of `points` of at most 32 PerThread points and their labels into a stage of the warp, and walks on.
 template <class T, int Columns, bool Exact, int PerThread>
-__device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, unsigned int first, int lane) {
+__device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Walk& walk, unsigned int points,
+                            int lane) {
   using Quads = RowQuads<T, Columns>;
   constexpr bool whole_quads = Exact && Quads::count > 1;
-  const unsigned int left = static_cast<unsigned int>(job.n) - first;
   const int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<int>(sizeof(T));
   const int label_bytes = job.wide_labels ? 2 : 1;
-  const auto* rows = reinterpret_cast<const unsigned char*>(job.points) + std::size_t{first} * row_bytes;
-  const auto* labels = static_cast<const unsigned char*>(job.labels) + std::size_t{first} * label_bytes;
-  unsigned char* const staged_labels = stage + 32 * PerThread * row_bytes;
-  // Full stages have a number of quads that the compiler knows.
-  const auto copy_rows = [&](int quads) {
+  unsigned char* const staged_labels = stage + 32 * PerThread * row_bytes + 16 * lane;
+  const auto copy = [&](int quads, int label_quads) {
 #pragma unroll
     for (int first_quad = 0; first_quad < quads; first_quad += 32) {
       const int quad = first_quad + lane;
       if (quad >= quads) break;
       int place = quad;
       if constexpr (whole_quads) place = Quads::place(quad / Quads::count, quad % Quads::count);
-      __pipeline_memcpy_async(stage + 16 * place, rows + 16 * quad, 16);
+      __pipeline_memcpy_async(stage + 16 * place, walk.rows + 16 * first_quad, 16);
     }
+    if (lane < label_quads) __pipeline_memcpy_async(staged_labels, walk.labels, 16);
   };
-  if (left >= 32 * PerThread) {
-    copy_rows(2 * PerThread * row_bytes);
-    if (lane < 2 * PerThread * label_bytes) __pipeline_memcpy_async(staged_labels + 16 * lane, labels + 16 * lane, 16);
-    return;
-  }
-  // The buffers end with room for the last quad.
-  copy_rows((static_cast<int>(left) * row_bytes + 15) / 16);
-  if (lane < (static_cast<int>(left) * label_bytes + 15) / 16)
-    __pipeline_memcpy_async(staged_labels + 16 * lane, labels + 16 * lane, 16);
+  // Full stages have a number of quads that the compiler knows. The buffers end with room for the last quad.
+  if (points >= 32 * PerThread) copy(2 * PerThread * row_bytes, 2 * PerThread * label_bytes);
+  else copy((static_cast<int>(points) * row_bytes + 15) / 16, (static_cast<int>(points) * label_bytes + 15) / 16);
+  walk.rows += walk.rows_step;
+  walk.labels += walk.labels_step;
 }
 
 template <class T, int Columns, bool Exact>
@@ -305,22 +307,25 @@ __device__ double canonical(const T (&row)[Columns], const T* centroid, int colu
   return sum;
 }
 
-/// Adds a point to a cluster's sums, or with `sign` -1 takes it away. `copy`: this lane's among the copies.
+/// Moves a point in the sums from the cluster `before`, if it is one, to `now`. `copy`: this lane's among the copies.
 template <class T, int Columns, bool Exact>
-__device__ void add_to_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int cluster,
-                            const T (&row)[Columns], double weight, int sign) {
-  unsigned int* const lower = moved + copy;
-  unsigned int* const upper = lower + sum_words(job) * job.copies;
-  // Whoever makes the lower half overflow carries: in whatever order, the carries are as many as in one long addition.
-  const auto put = [&](int word, std::int64_t bits) {
-    const auto addend = static_cast<Word>(sign > 0 ? bits : -bits);
-    const auto low = static_cast<unsigned int>(addend);
-    const unsigned int before = atomicAdd(lower + word * job.copies, low);
-    const unsigned int carry = before > ~low ? 1 : 0;
-    atomicAdd(upper + word * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
-  };
+__device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
+                             const T (&row)[Columns], double weight) {
   const int d = columns_of<T, Columns, Exact>(job);
-  const int first = cluster * 2 * d;
+  unsigned int* const lower = moved + copy;
+  const int upper = sum_words(job) * job.copies;  // from a lower half to its upper one
+  const bool leaves = before < job.k;
+  // Whoever makes the lower half overflow carries: in whatever order, the carries are as many as in one long addition.
+  const auto add = [&](int word, Word addend) {
+    unsigned int* const half = lower + word * job.copies;
+    const auto low = static_cast<unsigned int>(addend);
+    const unsigned int carry = atomicAdd(half, low) > ~low ? 1 : 0;
+    atomicAdd(half + upper, static_cast<unsigned int>(addend >> 32) + carry);
+  };
+  const auto move = [&](int first, int stride, std::int64_t addend) {
+    add(first + now * stride, static_cast<Word>(addend));
+    if (leaves) add(first + before * stride, Word{0} - static_cast<Word>(addend));
+  };
 #pragma unroll
   for (int dim = 0; dim < Columns; ++dim)
     if (dim < d) {
@@ -328,17 +333,17 @@ __device__ void add_to_sums(const SmallDimJob<T>& job, unsigned int* moved, int 
       const double scaled = value * job.columns[dim].to_high;
       const double rounded = scaled + core::integer_magic;
       const double rest = (scaled - (rounded - core::integer_magic)) * job.columns[dim].to_low + core::integer_magic;
-      put(first + dim, __double_as_longlong(rounded));
-      put(first + d + dim, __double_as_longlong(rest));
+      move(dim, 2 * d, __double_as_longlong(rounded));
+      move(d + dim, 2 * d, __double_as_longlong(rest));
     }
   int word = job.k * 2 * d;
   if (job.weights) {
     const core::Limbs limbs = job.weight.split(weight);
-    put(word + 2 * cluster, limbs.high);
-    put(word + 2 * cluster + 1, limbs.low);
+    move(word, 2, limbs.high);
+    move(word + 1, 2, limbs.low);
     word += 2 * job.k;
   }
-  put(word + cluster, 1);
+  move(word, 1, 1);
 }
 
 struct Tally {
@@ -395,8 +400,7 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   ++tally.changed;
   const double weight = job.weights ? static_cast<double>(job.weights[point]) : 1.0;
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  add_to_sums<T, Columns, Exact>(job, shared.moved, copy, nearest, row, weight, 1);
-  if (before != no_label(job)) add_to_sums<T, Columns, Exact>(job, shared.moved, copy, before, row, weight, -1);
+  move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
 /// clamp(huge (threshold - score), 0, 1), rounded once.
@@ -416,18 +420,23 @@ __device__ Tally assign_points(const SmallDimJob<T>& job, const Shared<T, Column
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that a step beyond it does not wrap
   const int one_stage = stage_bytes<T>(columns_of<T, Columns, Exact>(job), job.wide_labels, PerThread);
-  const int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<int>(sizeof(T));
+  const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(T));
   const unsigned int warps_of_block = blockDim.x / 32;
   const unsigned int without = gridDim.x > 1 ? 1 : 0;
   const unsigned int step = tile * warps_of_block * (gridDim.x - without);
   unsigned int first = tile * ((blockIdx.x - without) * warps_of_block + threadIdx.x / 32);
   int waiting = 0;  // in the warp's queue; the same in every lane
   int turn = 0;
-  if (first < n) fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage, first, lane);
+  const unsigned int label_bytes = job.wide_labels ? 2 : 1;
+  Walk walk{reinterpret_cast<const unsigned char*>(job.points) + std::size_t{first} * row_bytes + 16 * lane,
+            static_cast<const unsigned char*>(job.labels) + std::size_t{first} * label_bytes + 16 * lane,
+            step * row_bytes, step * label_bytes};
+  if (first < n) fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage, walk, n - first, lane);
   __pipeline_commit();
   for (; first < n; first += step, turn ^= 1) {
     if (first + step < n)
-      fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage + (turn ^ 1) * one_stage, first + step, lane);
+      fetch_stage<T, Columns, Exact, PerThread>(job, shared.stage + (turn ^ 1) * one_stage, walk, n - first - step,
+                                                lane);
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncwarp();  // every lane's part of this stage has arrived
@@ -471,6 +480,7 @@ __device__ Tally assign_points(const SmallDimJob<T>& job, const Shared<T, Column
       const unsigned int point = first + 32 * index + lane;
       // Certain where only its own score lies below the threshold.
       const unsigned int asking = __ballot_sync(everyone, point < n && below[index] != 1.0f);
+      if (asking == 0) continue;
       if (asking & (1u << lane)) shared.queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
       waiting += __popc(asking);
     }
@@ -606,9 +616,18 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
+// Measured on an H200: where a row is one or two floats, more warps hide more latency than more registers would.
+template <class T, int Columns>
+constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
+
+template <class T, int Columns>
+constexpr int registers = Columns > 4              ? 128
+                          : many_warps<T, Columns> ? 64
+                                                   : 80;
+
 // Launch shape: cooperative, as many blocks as the GPU holds at once or the points need.
 template <class T, int Columns, bool Exact, int PerThread>
-__global__ void __maxnreg__(Columns <= 4 ? 64 : 128) fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
+__global__ void __maxnreg__((registers<T, Columns>)) fit_small_dim(const __grid_constant__ SmallDimJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ Word block_changed;
   __shared__ Word block_rechecked;
@@ -757,13 +776,14 @@ template <class T>
 struct Kernel {
   const void* function = nullptr;
   int points_per_thread = 1;
+  int threads = 256;  ///< of a block, where the caller does not say
   std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int warps, int points_per_thread) = nullptr;
 };
 
 template <class T, int Columns, int PerThread, bool Exact = true>
 Kernel<T> kernel_of() {
   return {reinterpret_cast<const void*>(fit_small_dim<T, Columns, Exact, PerThread>), PerThread,
-          Shared<T, Columns>::bytes};
+          many_warps<T, Columns> ? 512 : 256, Shared<T, Columns>::bytes};
 }
 
 /// Several points for each thread share the reading of a centroid; few points are rather spread over more threads.
@@ -917,7 +937,7 @@ class SmallDimEngine {
     const auto needed = [&](int copies) {
       return kernel_.shared_bytes(device_, copies, threads_ / 32, kernel_.points_per_thread);
     };
-    threads_ = block_threads(execution, 256);
+    threads_ = block_threads(execution, kernel_.threads);
     while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
       threads_ = std::max(32, threads_ / 64 * 32);
     // As many copies of the sums as leave the blocks of a multiprocessor as many as they would be with one copy.

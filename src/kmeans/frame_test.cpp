@@ -578,8 +578,13 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
     kmeans<float>(view(points), options, execution);
     std::ifstream file(execution.graph_file);
     const std::string dot(std::istreambuf_iterator<char>(file), {});
+    EXPECT_TRUE(dot.starts_with("digraph ")) << dot;
+    EXPECT_TRUE(dot.ends_with("}\n")) << dot;
+    execution.graph_file = (folder / "missing" / "graph.dot").string();
+    const std::string message = error_of<Error>([&] { kmeans<float>(view(points), options, execution); });
+    EXPECT_TRUE(contains(message, execution.graph_file)) << message;
+    if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws its graph itself
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
-    EXPECT_TRUE(dot.ends_with("}\n"));
     // Every point is assigned in exactly one task; every task follows from the start and leads to the total.
     const std::regex range("assign points ([0-9]+) to ([0-9]+)");
     std::int64_t next = 0;
@@ -593,9 +598,6 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
       EXPECT_EQ((*match)[2] != "start", contains(dot, "-> task" + (*match)[1].str() + ";")) << match->str();
       EXPECT_EQ((*match)[2] != "total", contains(dot, "  task" + (*match)[1].str() + " -> ")) << match->str();
     }
-    execution.graph_file = (folder / "missing" / "graph.dot").string();
-    const std::string message = error_of<Error>([&] { kmeans<float>(view(points), options, execution); });
-    EXPECT_TRUE(contains(message, execution.graph_file)) << message;
   } else {
     const std::string message = error_of<UsageError>([&] { kmeans<float>(view(points), options, execution); });
     EXPECT_TRUE(contains(message, std::string(GetParam()->name))) << message;

@@ -96,11 +96,9 @@ class Lloyd {
     Matrix<T> next(problem_.k(), problem_.d());
     bool labels_are_current = false;
     while (!result_.converged && result_.iterations < problem_.max_iterations) {
-      if (execution_.stop.stop_requested())
-        throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
+      honour_stop();
       if constexpr (IteratesItself<T, Engine>) labels_are_current = advance(next);
       else labels_are_current = iterate(next);
-      report();
     }
     {
       core::PhaseTimer timer(result_.phases, "finish");
@@ -120,9 +118,11 @@ class Lloyd {
     const Steps steps = engine_.advance(result_.centroids.view(), rules, result_.phases);
     inertia_is_explained_ = steps.inertia_is_explained;
     for (const KMeansIteration& record : steps.records) {
+      honour_stop();
       ++result_.iterations;
       stop_rules(record, false);
       result_.history.push_back(record);
+      report();
     }
     return steps.needs_frame ? iterate(next) : steps.same_centroids;
   }
@@ -152,6 +152,7 @@ class Lloyd {
     stop_rules(record, relocated);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
+    report();
     return same_centroids;
   }
 
@@ -251,6 +252,11 @@ class Lloyd {
     result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
       result_.counts[static_cast<std::size_t>(cluster)] = engine_.sums().count(cluster);
+  }
+
+  void honour_stop() const {
+    if (execution_.stop.stop_requested())
+      throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
   }
 
   void report() const {
