@@ -161,8 +161,8 @@ TEST(KMeansBench, a_wrong_result_has_no_figure) {
   const auto lines = table(group);
   ASSERT_EQ(lines.size(), 3U);
   for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size());
-  EXPECT_EQ(lines[1][3], "125.0");
-  EXPECT_EQ(lines[2][3], "");
+  EXPECT_EQ(lines[1][4], "125.0");
+  EXPECT_EQ(lines[2][4], "");
   EXPECT_EQ(lines[2].back(), "WRONG RESULT: label 3");
   EXPECT_FALSE(to_json(report)["groups"][0]["rows"][1].contains("seconds"));
 }

@@ -305,7 +305,9 @@ nlohmann::ordered_json to_json(const KMeansRow& row) {
   json["iterations"] = row.iterations;
   json["milliseconds_per_iteration"] = 1e3 * row.seconds.median / row.iterations;
   // Without reading, examining, copying to a device and the last labelling, which the line above shares out.
-  json["median_milliseconds_in_an_iteration"] = 1e3 * median(row.iteration_seconds);
+  json["median_milliseconds_in_an_iteration"] = row.iteration_seconds.empty()
+                                                    ? nlohmann::ordered_json(nullptr)
+                                                    : nlohmann::ordered_json(1e3 * median(row.iteration_seconds));
   json["speedup"] = row.speedup;
   json["phases"] = phases_json(row.phases);
   json["share_of_read_bandwidth"] = row.read_share;
@@ -465,7 +467,7 @@ std::vector<std::vector<std::string>> table(const KMeansGroup& group) {
       line.push_back(milliseconds(row.seconds.median));
       line.push_back(fmt::format("{:.1f} %", 100 * row.seconds.deviation / row.seconds.median));
       line.push_back(milliseconds(row.seconds.median / row.iterations));
-      line.push_back(milliseconds(median(row.iteration_seconds)));
+      line.push_back(row.iteration_seconds.empty() ? "-" : milliseconds(median(row.iteration_seconds)));
       line.push_back(fmt::format("{:.2f}", row.speedup));
       for (const std::string& name : phases) {
         const auto found =

@@ -10,21 +10,16 @@ namespace {
 // Below this the driver's own copy is as fast.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
-struct Chunk {
-  PinnedBuffer<unsigned char> memory{staging_bytes / 2};
-  Event free;  ///< recorded behind the transfer that last used the memory
-};
-
 }  // namespace
 
 template <class T>
-void upload(MatrixView<const T> from, DeviceBuffer<T>& to, int threads, const Stream& stream) {
+void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream) {
   const std::int64_t d = from.columns();
   if (from.rows() * d > to.size())
     throw Error("a matrix of " + std::to_string(from.rows()) + " x " + std::to_string(d) +
                 " does not fit a GPU buffer of " + std::to_string(to.size()) + " elements");
   const std::size_t row_bytes = static_cast<std::size_t>(d) * sizeof(T);
-  const auto rows_at_once = static_cast<std::int64_t>(staging_bytes / 2 / static_cast<std::int64_t>(row_bytes));
+  const auto rows_at_once = static_cast<std::int64_t>(Staging::bytes / 2 / static_cast<std::int64_t>(row_bytes));
   if (from.rows() * static_cast<std::int64_t>(row_bytes) < least_staged_bytes || rows_at_once < 1) {
     check(cudaMemcpy2DAsync(to.data(), row_bytes, from.data(), static_cast<std::size_t>(from.row_stride()) * sizeof(T),
                             row_bytes, static_cast<std::size_t>(from.rows()), cudaMemcpyHostToDevice, stream),
@@ -32,13 +27,12 @@ void upload(MatrixView<const T> from, DeviceBuffer<T>& to, int threads, const St
     stream.wait();
     return;
   }
-  Chunk chunks[2];
   int turn = 0;
   for (std::int64_t first = 0; first < from.rows(); first += rows_at_once, turn ^= 1) {
-    Chunk& chunk = chunks[turn];
-    chunk.free.wait();  // an event that was never recorded counts as past
+    Staging::Part& buffer = staging.part(turn);
+    buffer.free.wait();  // an event that was never recorded counts as past
     const std::int64_t count = std::min(rows_at_once, from.rows() - first);
-    unsigned char* staged = chunk.memory.data();
+    unsigned char* staged = buffer.memory.data();
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int part = 0; part < threads; ++part) {
       const std::int64_t begin = count * part / threads;
@@ -54,13 +48,14 @@ void upload(MatrixView<const T> from, DeviceBuffer<T>& to, int threads, const St
     check(cudaMemcpyAsync(to.data() + first * d, staged, static_cast<std::size_t>(count) * row_bytes,
                           cudaMemcpyHostToDevice, stream),
           "cudaMemcpyAsync");
-    chunk.free.record(stream);
+    buffer.free.record(stream);
   }
   stream.wait();
 }
 
 template <class T>
-void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, int threads, const Stream& stream) {
+void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
+              const Stream& stream) {
   const auto bytes = static_cast<std::int64_t>(sizeof(T)) * count;
   if (bytes < least_staged_bytes) {
     from.copy_to_host(to, count, stream);
@@ -70,29 +65,28 @@ void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, int thread
   if (count > from.size())
     throw Error("a copy of " + std::to_string(count) + " elements does not fit a GPU buffer of " +
                 std::to_string(from.size()));
-  const std::int64_t at_once = staging_bytes / 2 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t at_once = Staging::bytes / 2 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t pieces = (count + at_once - 1) / at_once;
-  Chunk chunks[2];
   // Piece p travels while piece p - 1 is copied out of its buffer.
   for (std::int64_t piece = 0; piece <= pieces; ++piece) {
     if (piece < pieces) {
-      Chunk& chunk = chunks[piece % 2];
+      Staging::Part& buffer = staging.part(piece);  // emptied two pieces ago, or by an earlier transfer
       const std::int64_t first = piece * at_once;
       const auto length = static_cast<std::size_t>(std::min(at_once, count - first)) * sizeof(T);
-      check(cudaMemcpyAsync(chunk.memory.data(), from.data() + first, length, cudaMemcpyDeviceToHost, stream),
+      check(cudaMemcpyAsync(buffer.memory.data(), from.data() + first, length, cudaMemcpyDeviceToHost, stream),
             "cudaMemcpyAsync");
-      chunk.free.record(stream);
+      buffer.free.record(stream);
     }
     if (piece == 0) continue;
-    Chunk& chunk = chunks[(piece - 1) % 2];
-    chunk.free.wait();
+    Staging::Part& buffer = staging.part(piece - 1);
+    buffer.free.wait();
     const std::int64_t first = (piece - 1) * at_once;
     const std::int64_t length = std::min(at_once, count - first);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int part = 0; part < threads; ++part) {
       const std::int64_t begin = length * part / threads;
       const std::int64_t end = length * (part + 1) / threads;
-      std::memcpy(to + first + begin, chunk.memory.data() + static_cast<std::size_t>(begin) * sizeof(T),
+      std::memcpy(to + first + begin, buffer.memory.data() + static_cast<std::size_t>(begin) * sizeof(T),
                   static_cast<std::size_t>(end - begin) * sizeof(T));
     }
   }
@@ -107,12 +101,12 @@ void require_free_memory(std::uint64_t bytes) {
                 " of " + std::to_string(total) + " bytes are free");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                      \
-  template void upload(MatrixView<const T>, DeviceBuffer<T>&, int, const Stream&); \
-  template void download(const DeviceBuffer<T>&, T*, std::int64_t, int, const Stream&)
+#define GRADUS_INSTANTIATE(T)                                                                \
+  template void upload(MatrixView<const T>, DeviceBuffer<T>&, Staging&, int, const Stream&); \
+  template void download(const DeviceBuffer<T>&, T*, std::int64_t, Staging&, int, const Stream&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
-template void download(const DeviceBuffer<std::int32_t>&, std::int32_t*, std::int64_t, int, const Stream&);
+template void download(const DeviceBuffer<std::int32_t>&, std::int32_t*, std::int64_t, Staging&, int, const Stream&);
 
 }  // namespace gradus::cuda

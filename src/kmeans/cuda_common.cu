@@ -65,7 +65,7 @@ CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layou
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));  // kernels read by quads of 16 bytes
   points_ = cuda::DeviceBuffer<T>(n * d + quad);
   cuda::check(cudaMemsetAsync(points_.data() + n * d, 0, 16, stream_), "cudaMemsetAsync");
-  cuda::upload(problem.points, points_, threads_, stream_);
+  cuda::upload(problem.points, points_, staging_, threads_, stream_);
   if (layout == Layout::columns) {
     cuda::DeviceBuffer<T> columns(n * d);
     transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, stream_>>>(points_.data(), n, d,
@@ -76,7 +76,7 @@ CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layou
   }
   if (!problem.weights.empty()) {
     weights_ = cuda::DeviceBuffer<T>(n);
-    cuda::upload(MatrixView<const T>(problem.weights.data(), n, 1), weights_, threads_, stream_);
+    cuda::upload(MatrixView<const T>(problem.weights.data(), n, 1), weights_, staging_, threads_, stream_);
   }
   upload_seconds_ = core::seconds_since(start);
 }

@@ -37,6 +37,7 @@ class CudaJob {
 
   const Problem<T>& problem() const { return problem_; }
   const cuda::Stream& stream() const { return stream_; }
+  cuda::Staging& staging() { return staging_; }
   const cpu::Gpu& gpu() const { return gpu_; }
   int threads() const { return threads_; }
   Layout layout() const { return layout_; }
@@ -56,6 +57,7 @@ class CudaJob {
   Layout layout_;
   cuda::CurrentDevice device_;
   cuda::Stream stream_;
+  cuda::Staging staging_;
   cuda::DeviceBuffer<T> points_;
   cuda::DeviceBuffer<T> weights_;
   double upload_seconds_ = 0;
@@ -110,7 +112,7 @@ class CudaAssignEngine {
     }
     {
       core::PhaseTimer timer(phases, "to_host");
-      cuda::download(labels_, new_labels_.data(), labels_.size(), job_.threads(), job_.stream());
+      cuda::download(labels_, new_labels_.data(), labels_.size(), job_.staging(), job_.threads(), job_.stream());
     }
     core::PhaseTimer timer(phases, "update");
     std::int64_t changed = 0;

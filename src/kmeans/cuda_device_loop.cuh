@@ -238,7 +238,7 @@ class CudaLoopEngine {
     }
     pass_is_pending_ = false;
     memory_.sums.fetch();
-    cuda::download(memory_.labels, labels, memory_.labels.size(), memory_.job.threads(), stream);
+    cuda::download(memory_.labels, labels, memory_.labels.size(), memory_.job.staging(), memory_.job.threads(), stream);
     stream.wait();
     return {static_cast<std::int64_t>(state_[0].changed), state_[0].inertia};
   }

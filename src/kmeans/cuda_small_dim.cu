@@ -996,7 +996,7 @@ class SmallDimEngine {
     cuda::check_launch("widen_labels");
     stream.wait();
     sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
-    cuda::download(wide, labels, n, job_.threads(), stream);
+    cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
   }
 
   CudaJob<T>& job_;

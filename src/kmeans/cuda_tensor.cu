@@ -2,8 +2,8 @@
 // bits.
 //
 // What changes from `cuda_small_dim`: many columns or clusters. Then the scores s_c = |c|^2 / 2 - x.c of all points and
-// clusters are a matrix product, and a GPU has units that multiply matrices of 16-bit floating-point numbers some
-// twenty times as fast as its other units multiply and add. The product is never written: as soon as a tile of scores
+// clusters are a matrix product, and a GPU has units that multiply matrices of 16-bit floating-point numbers ten
+// times as fast as its other units multiply and add floats. The product is never written: as soon as a tile of scores
 // is in registers, each thread folds it into the best score, its cluster and the runner-up's score of its points.
 //
 // * Points and centroids are shifted by the columns' middles, scaled by a power of two and rounded to FP16, once a fit
@@ -885,7 +885,7 @@ class TensorEngine {
     device_sums_.copy_to_host(words.data(), words.size(), stream);
     stream.wait();
     sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
-    cuda::download(labels_, labels, filter_.n, job_.threads(), stream);
+    cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), stream);
   }
 
   CudaJob<T>& job_;

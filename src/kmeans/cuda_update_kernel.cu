@@ -108,7 +108,7 @@ class UpdateKernelEngine {
 
  private:
   void fetch_labels(std::int32_t* labels) {
-    cuda::download(labels_, labels, labels_.size(), job_.threads(), job_.stream());
+    cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
   }
 
   CudaJob<T>& job_;

@@ -42,7 +42,7 @@ std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
 }
 
 // Pinned memory for the transfers to and from a GPU.
-constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{8} << 20;
 
 Support small_dim(const Shape& shape, const cpu::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
@@ -245,12 +245,15 @@ constexpr std::array table = {
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
-  // A process that did nothing on the GPU yet spends about a third of a second on getting ready; with fewer
-  // multiply-adds in an iteration the processor is done by then.
+  // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
+  // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
+  // Above eight columns both GPU variants work on sixteen. There the tiles pay from about a hundred clusters on
+  // (docs/results/kmeans-h200-cuda-tensor.txt).
   const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
-  const Variant& on_device = few_columns.supports(shape, machine) ? few_columns : tiles;
+  const bool few = few_columns.supports(shape, machine) && (shape.dimensions <= 8 || shape.clusters <= 128);
+  const Variant& on_device = few ? few_columns : tiles;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
