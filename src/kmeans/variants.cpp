@@ -2,10 +2,12 @@
 #include "kmeans/variants.hpp"
 
 #include <array>
+#include <limits>
 
 #include "core/checked.hpp"
 #include "cuda/devices.hpp"
 #include "kmeans/cuda_small_dim.hpp"
+#include "kmeans/cuda_tensor.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/simd_bounds.hpp"
@@ -143,6 +145,13 @@ Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
+Support tiles_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.points > std::numeric_limits<std::int32_t>::max())
+    return Support::no("it is made for fewer than 2^31 points");
+  return fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
+}
+
 std::uint64_t cuda_host_exact(const Shape& shape, int) {
   return 2 * ExactSums<double>::bytes(shape) + cuda_staging_bytes;
 }
@@ -257,6 +266,11 @@ constexpr std::array table = {
             few_columns_on_gpu,
             cuda_host_exact,
             GRADUS_CUDA_RUNS(cuda_small_dim)},
+    Variant{{"cuda_tensor", "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
+             Backend::cuda, Contract::same_bits, 0},
+            tiles_on_gpu,
+            cuda_host_exact,
+            GRADUS_CUDA_RUNS(cuda_tensor)},
 };
 
 }  // namespace
@@ -267,7 +281,12 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
   // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
-  const Variant& on_device = core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  // Above eight columns both GPU variants work on sixteen. There the tiles pay from about a hundred clusters on
+  // (docs/results/kmeans-h200-cuda-tensor.txt).
+  const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
+  const bool few = few_columns.supports(shape, machine) && (shape.dimensions <= 8 || shape.clusters <= 128);
+  const Variant& on_device = few ? few_columns : tiles;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +

@@ -1,0 +1,61 @@
+// The error bound of cuda_tensor's filter, and the widths of its tiles: plain C++, so that both can be tested without a
+// GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr int tensor_columns = 16;       ///< a step of the matrix instruction: rows are padded to a multiple
+inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
+inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
+inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14; FP16 ends at 65504
+inline constexpr float tensor_nowhere = 1e30f;  ///< half square of the clusters that fill up the last tile
+inline constexpr int tensor_resident_columns = 256;  ///< columns up to which a tile of points stays in shared memory
+
+constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
+
+inline constexpr int tensor_resident_stages = 3;  ///< tiles of clusters under way beside resident points
+inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters and of twice as many points
+
+/// Bytes of shared memory of a block.
+constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
+  constexpr std::uint64_t tile = 2 * tensor_chunk * tensor_clusters;
+  const std::int64_t padded = tensor_padded(columns, tensor_columns);
+  if (padded > tensor_resident_columns) return tensor_streamed_stages * 3 * tile;
+  return (static_cast<std::uint64_t>(tensor_padded(padded, tensor_chunk)) / tensor_chunk + tensor_resident_stages) *
+         tile;
+}
+
+/// What is kept of a row beside its FP16 copy, both rounded up.
+struct TensorLengths {
+  float length;   ///< Euclidean norm of the shifted and scaled row
+  float residue;  ///< norm of what rounding to FP16 took away
+};
+
+/// How far a score |c|^2 / 2 - x.c from the tensor cores, its last four bits overwritten, and half the canonical
+/// distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
+///
+/// * x.c - x_h.c_h = x.dc + dx.c_h, by Cauchy and Schwarz at most |x| |dc| + |dx| |c_h|.
+/// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, cuts off
+///   what lies below 24 bits, adds, and cuts the sum off again: b = 4, 8 or 16 by generation. All partial sums are at
+///   most S = |x_h| |c_h| + |c|^2 / 2, so that b products lose at most (b + 2) 2^-23 S, and all columns 1.5 columns
+///   2^-23 S. Rounding |c|^2 / 2 and overwriting the four bits cost 16.5 * 2^-23 S. (columns + 16) 2^-22 S covers all
+///   three.
+/// * Shifting in double, and the canonical chain of columns + 2 roundings in double, of a sum of at most
+///   2 (|x|^2 + |c|^2): (columns + 16) 2^-51 (|x|^2 + |c|^2).
+///
+/// The sum is itself rounded: each of its few operations by 2^-24, which the last factor covers. 1e-30 is for what
+/// underflows.
+GRADUS_HOST_DEVICE inline float tensor_bound(TensorLengths x, TensorLengths c, int columns) {
+  const float terms = static_cast<float>(columns + 16);
+  const float rounded_c = c.length + c.residue;
+  const float largest_sum = (x.length + x.residue) * rounded_c + 0.5f * c.length * c.length;
+  const float residues = x.length * c.residue + x.residue * rounded_c;
+  const float canonical = terms * 0x1p-51f * (x.length * x.length + c.length * c.length);
+  return (residues + terms * 0x1p-22f * largest_sum + canonical) * (1 + 0x1p-18f) + 1e-30f;
+}
+
+}  // namespace gradus::kmeans_detail
