@@ -42,7 +42,6 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/cuda_common.hpp"
-#include "kmeans/cuda_nearest.cuh"
 #include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/variants.hpp"

@@ -12,8 +12,8 @@ inline constexpr int cuda_narrow_clusters = 254;   ///< up to as many, a label i
 
 /// Bytes of shared memory that a block of two warps needs, whatever the number of columns that its kernel is made for.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  constexpr std::uint64_t stages = 2 * 2 * 128 * (4 * 8 + 2);  // of two warps, the longest
-  constexpr std::uint64_t queues = 2 * 160 * 4;
+  constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);  // of two warps, the longest
+  constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const std::uint64_t words = k * (2 * d + (shape.weighted ? 2 : 0) + 1);
