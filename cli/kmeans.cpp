@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -88,7 +89,7 @@ Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult
     for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
       const T value = result.centroids(result.labels[pixel], channel);
       pixels[pixel * shape.channels + channel] =
-          static_cast<std::uint8_t>(std::clamp(static_cast<double>(value), 0.0, 255.0) + 0.5);
+          static_cast<std::uint8_t>(std::lround(std::clamp(static_cast<double>(value), 0.0, 255.0)));
     }
   return pixels;
 }

@@ -110,6 +110,7 @@ void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::uin
   if (bytes < worth_while) return;
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the address was rounded to a page as a number
   (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
 }

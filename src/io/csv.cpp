@@ -149,7 +149,8 @@ class CsvParser {
       what = core::excerpt(text) + (spelled ? " is not a finite number" : " is too large for a double");
     } else {
       what = core::excerpt(text) + " is not a number";
-      if (separator_ == Separator::semicolon && text.find(',') != text.npos) what += " (decimals follow a point)";
+      if (separator_ == Separator::semicolon && text.find(',') != std::string_view::npos)
+        what += " (decimals follow a point)";
     }
     fail(line_, column + 1, what);
   }

@@ -918,7 +918,7 @@ TEST_F(ImageTest, PixelsBecomePoints) {
 TEST_F(ImageTest, WrittenPicturesReadBack) {
   for (const std::int64_t channels : {1, 3, 4}) {
     const PictureShape shape{37, 11, channels};
-    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(37 * 11 * channels));
+    std::vector<std::uint8_t> pixels(std::size_t{37} * 11 * static_cast<std::size_t>(channels));
     std::mt19937 random(5);
     for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random());
     AtomicFile file(path("out.png"));
@@ -954,7 +954,7 @@ TEST_F(ImageTest, AFullDiskEndsTheWriting) {
 
 TEST_F(ImageTest, EveryTruncationIsRefused) {
   for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
-    const std::string whole = content(corpus + "image/" + file);
+    const std::string whole = content(corpus + ("image/" + file));
     // A JPEG that lacks its last two bytes lacks the end mark only, and no pixel: the library tells it all the same.
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
@@ -994,8 +994,8 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   EXPECT_EQ(rows_of(read_points(put("a.txt", "1 2\n"))), expected);
   EXPECT_EQ(rows_of(read_points(put("a.tsv", "1\t2\n"))), expected);
   for (const std::string file : {"rgb.png", "rgb.jpg"}) {
-    EXPECT_EQ(read_points(put("picture", content(corpus + "image/" + file))).rows(), 15);
-    EXPECT_EQ(read_points(corpus + "image/" + file).columns(), 3);
+    EXPECT_EQ(read_points(put("picture", content(corpus + ("image/" + file)))).rows(), 15);
+    EXPECT_EQ(read_points(corpus + ("image/" + file)).columns(), 3);
   }
   expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), ".npy, .csv, .tsv, .txt");
   expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");

@@ -50,7 +50,7 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
 
 // Many columns and clusters at once: what the 8-bit and 16-bit filters must not stumble over.
 void add_many_clusters(std::vector<Case>& list) {
-  const auto add = [&list](std::string name, CaseData (*make)(std::uint64_t seed)) {
+  const auto add = [&list](const std::string& name, CaseData (*make)(std::uint64_t seed)) {
     list.push_back({"many_clusters_" + name, [make](std::uint64_t seed) {
                       CaseData data = make(seed);
                       data.well_conditioned = false;
@@ -70,12 +70,12 @@ void add_many_clusters(std::vector<Case>& list) {
     CaseData data = plain(uniform(500, 20, seed, 0, 1e-6), 70);
     for (std::int64_t row = 100; row < 500; ++row)
       for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) = 0;
-    for (std::int64_t index = 0; index < 500 * 20; ++index) data.points.data()[index] += 1.0 / 3.0;
+    for (std::int64_t index = 0; index < 10000; ++index) data.points.data()[index] += 1.0 / 3.0;
     return data;
   });
   add("offset", [](auto seed) {
     CaseData data = plain(blobs(600, 40, 90, 3.0, seed), 70);
-    for (std::int64_t index = 0; index < 600 * 40; ++index) data.points.data()[index] += 1e7;
+    for (std::int64_t index = 0; index < 24000; ++index) data.points.data()[index] += 1e7;
     return data;
   });
   add("outlier_column", [](auto seed) {
@@ -97,17 +97,17 @@ void add_many_clusters(std::vector<Case>& list) {
   });
   add("denormals", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed), 70);
-    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e-42;
+    for (std::int64_t index = 0; index < 6000; ++index) data.points.data()[index] *= 1e-42;
     return data;
   });
   add("squares_beyond_float", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed), 70);
-    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e28;
+    for (std::int64_t index = 0; index < 6000; ++index) data.points.data()[index] *= 1e28;
     return data;
   });
   add("squares_below_float", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed), 70);
-    for (std::int64_t index = 0; index < 300 * 20; ++index) data.points.data()[index] *= 1e-22;
+    for (std::int64_t index = 0; index < 6000; ++index) data.points.data()[index] *= 1e-22;
     return data;
   });
 }

@@ -183,7 +183,7 @@ class CellTable::TileBuilder {
       extent += half[axis] * half[axis];
     }
     double least = HUGE_VAL;
-    const double* nearest = nullptr;
+    const double* nearest = centroids_;  // replaced by the first candidate
     for (std::size_t index = 0; index < known.size(); ++index) {
       const double* centroid = centroids_ + std::int64_t{known[index]} * D;
       double sum = 0;
@@ -245,8 +245,8 @@ class CellTable::TileBuilder {
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
       // The tile's widest list always finds room, for want of a better one.
-      const std::int64_t reserve = list.wider == nullptr ? 0 : table_.clusters_ + 1;
-      if (next_ + count + 1 + reserve > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
+      const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
+      if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);
       std::copy(clusters.begin(), clusters.end(), lists + next_ + 1);
       recent = next_;

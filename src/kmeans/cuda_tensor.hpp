@@ -22,9 +22,9 @@ inline constexpr int tensor_streamed_stages = 4;  ///< tiles of clusters and of 
 
 /// Bytes of shared memory of a block.
 constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
-  constexpr std::uint64_t tile = 2 * tensor_chunk * tensor_clusters;
+  constexpr std::uint64_t tile = std::uint64_t{2} * tensor_chunk * tensor_clusters;
   const std::int64_t padded = tensor_padded(columns, tensor_columns);
-  if (padded > tensor_resident_columns) return tensor_streamed_stages * 3 * tile;
+  if (padded > tensor_resident_columns) return 3 * tile * tensor_streamed_stages;
   return (static_cast<std::uint64_t>(tensor_padded(padded, tensor_chunk)) / tensor_chunk + tensor_resident_stages) *
          tile;
 }

@@ -44,7 +44,7 @@ std::vector<std::string> drift(const Room& room) {
     if (std::ranges::count(room.table, name) > 1) found.push_back("the table has " + name + " twice");
     const auto cpp = room.first_lines.find(name + ".cpp");
     const auto file = cpp != room.first_lines.end() ? cpp : room.first_lines.find(name + ".cu");
-    if (file == room.first_lines.end()) found.push_back("there is no file " + name + ".cpp or " + name + ".cu");
+    if (file == room.first_lines.end()) found.push_back("there is no file " + name + (".cpp or " + name + ".cu"));
     else if (!file->second.starts_with("// " + name + ":"))
       found.push_back(file->first + " does not begin with '// " + name + ":'");
   }
@@ -71,7 +71,7 @@ std::vector<std::string> drift(const Room& room) {
   for (const std::string& name : room.table)
     if (std::ranges::count(rows, name) != 1)
       found.push_back("README.md has " + std::to_string(std::ranges::count(rows, name)) + " rows for " + name);
-  if (found.empty() && rows != room.table) found.push_back("README.md has its rows in another order than the table");
+  if (found.empty() && rows != room.table) found.emplace_back("README.md has its rows in another order than the table");
   return found;
 }
 

@@ -12,6 +12,8 @@
 
 #include "kmeans/integer_filter.hpp"
 
+// NOLINTBEGIN(misc-definitions-in-headers): compiled once for each instruction set, in one source file each
+
 HWY_BEFORE_NAMESPACE();
 namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
@@ -211,7 +213,7 @@ template <bool dot>
     for (std::int64_t cluster = first; cluster < last; ++cluster) {
       std::int32_t sum = 0;
       for (std::int64_t dim = 0; dim < 2 * pairs; ++dim)
-        sum += rows[row][dim] * panels[panel_index(cluster, dim, stride)];
+        sum += rows[row][dim] * panels[panel_index(cluster, dim, stride)];  // NOLINT(clang-analyzer-*): never null
       scores[row * score_stride + cluster - first] = offsets[cluster] - sum;
     }
 #endif
@@ -397,5 +399,6 @@ std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::i
 }  // namespace HWY_NAMESPACE
 }  // namespace gradus::kmeans_detail
 HWY_AFTER_NAMESPACE();
+// NOLINTEND(misc-definitions-in-headers)
 
 #endif  // per target

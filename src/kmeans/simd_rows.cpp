@@ -122,10 +122,10 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
     const std::int32_t from = moved.before[index];
     const std::int32_t to = moved.now[index];
     if (from >= 0) {
-      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + from * 2 * limb_columns(d));
+      accumulate_row(lanes, row, d, moved.to_high, moved.to_low, true, moved.limbs + 2 * limb_columns(d) * from);
       --moved.counts[from];
     }
-    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + to * 2 * limb_columns(d));
+    accumulate_row(lanes, row, d, moved.to_high, moved.to_low, false, moved.limbs + 2 * limb_columns(d) * to);
     ++moved.counts[to];
   }
 }

@@ -286,8 +286,8 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   }
 
   // The magnitudes: A bounds every intermediate value of a score.
-  double middle[D];
-  double half[D];
+  double middle[D] = {};
+  double half[D] = {};
   double offset = 0;  // B
   const std::int64_t d = columns_of<T, D>(block);
   for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -389,7 +389,8 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
           for (std::int32_t number = 0; number < group_size; number += 4, row += 4 * (D + 1)) {
             hn::Vec<decltype(f)> score0[4], score1[4];
 #pragma GCC unroll 4
-            for (int step = 0; step < 4; ++step) score0[step] = score1[step] = hn::Set(f, row[step * (D + 1) + D]);
+            for (int step = 0; step < 4; ++step)
+              score0[step] = score1[step] = hn::Set(f, row[std::int64_t{step} * (D + 1) + D]);
 #pragma GCC unroll 4
             for (int dim = 0; dim < D; ++dim) {
               const auto x0 = hn::LoadU(f, block.tile + dim * tile_stride + index);
