@@ -954,7 +954,7 @@ TEST_F(ImageTest, AFullDiskEndsTheWriting) {
 
 TEST_F(ImageTest, EveryTruncationIsRefused) {
   for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
-    const std::string whole = content(corpus + ("image/" + file));
+    const std::string whole = content(std::string(corpus).append("image/").append(file));
     // A JPEG that lacks its last two bytes lacks the end mark only, and no pixel: the library tells it all the same.
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
@@ -994,8 +994,8 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   EXPECT_EQ(rows_of(read_points(put("a.txt", "1 2\n"))), expected);
   EXPECT_EQ(rows_of(read_points(put("a.tsv", "1\t2\n"))), expected);
   for (const std::string file : {"rgb.png", "rgb.jpg"}) {
-    EXPECT_EQ(read_points(put("picture", content(corpus + ("image/" + file)))).rows(), 15);
-    EXPECT_EQ(read_points(corpus + ("image/" + file)).columns(), 3);
+    EXPECT_EQ(read_points(put("picture", content(std::string(corpus).append("image/").append(file)))).rows(), 15);
+    EXPECT_EQ(read_points(std::string(corpus).append("image/").append(file)).columns(), 3);
   }
   expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), ".npy, .csv, .tsv, .txt");
   expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");

@@ -386,7 +386,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
             take(number, score0, score1);
           }
         } else {  // four centroids at a time: eight independent chains hide the latency of the multiply-add
-          for (std::int32_t number = 0; number < group_size; number += 4, row += 4 * (D + 1)) {
+          for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
             hn::Vec<decltype(f)> score0[4], score1[4];
 #pragma GCC unroll 4
             for (int step = 0; step < 4; ++step)
