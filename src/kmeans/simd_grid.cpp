@@ -14,12 +14,15 @@
 //   points, and here there is no float filter before it.
 // * The grid adapts to the data: cells are cubes as nearly as can be, as many as pay for the number of points and
 //   fit the L2 cache; outliers (a sample of the points tells) fall into the border cells, which reach out to them.
+//   In space, where points often keep to a part of it (the colours of a photograph), a grid of up to 2^21 cells is
+//   tried first, and taken if at most one cell for 16 points is occupied: only these are classified, and their entries
+//   are few enough for the caches.
 //   Where a sample shows that most points lie in cells of many candidates, as for clusters much smaller than a cell,
 //   the pass goes to the filter of simd_small_dim instead.
 //
 // Work of an iteration: an index (five vector instructions for each lanes' worth of coordinates), a look-up and a
 // comparison with the old label for each point, and one reading of the points, which bounds it in the plane; the table
-// costs as much as some dozens of points for each of its cells across a border. Memory: 20 bytes for each cell, and
+// costs as much as some dozens of points for each of its cells across a border. Memory: 23 bytes for each cell, and
 // what the filter takes. Limits: d <= 3. Source of the idea: the pruning of candidates in T. Kanungo et al., "An
 // efficient k-means clustering algorithm" (2002), turned from a tree of points to a table over space.
 #include "kmeans/simd_grid.hpp"
