@@ -15,6 +15,7 @@ endif()
 if(GRADUS_SANITIZE MATCHES "address")
   string(APPEND GRADUS_TEST_ENVIRONMENT
     "set(ENV{ASAN_OPTIONS} \"detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1\")\n"
+    "set(ENV{LSAN_OPTIONS} \"suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0\")\n"
     "set(ENV{UBSAN_OPTIONS} \"print_stacktrace=1\")\n")
 endif()
 
