@@ -841,7 +841,7 @@ class Terminal(Case):
     def test_progress(self):
         points = self.path("p.npy")
         self.succeed("generate", "uniform", "-n", 40000, "-d", 8, "-o", points)
-        job = ("kmeans", points, "-k", 250, "--init", "first", "--variant", "sequential", "--tolerance", 0, "--max-iterations", 30)
+        job = ("kmeans", points, "-k", 250, "--init", "first", "--variant", "sequential", "--tolerance", 0, "--max-iterations", 90)
         seen = self.on_terminal(*job)
         self.assertRegex(seen, r"\[#*\.*\] +\d+ %")
         self.assertRegex(seen, r"left")
