@@ -76,11 +76,16 @@ class ExactSums {
   std::int64_t* raw(std::int64_t cluster) { return limbs_.data() + cluster * 2 * limb_columns(problem_->d()); }
   std::int64_t& raw_count(std::int64_t cluster) { return counts_[cluster]; }
 
-  /// Takes over sums that were made elsewhere: all limbs, the weights' limbs where there are weights, and the counts.
+  /// Takes over sums that were made elsewhere: for each cluster d high limbs and d low ones, without the space that
+  /// raw() leaves; then the weights' limbs where there are weights, and the counts.
   void set(const std::int64_t* words) {
-    std::copy_n(words, limbs_.size(), limbs_.data());
-    std::copy_n(words + limbs_.size(), weights_.size(), weights_.data());
-    std::copy_n(words + limbs_.size() + weights_.size(), counts_.size(), counts_.data());
+    const std::int64_t d = problem_->d();
+    for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
+      std::copy_n(words, d, raw(cluster));
+      std::copy_n(words + d, d, raw(cluster) + limb_columns(d));
+    }
+    std::copy_n(words, weights_.size(), weights_.data());
+    std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
   /// Bytes of the sums for a shape.

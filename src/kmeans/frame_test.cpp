@@ -19,8 +19,10 @@
 #include "core/philox.hpp"
 #include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/exact_sums.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/statistics.hpp"
 
 namespace gradus {
 namespace {
@@ -545,6 +547,35 @@ TEST_P(Frame, pinning_ends_with_the_job) {
     EXPECT_EQ(labels_of(free), labels_of(pinned));
     for (const auto& [thread, processors] : affinities())
       EXPECT_EQ(processors, static_cast<int>(cpu::allowed_processors().size())) << "thread " << thread;
+  }
+}
+
+// The GPU hands over its sums without the space that the host leaves between rows of three columns.
+TEST(ExactSums, takes_over_sums_without_gaps) {
+  for (const std::int64_t d : {1, 2, 3, 4}) {
+    const Matrix<double> points = whole_numbers<double>(50, d, 11);
+    const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 5));
+    Problem<double> problem;
+    problem.points = view(points);
+    problem.initial_centroids = view(first);
+    problem.statistics = examine<double>(problem.points, {}, problem.initial_centroids, 1);
+    ExactSums<double> sums(problem);
+    for (std::int64_t point = 0; point < 50; ++point) sums.add(point, point % 5);
+    std::vector<std::int64_t> words;
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster)
+      for (const std::int64_t half : {std::int64_t{0}, limb_columns(d)})
+        words.insert(words.end(), sums.raw(cluster) + half, sums.raw(cluster) + half + d);
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster) words.push_back(sums.count(cluster));
+    ExactSums<double> copy(problem);
+    copy.set(words.data());
+    std::vector<double> mean(static_cast<std::size_t>(d));
+    std::vector<double> copied(static_cast<std::size_t>(d));
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster) {
+      EXPECT_EQ(copy.count(cluster), 10);
+      sums.mean(cluster, mean.data(), {});
+      copy.mean(cluster, copied.data(), {});
+      EXPECT_EQ(copied, mean) << d << " columns, cluster " << cluster;
+    }
   }
 }
 

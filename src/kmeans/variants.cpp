@@ -285,15 +285,16 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // (docs/results/kmeans-h200-cuda-tensor.txt).
   const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
-  const bool few = few_columns.supports(shape, machine) && (shape.dimensions <= 8 || shape.clusters <= 128);
-  const Variant& on_device = few ? few_columns : tiles;
+  // The tiles run on request only until compute-sanitizer has passed them: their results were compared, their memory
+  // accesses were not checked.
+  const bool few = static_cast<bool>(few_columns.supports(shape, machine));
+  const bool tiled = !few || (device == Device::gpu && shape.dimensions > 8 && shape.clusters > 128);
+  const Variant& on_device = tiled ? tiles : few_columns;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
                            support.reason + "); use the CPU (--device cpu)");
-  // The tiles run on request only until compute-sanitizer has passed them: their results were compared, their memory
-  // accesses were not checked.
-  const bool unasked = device == Device::automatic && few && shape.operations() >= worth_a_gpu;
+  const bool unasked = device == Device::automatic && !tiled && shape.operations() >= worth_a_gpu;
   if (support && (device == Device::gpu || unasked)) return on_device;
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
