@@ -27,6 +27,10 @@
 namespace gradus {
 namespace {
 
+using kmeans_detail::ExactSums;
+using kmeans_detail::examine;
+using kmeans_detail::limb_columns;
+using kmeans_detail::Problem;
 using kmeans_detail::Shape;
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
