@@ -43,6 +43,7 @@ debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
   fail 'debootstrap failed'
 }
 rm -f "$root.log"
+chmod 755 "$root" # of mktemp's 700 nobody but root could open any file
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 # How the host reaches its mirror: proxy, certificates, tolerance of old indices.
 apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \
