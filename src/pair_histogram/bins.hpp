@@ -1,0 +1,45 @@
+// The bins of a histogram as every variant sees them: increasing squared distances.
+//
+// The canonical bin of a squared distance s is a matter of sqrt(s), a division and an integer part, or of sqrt(s) and
+// the edges. Square root, division and integer part never decrease where their argument grows, in IEEE arithmetic too,
+// so for each bin there is a least double s that lies in it or past it. With these thresholds, found once by bisection,
+// no variant needs a square root or a division for its answer to be the canonical one to the last bit.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gradus/pair_histogram.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+class Bins {
+ public:
+  Bins() = default;
+  /// UsageError for what no bins can be made of.
+  explicit Bins(const PairBins& bins);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
+  /// count() + 1 distances for a person; the last is the cutoff where that is nearer.
+  std::span<const double> edges() const { return edges_; }
+  /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
+  std::span<const double> thresholds() const { return thresholds_; }
+  /// Width of uniform bins, 0 for others.
+  double width() const { return width_; }
+  /// No pair at this distance or farther is in a bin.
+  double reach() const { return edges_.back(); }
+
+  /// Slots number the bins from 1: slot 0 holds what is below the first edge, slot count() + 1 what is beyond the last.
+  std::int64_t slots() const { return count() + 2; }
+  /// The canonical slot of a squared distance, O(log bins).
+  std::int64_t slot(double squared) const;
+
+ private:
+  double width_ = 0;
+  std::vector<double> edges_;
+  std::vector<double> thresholds_;
+};
+
+}  // namespace gradus::pair_histogram_detail
