@@ -71,7 +71,7 @@ void verify_case(const kmeans_detail::Case& one, const kmeans_detail::CaseData& 
     }
     const auto start = core::Clock::now();
     bool passed = true;
-    for (const kmeans_detail::Way& way : kmeans_detail::ways_to_run(variant, options.threads)) {
+    for (const core::Way& way : core::ways_to_run(variant, options.threads)) {
       const std::string difference = check(prepared, variant, way.execution);
       ++row.checks;
       if (difference.empty()) continue;

@@ -37,7 +37,7 @@ struct PairBins {
 template <class T>
 struct PairHistogramOptions {
   PairBins bins;
-  MatrixView<const T> others;         ///< m x d: pairs of a point with one of these; empty: pairs among the points
+  MatrixView<const T> others;         ///< m x d: pairs of a point with one of these; no columns: pairs of points
   std::vector<double> box;            ///< d lengths of a periodic box; empty: open space
   std::vector<double> box_origin;     ///< its lower corner; empty: zero
   VectorView<const T> weights;        ///< one for each point, or empty
@@ -45,7 +45,7 @@ struct PairHistogramOptions {
 };
 
 struct PairHistogramResult {
-  std::vector<double> edges;              ///< one more than there are bins
+  std::vector<double> edges;  ///< one more than there are bins: the least distance in each, and the end of the last
   std::vector<std::uint64_t> counts;      ///< of pairs in each bin
   std::vector<double> weighted;           ///< sum of the pairs' weights in each bin; empty without weights
   std::uint64_t below = 0;                ///< pairs nearer than the first edge

@@ -1,5 +1,6 @@
 #include "core/text.hpp"
 
+#include <charconv>
 #include <system_error>
 
 namespace gradus::core {
@@ -19,6 +20,11 @@ std::string excerpt(std::string_view text) {
     }
   }
   return result + (text.size() > most ? "...'" : "'");
+}
+
+std::string number_text(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }

@@ -6,7 +6,6 @@
 // no variant needs a square root or a division for its answer to be the canonical one to the last bit.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,14 +14,21 @@
 
 namespace gradus::pair_histogram_detail {
 
+/// Above this the bins themselves would be the problem.
+inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
+
 class Bins {
  public:
   Bins() = default;
-  /// UsageError for what no bins can be made of.
+  /// UsageError for what no bins can be made of. A bin that begins at the cutoff or past it is left out.
   explicit Bins(const PairBins& bins);
+  /// Bytes that such bins take at most; UsageError where there are more than bin_limit.
+  static std::uint64_t bytes(const PairBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// count() + 1 distances for a person; the last is the cutoff where that is nearer.
+  /// count() + 1 increasing distances: edge i is the least double at which bin i begins, also where bins are uniform
+  /// (there i times the width but for rounding), so that bin i holds edge i <= distance < edge i + 1. The last is the
+  /// cutoff where that is nearer.
   std::span<const double> edges() const { return edges_; }
   /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
   std::span<const double> thresholds() const { return thresholds_; }
@@ -30,6 +36,9 @@ class Bins {
   double width() const { return width_; }
   /// No pair at this distance or farther is in a bin.
   double reach() const { return edges_.back(); }
+
+  /// The slot of what is beyond the last bin.
+  std::int64_t beyond() const { return count() + 1; }
 
   /// Slots number the bins from 1: slot 0 holds what is below the first edge, slot count() + 1 what is beyond the last.
   std::int64_t slots() const { return count() + 2; }

@@ -2,7 +2,9 @@
 // fill, and the row of the table.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,8 +30,8 @@ struct Shape {
   bool uniform = true;  ///< bins of one width
   bool periodic = false;
   bool weighted = false;
-  double reach = 1;            ///< the last edge
-  double least_width = 1;      ///< of a bin
+  double reach = 1;                              ///< the last edge
+  double least_width = 1;                        ///< of a bin
   std::array<double, dimension_limit> extent{};  ///< of the points in each column, or of the box
 
   double pairs() const {
@@ -46,8 +48,8 @@ struct Problem {
   VectorView<const T> other_weights;  ///< m where `cross` and weighted, otherwise empty
   bool cross = false;
   bool periodic = false;
-  std::array<double, dimension_limit> box{};      ///< lengths, where `periodic`
-  std::array<double, dimension_limit> lowest{};   ///< of all points and others in each column; 0 in missing columns
+  std::array<double, dimension_limit> box{};     ///< lengths, where `periodic`
+  std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
   core::Grid weight_grid;  ///< of the product of two weights
@@ -72,6 +74,10 @@ struct Histogram {
   Histogram(std::int64_t slots, bool weighted)
       : counts(static_cast<std::size_t>(slots)), weights(weighted ? static_cast<std::size_t>(slots) : 0) {}
   void add(const Histogram& other);
+  static std::uint64_t bytes(const Shape& shape) {
+    return static_cast<std::uint64_t>(shape.bins + 2) *
+           (sizeof(std::uint64_t) + (shape.weighted ? sizeof(core::Limbs) : 0));
+  }
 };
 
 /// A row of the table of variants. `run` counts all pairs. A variant may leave the last slot (pairs beyond the bins)
