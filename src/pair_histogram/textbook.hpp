@@ -71,7 +71,8 @@ void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) 
 }
 
 /// Calls body(begin, end) for one range of first points after the other, all of them together. Between two of them,
-/// about a tenth of a second, it honours a stop request and reports progress in pairs.
+/// about a tenth of a second, it honours a stop request and reports progress in pairs. A range holds a multiple of
+/// `threads` points, except for the last.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;
@@ -82,7 +83,8 @@ void in_portions(const Problem<T>& problem, const Execution& execution, int thre
     if (execution.stop.stop_requested())
       throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(total) + " pairs");
     std::int64_t pairs = 0;
-    for (; end < n && pairs < pairs_of_a_thread * threads; ++end) pairs += problem.m() - first_partner(problem, end);
+    for (; end < n && (pairs < pairs_of_a_thread * threads || (end - begin) % threads != 0); ++end)
+      pairs += problem.m() - first_partner(problem, end);
     body(begin, end);
     done += pairs;
     if (execution.progress) execution.progress({"pairs", done, total, {}});

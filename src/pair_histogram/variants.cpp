@@ -23,6 +23,12 @@ constexpr std::array table = {
             one_histogram,
             sequential<float>,
             sequential<double>},
+    Variant{{"openmp_shared", "points among threads, one histogram, atomic additions", Backend::openmp,
+             Contract::same_bits, 0},
+            always,
+            one_histogram,
+            openmp_shared<float>,
+            openmp_shared<double>},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace gradus::pair_histogram_detail {
   Histogram name(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
 
 GRADUS_PAIR_HISTOGRAM_VARIANT(sequential);
+GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_shared);
 
 #undef GRADUS_PAIR_HISTOGRAM_VARIANT
 
