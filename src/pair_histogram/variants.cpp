@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/checked.hpp"
 #include "cuda/devices.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -17,6 +18,10 @@ Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
 
 std::uint64_t one_histogram(const Shape& shape, int) { return Histogram::bytes(shape); }
 
+std::uint64_t histogram_per_thread(const Shape& shape, int threads) {
+  return core::checked_multiply(Histogram::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "histograms");
+}
+
 constexpr std::array table = {
     Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::same_bits, 0},
             always,
@@ -29,6 +34,12 @@ constexpr std::array table = {
             one_histogram,
             openmp_shared<float>,
             openmp_shared<double>},
+    Variant{{"openmp_privatized", "points among threads, a private histogram for each, added up at the end",
+             Backend::openmp, Contract::same_bits, 0},
+            always,
+            histogram_per_thread,
+            openmp_privatized<float>,
+            openmp_privatized<double>},
 };
 
 }  // namespace
@@ -41,7 +52,7 @@ const Variant& choose(const Shape& /*shape*/, const cpu::Machine& machine, Devic
     throw UnsupportedError("pair_histogram has no GPU variant yet" + (reason.empty() ? "" : "; " + reason) +
                            "; use the CPU (--device cpu)");
   }
-  return core::find_variant(variants(), "sequential", "pair_histogram");
+  return core::find_variant(variants(), "openmp_privatized", "pair_histogram");
 }
 
 }  // namespace gradus::pair_histogram_detail

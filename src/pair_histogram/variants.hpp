@@ -11,6 +11,7 @@ namespace gradus::pair_histogram_detail {
 
 GRADUS_PAIR_HISTOGRAM_VARIANT(sequential);
 GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_shared);
+GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_privatized);
 
 #undef GRADUS_PAIR_HISTOGRAM_VARIANT
 
