@@ -115,7 +115,7 @@ TEST(Bins, SlotsOfEdges) {
 }
 
 TEST(Bins, ACutoffEndsTheBins) {
-  const auto edges = [](PairBins bins) {
+  const auto edges = [](const PairBins& bins) {
     const room::Bins made(bins);
     EXPECT_TRUE(std::is_sorted(made.edges().begin(), made.edges().end(), std::less_equal<>()));
     EXPECT_LE(made.reach(), bins.cutoff);
@@ -506,8 +506,8 @@ TEST(RadialDistribution, OfACubicLattice) {
   Matrix<double> points(side * side * side, 3);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     points(row, 0) = static_cast<double>(row % side);
-    points(row, 1) = static_cast<double>(row / side % side);
-    points(row, 2) = static_cast<double>(row / side / side);
+    points(row, 1) = static_cast<double>(row % (side * side) / side);
+    points(row, 2) = static_cast<double>(row / (side * side));
   }
   PairHistogramOptions<double> options = between({0.5, 1.2, 1.5, 1.9});
   options.box = {side, side, side};
