@@ -225,7 +225,7 @@ TEST(PairHistogram, RefusesBadWeights) {
   refused<InputError>(points, options, {"weights", "4 weights for 5 points"});
   options.weights = std::as_const(five).view();
   options.other_weights = std::as_const(four).view();
-  refused<InputError>(points, options, {"other weights"});
+  refused<UsageError>(points, options, {"other weights", "no others"});
   options.others = others.view();
   EXPECT_EQ(run(points, options).weighted.size(), 5u);
   options.other_weights = std::as_const(five).view();
