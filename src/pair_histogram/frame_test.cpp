@@ -506,8 +506,10 @@ TEST(RadialDistribution, OfACubicLattice) {
   Matrix<double> points(side * side * side, 3);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     points(row, 0) = static_cast<double>(row % side);
-    points(row, 1) = static_cast<double>(row % (side * side) / side);
-    points(row, 2) = static_cast<double>(row / (side * side));
+    const std::int64_t layer = row / (side * side);
+    const std::int64_t line = row / side % side;
+    points(row, 1) = static_cast<double>(line);
+    points(row, 2) = static_cast<double>(layer);
   }
   PairHistogramOptions<double> options = between({0.5, 1.2, 1.5, 1.9});
   options.box = {side, side, side};
