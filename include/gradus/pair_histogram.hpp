@@ -31,7 +31,7 @@ struct PairBins {
   double bin_width = 0;
   std::int64_t bins = 0;
   std::vector<double> edges;  ///< at least two, none negative, increasing
-  double cutoff = 0;          ///< pairs at this distance and farther count as `beyond`; 0: no such limit
+  double cutoff = 0;          ///< the last bin ends here, and bins that begin here or farther are left out; 0: no cutoff
 };
 
 template <class T>
@@ -45,7 +45,7 @@ struct PairHistogramOptions {
 };
 
 struct PairHistogramResult {
-  std::vector<double> edges;  ///< one more than there are bins: the least distance in each, and the end of the last
+  std::vector<double> edges;              ///< one more than there are bins; of uniform bins multiples of the width
   std::vector<std::uint64_t> counts;      ///< of pairs in each bin
   std::vector<double> weighted;           ///< sum of the pairs' weights in each bin; empty without weights
   std::uint64_t below = 0;                ///< pairs nearer than the first edge

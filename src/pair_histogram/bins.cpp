@@ -78,20 +78,20 @@ Bins::Bins(const PairBins& bins) {
   const std::uint64_t room = bytes(bins) / (2 * sizeof(double));
 
   edges_.reserve(static_cast<std::size_t>(room));
+  width_ = bins.bin_width;
   for (std::int64_t edge = 0; edge <= bin_count(bins); ++edge) {
-    double distance = 0;
-    if (bins.edges.empty()) {
-      width_ = bins.bin_width;
-      const auto index = static_cast<double>(edge);
-      distance = least_double(index * width_, [&](double value) { return value / width_ >= index; });
-    } else {
-      distance = bins.edges[static_cast<std::size_t>(edge)] + 0.0;  // no negative zero
+    const auto index = static_cast<double>(edge);
+    // What a person expects, and where the bin really begins: for uniform bins the two may differ in the last bit.
+    end_ = bins.edges.empty() ? index * width_ : bins.edges[static_cast<std::size_t>(edge)] + 0.0;  // no negative zero
+    double begin = end_;
+    if (bins.edges.empty()) begin = least_double(begin, [&](double distance) { return distance / width_ >= index; });
+    const bool cut = bins.cutoff > 0 && (!(end_ < bins.cutoff) || !(begin < bins.cutoff));
+    if (cut) {
+      end_ = bins.cutoff;
+      begin = std::min(begin, bins.cutoff);
     }
-    if (bins.cutoff > 0 && !(distance < bins.cutoff)) {
-      edges_.push_back(bins.cutoff);
-      break;
-    }
-    edges_.push_back(distance);
+    edges_.push_back(begin);
+    if (cut) break;
   }
   if (edges_.size() < 2)
     throw UsageError("the cutoff, " + core::number_text(bins.cutoff) + ", leaves no bin: the first begins at " +
@@ -100,6 +100,14 @@ Bins::Bins(const PairBins& bins) {
   thresholds_.reserve(edges_.size());
   for (const double edge : edges_)
     thresholds_.push_back(least_double(edge * edge, [edge](double squared) { return std::sqrt(squared) >= edge; }));
+}
+
+std::vector<double> Bins::nominal_edges() const {
+  std::vector<double> nominal(edges_.begin(), edges_.end());
+  for (std::size_t edge = 0; width_ > 0 && edge < nominal.size(); ++edge)
+    nominal[edge] = static_cast<double>(edge) * width_;
+  nominal.back() = end_;
+  return nominal;
 }
 
 std::int64_t Bins::slot(double squared) const {

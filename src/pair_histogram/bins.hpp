@@ -26,10 +26,11 @@ class Bins {
   static std::uint64_t bytes(const PairBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
-  /// count() + 1 increasing distances: edge i is the least double at which bin i begins, also where bins are uniform
-  /// (there i times the width but for rounding), so that bin i holds edge i <= distance < edge i + 1. The last is the
-  /// cutoff where that is nearer.
+  /// count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1 also where bins are uniform. There
+  /// edge i is the least double that divided by the width gives i or more: i times the width but for rounding.
   std::span<const double> edges() const { return edges_; }
+  /// The same for a person: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
+  std::vector<double> nominal_edges() const;
   /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
   std::span<const double> thresholds() const { return thresholds_; }
   /// Width of uniform bins, 0 for others.
@@ -47,6 +48,7 @@ class Bins {
 
  private:
   double width_ = 0;
+  double end_ = 0;  ///< the last edge for a person
   std::vector<double> edges_;
   std::vector<double> thresholds_;
 };

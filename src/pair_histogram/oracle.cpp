@@ -26,7 +26,7 @@ PairHistogramResult oracle(const Problem<T>& problem) {
   const std::span<const double> edges = problem.bins.edges();
   const std::size_t bins = edges.size() - 1;
   PairHistogramResult result;
-  result.edges.assign(edges.begin(), edges.end());
+  result.edges = problem.bins.nominal_edges();
   result.counts.resize(bins);
   std::vector<core::Int128> sums(bins);
   for (std::int64_t first = 0; first < problem.n(); ++first)

@@ -34,7 +34,7 @@ template <class T>
 PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogram& histogram) {
   PairHistogramResult result;
   const auto bins = static_cast<std::ptrdiff_t>(problem.bins.count());
-  result.edges.assign(problem.bins.edges().begin(), problem.bins.edges().end());
+  result.edges = problem.bins.nominal_edges();
   result.counts.assign(histogram.counts.begin() + 1, histogram.counts.begin() + 1 + bins);
   result.below = histogram.counts.front();
   result.pairs = static_cast<std::uint64_t>(room::pair_count(problem.n(), problem.m(), problem.cross));
