@@ -190,5 +190,7 @@ Histogram count_in_double(const Problem<T>& problem, const Execution& execution,
 std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads);
 /// Of the filter's columns, weights and counters.
 std::uint64_t bytes_to_filter(const Shape& shape, int threads);
+/// Of what simd_cells takes beside these.
+std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
 
 }  // namespace gradus::pair_histogram_detail

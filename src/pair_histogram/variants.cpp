@@ -30,6 +30,11 @@ std::uint64_t filter_memory(const Shape& shape, int threads) {
   return std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads));
 }
 
+std::uint64_t cells_memory(const Shape& shape, int threads) {
+  return std::max(bytes_to_count_in_double(shape, threads),
+                  bytes_to_filter(shape, threads) + bytes_to_sort_into_cells(shape, threads));
+}
+
 constexpr std::array table = {
     Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::same_bits, 0},
             always,
@@ -60,6 +65,12 @@ constexpr std::array table = {
             filter_memory,
             simd_filter<float>,
             simd_filter<double>},
+    Variant{{"simd_cells", "points sorted into columns of cells; the filter for what is within reach of a few points",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            cells_memory,
+            simd_cells<float>,
+            simd_cells<double>},
 };
 
 }  // namespace
