@@ -11,7 +11,8 @@ namespace gradus::bench {
 
 namespace {
 
-constexpr std::array generators = {core::Generator::uniform, core::Generator::blobs, core::Generator::lab_points};
+constexpr std::array generators = {core::Generator::uniform, core::Generator::blobs, core::Generator::lab_points,
+                                   core::Generator::lab_atoms};
 
 template <class T>
 io::Points generate(const core::PointSpecification& specification, const PointSet& set) {
@@ -32,7 +33,13 @@ core::Generator generator_called(std::string_view name) {
     if (core::with_underscores(names.back()) == wanted) return generator;
   }
   throw UsageError("there is no generator of points called '" + std::string(name) + "'" +
-                   core::did_you_mean(name, names) + "; there are uniform, blobs and lab-points");
+                   core::did_you_mean(name, names) + "; there are uniform, blobs, lab-points and lab-atoms");
+}
+
+std::vector<std::string> generator_names() {
+  std::vector<std::string> names;
+  for (const core::Generator generator : generators) names.emplace_back(core::to_string(generator));
+  return names;
 }
 
 io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop) {

@@ -22,7 +22,7 @@ namespace {
 struct Arguments {
   core::PointSpecification points;
   std::int64_t rows = 0;
-  std::int64_t columns = 2;
+  std::int64_t columns = 0;  ///< 0: what is usual for the kind
   std::int64_t size_mib = 0;
   std::optional<io::ElementType> dtype;
   std::string output;
@@ -41,7 +41,8 @@ template <class T>
 int generate(const Arguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
   if (!(arguments.points.low < arguments.points.high)) throw UsageError("--low must be less than --high");
-  const std::int64_t columns = arguments.columns;
+  const std::int64_t usual = arguments.points.kind == core::Generator::lab_atoms ? 3 : 2;
+  const std::int64_t columns = arguments.columns > 0 ? arguments.columns : usual;
   const auto row_bytes = core::checked_multiply(columns, static_cast<std::int64_t>(sizeof(T)), "--dimensions");
   const std::int64_t rows = row_count(arguments, row_bytes);
   core::checked_multiply(rows, row_bytes, "the points");
@@ -64,7 +65,7 @@ int generate(const Arguments& arguments, const Session& session) {
   file.commit();
 
   const double seconds = core::seconds_since(start);
-  const std::string_view dtype = io::to_string(*arguments.dtype);
+  const std::string_view dtype = sizeof(T) == 4 ? "f32" : "f64";
   if (session.json)
     session.print_json({{"kind", core::to_string(arguments.points.kind)},
                         {"n", rows},
@@ -84,11 +85,10 @@ int generate(const Arguments& arguments, const Session& session) {
 Action setup_generate(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   core::PointSpecification& points = arguments->points;
-  arguments->dtype = io::ElementType::f32;
-  const std::vector<std::string> kinds{"uniform", "blobs", "lab-points"};
+  const std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
   Options::required(options.value("KIND", "KIND",
-                                  "uniform; blobs (bell-shaped groups); or lab-points (those of the published k-means "
-                                  "experiments, bit for bit)",
+                                  "uniform; blobs (bell-shaped groups); or, bit for bit, those of the published "
+                                  "experiments: lab-points (k-means), lab-atoms (pair histograms)",
                                   [&points, kinds](const std::string& text) {
                                     points.kind = static_cast<core::Generator>(parse_choice("KIND", text, kinds));
                                   },
@@ -99,10 +99,18 @@ Action setup_generate(Options& options, Session& session) {
   options.value("--size-mib", "N", "or so many MiB of them", [arguments = arguments.get()](const std::string& text) {
     arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
   });
-  options.whole("-d,--dimensions", arguments->columns, "coordinates of a point", std::int64_t{1});
+  options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
+                [arguments = arguments.get()](const std::string& text) {
+                  arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
+                });
   Options::required(options.file("-o,--output", arguments->output, "FILE", "a name that ends in .npy or .csv"));
-  options.choice("--dtype", *arguments->dtype, {{"f32", io::ElementType::f32}, {"f64", io::ElementType::f64}},
-                 "type of a coordinate");
+  const std::vector<std::string> types{"f32", "f64"};
+  options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
+                [arguments = arguments.get(), types](const std::string& text) {
+                  arguments->dtype =
+                      parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
+                },
+                {.choices = types});
   options.whole("--seed", points.seed, "of uniform and blobs");
   options.real("--low", points.low, "coordinates (of blobs: centres) from here");
   options.real("--high", points.high, "to here");
@@ -113,8 +121,10 @@ Action setup_generate(Options& options, Session& session) {
                   session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
                 });
   return [arguments, &session] {
-    return arguments->dtype == io::ElementType::f32 ? generate<float>(*arguments, session)
-                                                    : generate<double>(*arguments, session);
+    const auto usual =
+        arguments->points.kind == core::Generator::lab_atoms ? io::ElementType::f64 : io::ElementType::f32;
+    return arguments->dtype.value_or(usual) == io::ElementType::f32 ? generate<float>(*arguments, session)
+                                                                    : generate<double>(*arguments, session);
   };
 }
 

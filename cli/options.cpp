@@ -11,11 +11,6 @@ namespace gradus::cli {
 
 namespace {
 
-std::string shortest(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
 std::string range_text(std::string_view least, std::string_view most, bool unbounded) {
   return unbounded ? " of at least " + std::string(least) : " from " + std::string(least) + " to " + std::string(most);
 }
@@ -46,9 +41,10 @@ double parse_real(std::string_view name, std::string_view text, double least, do
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   if (error == std::errc{} && end == text.data() + text.size() && result >= least && result <= most) return result;
   const bool bounded = least > std::numeric_limits<double>::lowest();
-  throw UsageError(
-      std::string(name) + ": " + core::excerpt(text) + " is not a finite number" +
-      (bounded ? range_text(shortest(least), shortest(most), most == std::numeric_limits<double>::max()) : ""));
+  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number" +
+                   (bounded ? range_text(core::number_text(least), core::number_text(most),
+                                         most == std::numeric_limits<double>::max())
+                            : ""));
 }
 
 std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
@@ -126,7 +122,7 @@ CLI::Option& Options::bytes(const std::string& names, std::uint64_t& target, con
 CLI::Option& Options::real(const std::string& names, double& target, const std::string& description, double least,
                            double most) {
   const std::string name = shown_name(names);
-  return value(names, "X", with_default(description, shortest(target)),
+  return value(names, "X", with_default(description, core::number_text(target)),
                [=, &target](const std::string& text) { target = parse_real(name, text, least, most); });
 }
 

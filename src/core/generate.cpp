@@ -35,6 +35,7 @@ class RowMaker {
       case Generator::uniform: return uniform(row, target);
       case Generator::blobs: return blob(row, target);
       case Generator::lab_points: return lab(row, target);
+      case Generator::lab_atoms: return;  // not row by row: see lab_atoms()
     }
   }
 
@@ -76,6 +77,16 @@ class RowMaker {
   Philox members_{specification_.seed, member_stream};
 };
 
+// The published program: srand(1), and for each coordinate in turn (double)rand() / RAND_MAX * 23000.
+template <class T>
+void lab_atoms(std::int64_t first_row, MatrixView<T> points) {
+  LabSequence sequence(1);
+  for (std::int64_t skipped = 0; skipped < first_row * points.columns(); ++skipped) sequence.next();
+  for (std::int64_t row = 0; row < points.rows(); ++row)
+    for (std::int64_t column = 0; column < points.columns(); ++column)
+      points(row, column) = static_cast<T>(static_cast<double>(sequence.next()) / 0x7fffffff * 23000);
+}
+
 }  // namespace
 
 std::string_view to_string(Generator kind) {
@@ -83,6 +94,7 @@ std::string_view to_string(Generator kind) {
     case Generator::uniform: return "uniform";
     case Generator::blobs: return "blobs";
     case Generator::lab_points: return "lab-points";
+    case Generator::lab_atoms: return "lab-atoms";
   }
   return "?";
 }
@@ -97,9 +109,32 @@ std::int32_t lab_random(std::uint32_t& state) {
   return static_cast<std::int32_t>(result);
 }
 
+LabSequence::LabSequence(std::uint32_t seed) {
+  // The first numbers come from a multiplicative generator modulo 2^31 - 1, which must not begin with 0, in signed
+  // arithmetic: a seed above 2^31 is a negative one.
+  constexpr std::int64_t modulus = 0x7fffffff;
+  std::int64_t word = static_cast<std::int32_t>(seed == 0 ? 1 : seed);
+  for (std::uint32_t& number : state_) {
+    number = static_cast<std::uint32_t>(word);
+    word = word * 16807 % modulus;
+    if (word < 0) word += modulus;
+  }
+  oldest_ = separation;  // the C library begins its walk through the state here
+  for (std::size_t discarded = 0; discarded < 10 * degree; ++discarded) next();
+}
+
+std::int32_t LabSequence::next() {
+  // x(i) = x(i - 31) + x(i - 3) modulo 2^32; the lowest bit, which is the least random, is left out of the result.
+  std::uint32_t& oldest = state_[oldest_];
+  oldest += state_[(oldest_ + degree - separation) % degree];
+  oldest_ = (oldest_ + 1) % degree;
+  return static_cast<std::int32_t>(oldest >> 1);
+}
+
 template <class T>
 void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
                      int threads) {
+  if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points);
   const RowMaker<T> maker(specification, points.columns());
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t row = 0; row < points.rows(); ++row) maker.make(first_row + row, points.row(row));

@@ -2,6 +2,8 @@
 // depends neither on threads nor on the machine nor on the C library.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,15 +12,16 @@
 namespace gradus::core {
 
 enum class Generator : std::uint8_t {
-  uniform,    ///< each coordinate uniform in [low, high)
-  blobs,      ///< bell-shaped groups of standard deviation `spread` around centres that are uniform in [low, high)
-  lab_points  ///< those of the published k-means experiments: point i starts lab_random() from state i
+  uniform,     ///< each coordinate uniform in [low, high)
+  blobs,       ///< bell-shaped groups of standard deviation `spread` around centres that are uniform in [low, high)
+  lab_points,  ///< those of the published k-means experiments: point i starts lab_random() from state i
+  lab_atoms    ///< those of the published pair histograms: LabSequence(1) for all coordinates, in [0, 23000]
 };
 std::string_view to_string(Generator kind);
 
 struct PointSpecification {
   Generator kind = Generator::uniform;
-  std::uint64_t seed = 0;  ///< lab_points ignores it and all that follows
+  std::uint64_t seed = 0;  ///< lab_points and lab_atoms ignore it and all that follows
   double low = 0;
   double high = 10;
   std::int64_t clusters = 10;  ///< of blobs
@@ -26,7 +29,8 @@ struct PointSpecification {
 };
 
 /// Writes the rows from `first_row` of the endless table that `specification` describes; `threads` of them share the
-/// work. The table's number of columns is that of `points`.
+/// work, except for lab_atoms: there each number follows from those before it, also those of the rows before
+/// `first_row`. The table's number of columns is that of `points`.
 template <class T>
 void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
                      int threads);
@@ -34,5 +38,19 @@ void generate_points(const PointSpecification& specification, std::int64_t first
 /// The next number of the generator that glibc calls rand_r, in [0, 2^31). On other systems rand_r differs, and the
 /// published experiments are defined by this one.
 std::int32_t lab_random(std::uint32_t& state);
+
+/// The numbers, in [0, 2^31), of the generator that glibc calls rand: after srand(seed), additive feedback of
+/// degree 31.
+class LabSequence {
+ public:
+  explicit LabSequence(std::uint32_t seed);
+  std::int32_t next();
+
+ private:
+  static constexpr std::size_t degree = 31;
+  static constexpr std::size_t separation = 3;
+  std::array<std::uint32_t, degree> state_{};
+  std::size_t oldest_ = 0;
+};
 
 }  // namespace gradus::core

@@ -60,8 +60,27 @@ TEST(Generate, LabPointsGolden) {
   EXPECT_EQ(lab_random(state), 476707713);
 }
 
+// From a C program on glibc 2.36: srand(seed), then rand().
+TEST(Generate, LabSequenceIsThatOfTheCLibrary) {
+  LabSequence sequence(1);
+  EXPECT_EQ(sequence.next(), 1804289383);
+  EXPECT_EQ(sequence.next(), 846930886);
+  EXPECT_EQ(sequence.next(), 1681692777);
+  for (int skipped = 3; skipped < 1000; ++skipped) sequence.next();
+  EXPECT_EQ(sequence.next(), 981914693);
+  EXPECT_EQ(LabSequence(0).next(), 1804289383);
+  EXPECT_EQ(LabSequence(4294967295u).next(), 254925627);
+}
+
+TEST(Generate, LabAtomsAreThePublishedOnes) {
+  const Matrix<double> points = make<double>({.kind = Generator::lab_atoms}, 2, 3, 1);
+  EXPECT_EQ(points(0, 0), 19324.31749455832);
+  EXPECT_EQ(points(0, 1), 9070.8073168391402);
+  EXPECT_EQ(points(0, 2), 18011.282146447935);
+}
+
 TEST(Generate, SameBitsForAnyThreadsAndAnyCut) {
-  for (const Generator kind : {Generator::uniform, Generator::blobs, Generator::lab_points}) {
+  for (const Generator kind : {Generator::uniform, Generator::blobs, Generator::lab_points, Generator::lab_atoms}) {
     const PointSpecification specification{.kind = kind, .seed = 7, .low = -3, .high = 5};
     const Matrix<double> whole = make<double>(specification, 1001, 5, 1);
     for (const int threads : {2, 3, 7})

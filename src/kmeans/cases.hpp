@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ways.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -36,14 +37,6 @@ const std::vector<Case>& cases();
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::VariantInfo& variant);
-
-/// The ways in which a variant is run on a case: with each number of threads, or on a GPU with several block sizes. The
-/// text names what is special about each.
-struct Way {
-  Execution execution;
-  std::string text;
-};
-std::vector<Way> ways_to_run(const Variant& variant, const std::vector<int>& threads);
 
 /// A case in type T with the oracle's answer, worked out once for all variants and thread counts.
 template <class T>

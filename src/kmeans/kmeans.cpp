@@ -7,8 +7,8 @@
 
 #include "core/checked.hpp"
 #include "core/phases.hpp"
+#include "core/request.hpp"
 #include "cpu/threads.hpp"
-#include "cuda/devices.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/lloyd.hpp"
@@ -31,23 +31,11 @@ std::string_view to_string(StopReason reason) {
 namespace {
 
 template <class T>
-void check_place(VectorView<T> view, const char* what) {
-  if (!view.place().is_host())
-    throw UnsupportedError(std::string(what) + " lie on a GPU, which this build cannot use; pass host memory");
-}
-
-template <class T>
 void check_points(MatrixView<const T> points) {
-  check_place(VectorView<const T>(points.data(), points.rows(), points.place()), "points");
+  core::check_rows(points, "points");
   if (points.rows() < 1 || points.columns() < 1)
     throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
                      " x " + std::to_string(points.columns()));
-  if (points.rows() > std::numeric_limits<std::int32_t>::max())
-    throw InputError("points: " + std::to_string(points.rows()) + " rows are more than the supported 2147483647");
-  if (points.row_stride() < points.columns())
-    throw UsageError("points: rows of " + std::to_string(points.columns()) + " columns cannot start " +
-                     std::to_string(points.row_stride()) + " elements apart");
-  core::checked_multiply(points.rows(), points.row_stride(), "points");
 }
 
 template <class T>
@@ -72,13 +60,10 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& op
   if (options.clusters > n)
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
                      std::to_string(n) + " points; ask for at most that many clusters");
-  check_place(options.weights, "weights");
-  if (!options.weights.empty() && options.weights.size() != n)
-    throw InputError("weights: there are " + std::to_string(options.weights.size()) + " weights for " +
-                     std::to_string(n) + " points; one for each is needed");
+  core::check_one_for_each(options.weights, n, "weights", "points");
   if (options.init != KMeansInit::given) return;
   const MatrixView<const T>& given = options.initial_centroids;
-  check_place(VectorView<const T>(given.data(), given.rows(), given.place()), "initial centroids");
+  core::check_place(given.place(), "initial centroids");
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
@@ -99,23 +84,10 @@ void check_graph_file(const room::Variant& variant, const Execution& execution) 
                    execution.graph_file + "'; the variants that have one: " + writers);
 }
 
-void check_device(const room::Variant& variant, const Execution& execution) {
-  const bool on_gpu = variant.backend == core::Backend::cuda;
-  if (execution.device == Device::automatic || on_gpu == (execution.device == Device::gpu)) return;
-  throw UsageError("kmeans variant '" + std::string(variant.name) + "' runs on the " + (on_gpu ? "GPU" : "CPU") +
-                   ", but the " + (on_gpu ? "CPU" : "GPU") + " was asked for");
-}
-
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
-  const cpu::Machine& machine = cpu::this_machine();
-  if (execution.device == Device::gpu) cuda::require_gpu(machine, execution.gpu);
-  const room::Variant& variant = execution.variant.empty()
-                                     ? room::choose(shape, machine, execution.device)
-                                     : core::find_variant(room::variants(), execution.variant, "kmeans");
+  const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
   check_graph_file(variant, execution);
-  check_device(variant, execution);
-  if (const core::Support support = variant.supports(shape, machine); !support)
-    throw UnsupportedError("kmeans variant '" + std::string(variant.name) + "' cannot run here: " + support.reason);
+  core::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
 
@@ -136,13 +108,6 @@ std::uint64_t memory_needed(const room::Shape& shape, const KMeansOptions<T>& op
   if (options.init == KMeansInit::kmeans_parallel)  // the sample of about 10 k rows
     initialization += core::checked_multiply(std::uint64_t{11}, centroid_bytes, "centroids");
   return bytes + std::max(initialization, variant.memory(shape, cpu::thread_count(execution)));
-}
-
-void check_memory(std::uint64_t needed, const Execution& execution) {
-  const std::uint64_t available = execution.memory_limit > 0 ? execution.memory_limit : cpu::available_memory();
-  if (needed > available)
-    throw Error("the job needs " + std::to_string(needed) + " bytes of memory beyond its input, but only " +
-                std::to_string(available) + " bytes are available");
 }
 
 template <class T>
@@ -183,7 +148,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   const int threads = cpu::thread_count(execution);
   const room::Shape shape = shape_of(points.rows(), points.columns(), options);
   const room::Variant& variant = select(shape, execution);
-  check_memory(memory_needed(shape, options, execution, variant), execution);
+  core::check_memory(memory_needed(shape, options, execution, variant), execution);
 
   std::vector<Phase> phases;
   room::Problem<T> problem;
@@ -233,8 +198,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     }
   }
   best->variant = variant.name;
-  best->device = variant.backend == core::Backend::cuda ? cuda::require_gpu(cpu::this_machine(), execution.gpu).name
-                                                        : cpu::this_machine().processor;
+  best->device = core::device_name(variant, execution);
   core::add_phase(phases, "total", core::seconds_since(start));
   best->phases = std::move(phases);
   return std::move(*best);
@@ -245,7 +209,7 @@ namespace {
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points) {
   check_points(points);
-  check_place(VectorView<const T>(centroids.data(), centroids.rows(), centroids.place()), "centroids");
+  core::check_place(centroids.place(), "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
                      std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +

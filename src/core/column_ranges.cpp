@@ -1,0 +1,98 @@
+#include "core/column_ranges.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "cpu/threads.hpp"
+
+namespace gradus::core {
+
+namespace {
+
+struct Ranges : ColumnRanges {
+  bool finite = true;
+};
+
+// The rows are read as one stream of "lanes": some whole rows side by side, so that the compiler can use vector
+// instructions however few columns there are. x * 0 is NaN for NaN and infinity, and stays NaN in a sum.
+template <class T>
+Ranges part_ranges(MatrixView<const T> rows) {
+  const std::int64_t d = rows.columns();
+  const std::int64_t rows_per_step = rows.contiguous() ? std::max<std::int64_t>(1, 64 / d) : 1;
+  const std::int64_t lanes = rows_per_step * d;
+  std::vector<T> low(static_cast<std::size_t>(lanes), std::numeric_limits<T>::infinity());
+  std::vector<T> high(static_cast<std::size_t>(lanes), -std::numeric_limits<T>::infinity());
+  std::vector<T> zero(static_cast<std::size_t>(lanes), T{0});
+  const auto visit = [&](const T* values, std::int64_t count) {
+    T* const __restrict lowest = low.data();
+    T* const __restrict highest = high.data();
+    T* const __restrict zeros = zero.data();
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      const T value = values[lane];
+      lowest[lane] = value < lowest[lane] ? value : lowest[lane];
+      highest[lane] = value > highest[lane] ? value : highest[lane];
+      zeros[lane] += value * T{0};
+    }
+  };
+  std::int64_t row = 0;
+  for (; row + rows_per_step <= rows.rows(); row += rows_per_step) visit(rows.row(row), lanes);
+  for (; row < rows.rows(); ++row) visit(rows.row(row), d);
+
+  Ranges ranges;
+  ranges.lowest.assign(static_cast<std::size_t>(d), std::numeric_limits<double>::infinity());
+  ranges.highest.assign(static_cast<std::size_t>(d), -std::numeric_limits<double>::infinity());
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    const auto at = static_cast<std::size_t>(lane);
+    const auto column = static_cast<std::size_t>(lane % d);
+    ranges.lowest[column] = std::min(ranges.lowest[column], static_cast<double>(low[at]));
+    ranges.highest[column] = std::max(ranges.highest[column], static_cast<double>(high[at]));
+    ranges.finite = ranges.finite && zero[at] == 0;
+  }
+  return ranges;
+}
+
+template <class T>
+[[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t column = 0; column < rows.columns(); ++column) {
+      const double value = static_cast<double>(rows(row, column));
+      if (std::abs(value) <= largest_magnitude) continue;
+      const std::string kind = std::isnan(value)   ? "NaN"
+                               : std::isinf(value) ? "infinite"
+                                                   : "too large (its squared distances would overflow)";
+      throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
+                       std::to_string(column) + " (counted from 0) is " + kind);
+    }
+  throw InputError(std::string(what) + ": a value changed while it was read");
+}
+
+}  // namespace
+
+template <class T>
+ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads) {
+  std::vector<Ranges> parts(static_cast<std::size_t>(threads));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int part = 0; part < threads; ++part) {
+    const cpu::Range range = cpu::share(rows.rows(), part, threads);
+    parts[static_cast<std::size_t>(part)] = part_ranges(rows.slice(range.begin, range.size()));
+  }
+  Ranges all = std::move(parts.front());
+  for (const Ranges& part : parts)
+    for (std::size_t column = 0; column < all.lowest.size() && !part.lowest.empty(); ++column) {
+      all.lowest[column] = std::min(all.lowest[column], part.lowest[column]);
+      all.highest[column] = std::max(all.highest[column], part.highest[column]);
+      all.finite = all.finite && part.finite;
+    }
+  bool good = all.finite;
+  for (std::size_t column = 0; column < all.lowest.size(); ++column)
+    good = good && !(all.lowest[column] < -largest_magnitude) && !(all.highest[column] > largest_magnitude);
+  if (!good) throw_first_bad(rows, what);
+  return all;
+}
+
+template ColumnRanges column_ranges(MatrixView<const float>, const char*, int);
+template ColumnRanges column_ranges(MatrixView<const double>, const char*, int);
+
+}  // namespace gradus::core

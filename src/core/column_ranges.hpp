@@ -1,0 +1,23 @@
+// The range of each column of some points, and the refusal of values that no distance can be computed with.
+#pragma once
+
+#include <vector>
+
+#include "gradus/array.hpp"
+
+namespace gradus::core {
+
+/// Above this a squared distance over many columns may overflow a double.
+inline constexpr double largest_magnitude = 0x1p500;
+
+struct ColumnRanges {
+  std::vector<double> lowest;  ///< per column; infinity where there are no rows
+  std::vector<double> highest;
+};
+
+/// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
+/// NaN, infinite, or above largest_magnitude.
+template <class T>
+ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads);
+
+}  // namespace gradus::core

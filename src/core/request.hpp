@@ -1,0 +1,73 @@
+// What every problem's entry point checks before it starts: where memory lies, sizes, the variant asked for, whether it
+// runs here, and whether the memory suffices.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/checked.hpp"
+#include "core/registry.hpp"
+#include "cpu/machine.hpp"
+#include "cuda/devices.hpp"
+#include "gradus/array.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::core {
+
+/// UnsupportedError where the memory is not the host's.
+void check_place(MemoryPlace place, const char* what);
+
+/// UnsupportedError, InputError or UsageError for a view that no problem can read: its place, its size, its stride.
+template <class T>
+void check_rows(MatrixView<const T> rows, const char* what) {
+  check_place(rows.place(), what);
+  if (rows.rows() > std::numeric_limits<std::int32_t>::max())
+    throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
+                     " rows are more than the supported 2147483647");
+  if (rows.row_stride() < rows.columns())
+    throw UsageError(std::string(what) + ": rows of " + std::to_string(rows.columns()) + " columns cannot start " +
+                     std::to_string(rows.row_stride()) + " elements apart");
+  checked_multiply(rows.rows(), rows.row_stride(), what);
+}
+
+/// InputError unless there is a weight for each of `count` points, or none at all.
+template <class T>
+void check_one_for_each(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
+  check_place(weights.place(), what);
+  if (weights.empty() || weights.size() == count) return;
+  throw InputError(std::string(what) + ": there are " + std::to_string(weights.size()) + " weights for " +
+                   std::to_string(count) + " " + of + "; one for each is needed");
+}
+
+/// Error where `needed` bytes are more than the job may take or the machine has.
+void check_memory(std::uint64_t needed, const Execution& execution);
+
+/// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
+template <class Variant, class Shape>
+const Variant& wanted_variant(std::span<const Variant> variants,
+                              const Variant& (*choose)(const Shape&, const cpu::Machine&, Device), const Shape& shape,
+                              const Execution& execution, std::string_view problem) {
+  const cpu::Machine& machine = cpu::this_machine();
+  if (execution.device == Device::gpu) cuda::require_gpu(machine, execution.gpu);
+  if (execution.variant.empty()) return choose(shape, machine, execution.device);
+  return find_variant(variants, execution.variant, problem);
+}
+
+/// UsageError where the variant does not run on the device asked for.
+void check_device(const VariantInfo& variant, const Execution& execution, std::string_view problem);
+
+/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape.
+template <class Variant, class Shape>
+void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
+  check_device(variant, execution, problem);
+  if (const Support support = variant.supports(shape, cpu::this_machine()); !support)
+    throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
+                           "' cannot run here: " + support.reason);
+}
+
+/// What the variant runs on, for a person.
+const std::string& device_name(const VariantInfo& variant, const Execution& execution);
+
+}  // namespace gradus::core

@@ -1,0 +1,20 @@
+// The ways in which a variant is run on a case that verifies it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/registry.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::core {
+
+struct Way {
+  Execution execution;
+  std::string text;  ///< what is special about it
+};
+
+/// With each number of threads, or on a GPU with several block sizes.
+std::vector<Way> ways_to_run(const VariantInfo& variant, const std::vector<int>& threads);
+
+}  // namespace gradus::core

@@ -1,0 +1,364 @@
+#include "pair_histogram/cases.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "core/generate.hpp"
+#include "core/text.hpp"
+#include "pair_histogram/oracle.hpp"
+#include "pair_histogram/prepare.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, double low = 0, double high = 10) {
+  Matrix<double> points(n, d);
+  core::PointSpecification specification;
+  specification.seed = seed;
+  specification.low = low;
+  specification.high = high;
+  core::generate_points(specification, 0, points.view(), 1);
+  return points;
+}
+
+Matrix<double> scaled(Matrix<double> points, double factor, double offset = 0) {
+  for (std::int64_t index = 0; index < points.rows() * points.columns(); ++index)
+    points.data()[index] = points.data()[index] * factor + offset;
+  return points;
+}
+
+// All points of a lattice of whole numbers, in a mixed order.
+Matrix<double> lattice(std::int64_t side, std::int64_t d) {
+  std::int64_t n = 1;
+  for (std::int64_t dim = 0; dim < d; ++dim) n *= side;
+  Matrix<double> points(n, d);
+  constexpr std::int64_t step = 7919;  // a prime that divides no side here
+  for (std::int64_t row = 0; row < n; ++row) {
+    std::int64_t rest = row * step % n;
+    for (std::int64_t dim = 0; dim < d; ++dim, rest /= side) points(row, dim) = static_cast<double>(rest % side);
+  }
+  return points;
+}
+
+// Groups of very different density: what cells and trees must cope with.
+Matrix<double> groups(std::int64_t n, std::int64_t d, std::uint64_t seed) {
+  Matrix<double> points(n, d);
+  core::PointSpecification specification;
+  specification.kind = core::Generator::blobs;
+  specification.seed = seed;
+  specification.clusters = 5;
+  specification.spread = 0.1;
+  core::generate_points(specification, 0, points.view(), 1);
+  return points;
+}
+
+std::vector<double> random_weights(std::int64_t n, std::uint64_t seed, double low, double high) {
+  const Matrix<double> values = uniform(n, 1, seed + 1000, low, high);
+  return {values.data(), values.data() + n};
+}
+
+CaseData plain(Matrix<double> points, double width, std::int64_t bins) {
+  CaseData data;
+  data.points = std::move(points);
+  data.bins.bin_width = width;
+  data.bins.bins = bins;
+  return data;
+}
+
+CaseData between(Matrix<double> points, std::vector<double> edges) {
+  CaseData data;
+  data.points = std::move(points);
+  data.bins.edges = std::move(edges);
+  return data;
+}
+
+CaseData crossed(CaseData data, Matrix<double> others) {
+  data.others = std::move(others);
+  return data;
+}
+
+CaseData boxed(CaseData data, std::vector<double> lengths, std::vector<double> origin = {}) {
+  data.box = std::move(lengths);
+  data.box_origin = std::move(origin);
+  return data;
+}
+
+CaseData cut(CaseData data, double cutoff) {
+  data.bins.cutoff = cutoff;
+  return data;
+}
+
+std::vector<double> square_roots(std::int64_t from, std::int64_t to) {
+  std::vector<double> edges;
+  for (std::int64_t square = from; square <= to; ++square) edges.push_back(std::sqrt(static_cast<double>(square)));
+  return edges;
+}
+
+using Add = std::function<void(const std::string& name, std::function<CaseData(std::uint64_t seed)> make)>;
+
+void add_sizes(const Add& add) {
+  for (const std::int64_t n : {0, 1, 2, 3, 17, 64, 65, 255, 700})
+    for (const std::int64_t d : {1, 2, 3})
+      add("uniform_" + std::to_string(n) + "x" + std::to_string(d),
+          [n, d](auto seed) { return plain(uniform(n, d, seed), 0.25, 40); });
+  add("one_bin", [](auto seed) { return plain(uniform(300, 3, seed), 4, 1); });
+  add("one_bin_for_all", [](auto seed) { return plain(uniform(300, 3, seed), 100, 1); });
+  add("many_bins", [](auto seed) { return plain(uniform(300, 3, seed), 0.0017, 10007); });
+  add("all_beyond", [](auto seed) { return plain(uniform(200, 3, seed), 1e-9, 5); });
+  add("padded_rows", [](auto seed) {
+    CaseData data = plain(uniform(301, 3, seed), 0.5, 30);
+    data.padding = 2;
+    return data;
+  });
+  add("groups", [](auto seed) { return plain(groups(600, 3, seed), 0.3, 60); });
+  add("groups_2d", [](auto seed) { return plain(groups(600, 2, seed), 0.07, 200); });
+}
+
+void add_ties(const Add& add) {
+  add("lattice_1d", [](auto) { return plain(lattice(300, 1), 1, 290); });
+  add("lattice_2d", [](auto) { return plain(lattice(20, 2), 1, 25); });
+  add("lattice_3d", [](auto) { return plain(lattice(8, 3), 1, 12); });
+  add("lattice_fine_bins", [](auto) { return plain(lattice(8, 3), 0.5, 20); });
+  add("lattice_tenths", [](auto) { return plain(scaled(lattice(8, 3), 0.1), 0.1, 12); });
+  add("lattice_thirds", [](auto) { return plain(scaled(lattice(300, 1), 1.0 / 3), 1.0 / 3, 250); });
+  for (const std::int64_t d : {1, 2, 3})
+    add("lattice_every_distance_an_edge_" + std::to_string(d) + "d", [d](auto) {
+      return between(lattice(d == 1 ? 90 : d == 2 ? 16 : 7, d), square_roots(0, 100));
+    });
+  add("lattice_periodic", [](auto) { return boxed(plain(lattice(8, 3), 1, 4), {8, 8, 8}); });
+  add("lattice_periodic_edges", [](auto) { return boxed(between(lattice(8, 3), square_roots(1, 16)), {8, 8, 8}); });
+  add("lattice_offset", [](auto) { return plain(scaled(lattice(7, 3), 1, 1048576), 1, 9); });
+  add("duplicates", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 0.5, 20);
+    for (std::int64_t row = 0; row < 400; ++row)
+      for (std::int64_t dim = 0; dim < 3; ++dim) data.points(row, dim) = data.points(row % 37, dim);
+    return data;
+  });
+  add("all_points_equal", [](auto) { return plain(scaled(Matrix<double>(lattice(300, 1)), 0, 1.0 / 3), 1, 3); });
+  add("all_points_equal_below", [](auto) { return between(scaled(lattice(300, 1), 0, 1.0 / 3), {0x1p-1074, 1.0}); });
+}
+
+void add_bins(const Add& add) {
+  add("uneven_edges", [](auto seed) { return between(uniform(400, 3, seed), {0, 0.1, 0.11, 1, 4, 4.5, 9, 20}); });
+  add("first_edge_above_zero", [](auto seed) { return between(uniform(400, 3, seed), {2, 3, 3.5, 7}); });
+  add("two_edges", [](auto seed) { return between(uniform(400, 2, seed), {1, 3}); });
+  add("logarithmic_edges", [](auto seed) {
+    std::vector<double> edges;
+    for (int power = -20; power <= 4; ++power) edges.push_back(std::ldexp(1.1, power));
+    return between(groups(500, 3, seed), edges);
+  });
+  add("edges_too_close_for_squares", [](auto seed) {
+    const double one = 5;
+    return between(uniform(300, 3, seed), {1, one, std::nextafter(one, 6), std::nextafter(one, 6) + 1e-15, 8});
+  });
+  add("cutoff_off_the_grid", [](auto seed) { return cut(plain(uniform(500, 3, seed), 0.3, 40), 2.5); });
+  add("cutoff_on_the_grid", [](auto) { return cut(plain(lattice(8, 3), 1, 40), 3); });
+  add("cutoff_a_rounding_past_a_bin", [](auto) {  // 0.009 / 0.001 is 9, 9 * 0.001 is 0.009000000000000001
+    CaseData data = cut(plain(scaled(lattice(20, 1), 0.001), 0.001, 20), 9 * 0.001);
+    data.points(3, 0) = 0.009;
+    data.points(4, 0) = 0;
+    return data;
+  });
+  add("cutoff_past_the_bins", [](auto seed) { return cut(plain(uniform(300, 2, seed), 0.3, 7), 50); });
+  add("cutoff_in_the_first_bin", [](auto seed) { return cut(plain(uniform(500, 3, seed), 3, 4), 0.7); });
+  add("cutoff_between_edges", [](auto seed) { return cut(between(uniform(300, 3, seed), {0.5, 2, 4, 8}), 3); });
+  add("small_cutoff", [](auto seed) { return cut(plain(uniform(900, 3, seed), 0.05, 20), 0.9); });
+}
+
+void add_boxes(const Add& add) {
+  for (const std::int64_t d : {1, 2, 3})
+    add("periodic_" + std::to_string(d) + "d", [d](auto seed) {
+      return boxed(plain(uniform(400, d, seed), 0.25, 20), std::vector<double>(static_cast<std::size_t>(d), 10));
+    });
+  add("periodic_uneven", [](auto seed) { return boxed(plain(uniform(400, 3, seed), 0.3, 17), {11, 10.5, 37}); });
+  add("periodic_origin", [](auto seed) {
+    return boxed(plain(uniform(400, 3, seed, -5, 5), 0.3, 16), {10, 10, 10}, {-5, -5, -5});
+  });
+  add("periodic_cutoff", [](auto seed) {
+    return cut(boxed(plain(uniform(900, 3, seed), 0.1, 50), {10, 10, 10}), 1.23);
+  });
+  add("periodic_on_the_border", [](auto) {
+    return boxed(plain(scaled(lattice(3, 3), 5), 0.5, 10), {10, 10, 10});  // 0 and 10 are the same place
+  });
+  add("periodic_half_a_box_apart", [](auto) { return boxed(plain(scaled(lattice(4, 3), 2.5), 2.5, 2), {10, 10, 10}); });
+  add("periodic_groups", [](auto seed) {
+    return boxed(plain(groups(500, 3, seed), 0.2, 30), {16, 16, 16}, {-3, -3, -3});
+  });
+  add("periodic_cross", [](auto seed) {
+    return crossed(boxed(plain(uniform(200, 3, seed), 0.3, 16), {10, 10, 10}), uniform(333, 3, seed + 9));
+  });
+}
+
+void add_extremes(const Add& add) {
+  add("offset_1e8", [](auto seed) { return plain(uniform(300, 3, seed, 1e8, 1e8 + 100), 7, 20); });
+  add("offset_1e15", [](auto seed) { return plain(uniform(300, 3, seed, 1e15, 1e15 + 100), 7, 20); });
+  add("denormals", [](auto seed) { return plain(scaled(uniform(300, 3, seed), 1e-40), 1e-41, 90); });
+  add("squares_below_double", [](auto seed) { return plain(scaled(uniform(300, 2, seed), 1e-162), 1e-163, 100); });
+  add("denormals_of_double", [](auto seed) { return plain(scaled(uniform(300, 2, seed), 0x1p-1060), 0x1p-1061, 9); });
+  add("huge_values", [](auto seed) { return plain(scaled(uniform(300, 3, seed), 1e30, -3e30), 1e29, 150); });
+  add("greatest_values", [](auto seed) { return plain(uniform(300, 3, seed, -3e38, 3e38), 1e37, 99); });
+  add("one_far_away", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 0.25, 50);
+    data.points(7, 1) = 1e12;
+    return data;
+  });
+  add("column_without_extent", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 0.25, 50);
+    for (std::int64_t row = 0; row < 400; ++row) data.points(row, 1) = 1.0 / 3;
+    return data;
+  });
+  add("columns_of_different_scale", [](auto seed) {
+    CaseData data = plain(uniform(400, 3, seed), 0.3, 100);
+    for (std::int64_t row = 0; row < 400; ++row) {
+      data.points(row, 0) *= 1e-9;
+      data.points(row, 2) *= 1e3;
+    }
+    return data;
+  });
+}
+
+void add_weights(const Add& add) {
+  const auto weighted = [](CaseData data, std::uint64_t seed, double low, double high) {
+    data.weights = random_weights(data.points.rows(), seed, low, high);
+    if (data.others.columns() > 0) data.other_weights = random_weights(data.others.rows(), seed + 1, low, high);
+    return data;
+  };
+  add("weights", [=](auto seed) { return weighted(plain(uniform(400, 3, seed), 0.5, 30), seed, 0, 3); });
+  add("weights_of_both_signs", [=](auto seed) { return weighted(plain(uniform(400, 2, seed), 0.5, 20), seed, -1, 1); });
+  add("weights_of_many_magnitudes", [=](auto seed) {
+    CaseData data = weighted(plain(uniform(300, 3, seed), 0.5, 30), seed, 1, 2);
+    for (std::size_t row = 0; row < data.weights.size(); ++row)
+      data.weights[row] = std::ldexp(data.weights[row], static_cast<int>(row % 61) - 30);
+    return data;
+  });
+  add("weights_all_zero", [=](auto seed) { return weighted(plain(uniform(50, 3, seed), 0.5, 30), seed, 0, 0); });
+  add("weights_periodic_cutoff", [=](auto seed) {
+    return weighted(cut(boxed(plain(uniform(500, 3, seed), 0.2, 25), {10, 10, 10}), 1.5), seed, 0, 1);
+  });
+  add("weights_cross", [=](auto seed) {
+    return weighted(crossed(plain(uniform(100, 3, seed), 0.5, 30), uniform(250, 3, seed + 3)), seed, -2, 5);
+  });
+  for (const std::int64_t n : {0, 1, 2})
+    add("weights_of_" + std::to_string(n),
+        [=](auto seed) { return weighted(plain(uniform(n, 2, seed), 1, 9), seed, 1, 2); });
+}
+
+void add_crosses(const Add& add) {
+  for (const std::int64_t m : {0, 1, 5, 600})
+    add("cross_with_" + std::to_string(m),
+        [m](auto seed) { return crossed(plain(uniform(150, 3, seed), 0.5, 25), uniform(m, 3, seed + 5)); });
+  add("cross_of_none", [](auto seed) { return crossed(plain(uniform(0, 3, seed), 0.5, 25), uniform(9, 3, seed + 5)); });
+  add("cross_1d", [](auto seed) { return crossed(plain(uniform(150, 1, seed), 0.1, 25), uniform(70, 1, seed + 5)); });
+  add("cross_with_itself",
+      [](auto seed) { return crossed(plain(uniform(150, 2, seed), 0.5, 25), uniform(150, 2, seed)); });
+  add("cross_lattices", [](auto) { return crossed(plain(lattice(6, 3), 1, 9), scaled(lattice(5, 3), 1, 2)); });
+  add("cross_far_apart", [](auto seed) {
+    return crossed(plain(uniform(150, 3, seed), 0.5, 25), uniform(100, 3, seed + 5, 1e6, 1e6 + 1));
+  });
+  add("cross_padded", [](auto seed) {
+    CaseData data = crossed(cut(plain(uniform(150, 3, seed), 0.5, 25), 3.3), uniform(400, 3, seed + 5, 5, 15));
+    data.padding = 1;
+    return data;
+  });
+}
+
+std::vector<Case> make_cases() {
+  std::vector<Case> list;
+  const Add add = [&list](const std::string& name, std::function<CaseData(std::uint64_t)> make) {
+    list.push_back({name, std::move(make)});
+  };
+  add_sizes(add);
+  add_ties(add);
+  add_bins(add);
+  add_boxes(add);
+  add_extremes(add);
+  add_weights(add);
+  add_crosses(add);
+  return list;
+}
+
+std::string differs(const std::string& what, const std::string& is, const std::string& should_be) {
+  return what + " is " + is + " instead of " + should_be;
+}
+
+template <class T>
+Buffer<T> in_type(const std::vector<double>& values) {
+  Buffer<T> converted(static_cast<std::int64_t>(values.size()));
+  for (std::int64_t index = 0; index < converted.size(); ++index)
+    converted[index] = static_cast<T>(values[static_cast<std::size_t>(index)]);
+  return converted;
+}
+
+template <class T>
+Buffer<T> padded(const Matrix<double>& rows, std::int64_t padding) {
+  const std::int64_t stride = rows.columns() + padding;
+  Buffer<T> converted(rows.rows() * stride, static_cast<T>(-12345));
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      converted[row * stride + dim] = static_cast<T>(rows(row, dim));
+  return converted;
+}
+
+}  // namespace
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list = make_cases();
+  return list;
+}
+
+std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth) {
+  if (result.edges != truth.edges) return "the edges differ";
+  if (result.counts.size() != truth.counts.size())
+    return differs("the number of bins", std::to_string(result.counts.size()), std::to_string(truth.counts.size()));
+  const auto named = [](const std::string& what, std::uint64_t is, std::uint64_t should_be) {
+    return is == should_be ? "" : differs(what, std::to_string(is), std::to_string(should_be));
+  };
+  for (std::size_t bin = 0; bin < truth.counts.size(); ++bin)
+    if (auto text = named("the count of bin " + std::to_string(bin), result.counts[bin], truth.counts[bin]);
+        !text.empty())
+      return text;
+  if (auto text = named("the count below", result.below, truth.below); !text.empty()) return text;
+  if (auto text = named("the count beyond", result.beyond, truth.beyond); !text.empty()) return text;
+  if (auto text = named("the number of pairs", result.pairs, truth.pairs); !text.empty()) return text;
+  if (result.weighted.size() != truth.weighted.size())
+    return differs("the number of weighted sums", std::to_string(result.weighted.size()),
+                   std::to_string(truth.weighted.size()));
+  for (std::size_t bin = 0; bin < truth.weighted.size(); ++bin)
+    if (std::memcmp(&result.weighted[bin], &truth.weighted[bin], sizeof(double)) != 0)
+      return differs("the weight of bin " + std::to_string(bin), core::number_text(result.weighted[bin]),
+                     core::number_text(truth.weighted[bin]));
+  if (!(result.rechecked >= 0 && result.rechecked <= 1))
+    return differs("the share of re-checked pairs", core::number_text(result.rechecked), "between 0 and 1");
+  return "";
+}
+
+template <class T>
+PreparedCase<T>::PreparedCase(const CaseData& data)
+    : points_(padded<T>(data.points, data.padding)), others_(padded<T>(data.others, data.padding)),
+      weights_(in_type<T>(data.weights)), other_weights_(in_type<T>(data.other_weights)) {
+  const auto view = [&](const Buffer<T>& rows, const Matrix<double>& shape) {
+    return MatrixView<const T>(rows.data(), shape.rows(), shape.columns(), shape.columns() + data.padding);
+  };
+  options_.bins = data.bins;
+  if (data.others.columns() > 0) options_.others = view(others_, data.others);
+  options_.box = data.box;
+  options_.box_origin = data.box_origin;
+  options_.weights = std::as_const(weights_).view();
+  options_.other_weights = std::as_const(other_weights_).view();
+  problem_ = prepare(view(points_, data.points), options_, {});
+  truth_ = oracle(problem_);
+}
+
+template <class T>
+std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
+  Execution named = execution;
+  named.variant = variant.name;
+  return compare(pair_histogram<T>(problem_.points, options_, named), truth_);
+}
+
+template class PreparedCase<float>;
+template class PreparedCase<double>;
+
+}  // namespace gradus::pair_histogram_detail

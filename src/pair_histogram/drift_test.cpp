@@ -1,0 +1,18 @@
+// Files on disk, the table of variants and the room's README are kept in step. The check itself is tested in the room
+// of k-means.
+#include <gtest/gtest.h>
+
+#include "pair_histogram/problem.hpp"
+#include "tests/room_drift.hpp"
+
+namespace gradus::pair_histogram_detail {
+namespace {
+
+TEST(pair_histogram_drift, files_table_and_readme_are_in_step) {
+  const tests::Room room = tests::room_of("pair_histogram", variants());
+  ASSERT_FALSE(room.table.empty());
+  for (const std::string& line : tests::drift(room)) ADD_FAILURE() << line;
+}
+
+}  // namespace
+}  // namespace gradus::pair_histogram_detail

@@ -1,0 +1,109 @@
+// The public entry points: check, choose, run.
+#include "gradus/pair_histogram.hpp"
+
+#include "core/phases.hpp"
+#include "core/request.hpp"
+#include "cpu/threads.hpp"
+#include "pair_histogram/prepare.hpp"
+
+namespace gradus {
+
+namespace room = pair_histogram_detail;
+
+namespace {
+
+constexpr const char* problem_name = "pair_histogram";
+
+const room::Variant& select(const room::Shape& shape, const Execution& execution) {
+  const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, problem_name);
+  if (!execution.graph_file.empty())
+    throw UsageError(std::string("no variant of ") + problem_name + " has a task graph to write to '" +
+                     execution.graph_file + "'");
+  core::check_runs_here(variant, shape, execution, problem_name);
+  return variant;
+}
+
+std::uint64_t memory_needed(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
+  // Edges and thresholds of the bins; edges, counts and weights of the result.
+  const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
+  return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) + variant.memory(shape, cpu::thread_count(execution));
+}
+
+/// The histogram as a person gets it. What lies beyond the bins is what is missing from the number of all pairs.
+template <class T>
+PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogram& histogram) {
+  PairHistogramResult result;
+  const auto bins = static_cast<std::ptrdiff_t>(problem.bins.count());
+  result.edges = problem.bins.nominal_edges();
+  result.counts.assign(histogram.counts.begin() + 1, histogram.counts.begin() + 1 + bins);
+  result.below = histogram.counts.front();
+  result.pairs = static_cast<std::uint64_t>(room::pair_count(problem.n(), problem.m(), problem.cross));
+  std::uint64_t counted = result.below;
+  for (const std::uint64_t count : result.counts) counted += count;
+  if (counted > result.pairs)
+    throw Error("internal error: " + std::to_string(counted) + " of " + std::to_string(result.pairs) +
+                " pairs were counted");
+  result.beyond = result.pairs - counted;
+  for (std::ptrdiff_t bin = 1; problem.weighted() && bin <= bins; ++bin)
+    result.weighted.push_back(
+        core::round_quotient<double>(histogram.weights[static_cast<std::size_t>(bin)], 1, problem.weight_grid.unit));
+  if (result.pairs > 0) result.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result.pairs);
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
+                                    const Execution& execution) {
+  const room::Shape shape = room::prepare(points, options, execution).shape();
+  return memory_needed(shape, execution, select(shape, execution));
+}
+
+template <class T>
+PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
+                                   const Execution& execution) {
+  const auto start = core::Clock::now();
+  std::vector<Phase> phases;
+  const room::Problem<T> problem = room::prepare(points, options, execution);
+  const room::Shape shape = problem.shape();
+  const room::Variant& variant = select(shape, execution);
+  core::check_memory(memory_needed(shape, execution, variant), execution);
+  core::add_phase(phases, "examine", core::seconds_since(start));
+
+  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
+  PairHistogramResult result;
+  {
+    const cpu::PinnedTeam team(threads, execution.pinning);
+    result = finish(problem, variant.run(problem, execution, phases));
+  }
+  result.variant = variant.name;
+  result.device = core::device_name(variant, execution);
+  result.threads = threads;
+  core::add_phase(phases, "total", core::seconds_since(start));
+  result.phases = std::move(phases);
+  return result;
+}
+
+void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
+  if (sum.edges != next.edges || sum.weighted.size() != next.weighted.size())
+    throw UsageError("histograms of different bins, or with weights and without, cannot be added");
+  const double rechecked = sum.rechecked * static_cast<double>(sum.pairs) +  // of pairs
+                           next.rechecked * static_cast<double>(next.pairs);
+  for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += next.counts[bin];
+  for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin) sum.weighted[bin] += next.weighted[bin];
+  sum.below += next.below;
+  sum.beyond += next.beyond;
+  sum.pairs += next.pairs;
+  sum.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
+  for (const Phase& phase : next.phases) core::add_phase(sum.phases, phase.name, phase.seconds);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                         \
+  template PairHistogramResult pair_histogram(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&); \
+  template std::uint64_t pair_histogram_memory(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus

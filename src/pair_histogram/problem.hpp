@@ -1,0 +1,120 @@
+// What all variants of the pair-distance histogram share: the problem they are given, its shape, the histogram they
+// fill, and the row of the table.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/registry.hpp"
+#include "cpu/machine.hpp"
+#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/bins.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+inline constexpr int dimension_limit = 3;
+
+/// The sizes on which the choice of a variant and the estimates of work and memory depend.
+struct Shape {
+  std::int64_t points = 0;
+  std::int64_t others = 0;  ///< 0 and not `cross`: pairs among the points
+  std::int64_t dimensions = 3;
+  std::int64_t bins = 1;
+  int element_bytes = 4;  ///< 4: float, 8: double
+  bool cross = false;
+  bool uniform = true;  ///< bins of one width
+  bool periodic = false;
+  bool weighted = false;
+  double reach = 1;                              ///< the last edge
+  double least_width = 1;                        ///< of a bin
+  std::array<double, dimension_limit> extent{};  ///< of the points in each column, or of the box
+
+  double pairs() const {
+    const auto n = static_cast<double>(points);
+    return cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
+  }
+};
+
+template <class T>
+struct Problem {
+  MatrixView<const T> points;         ///< n x d, finite, inside the box
+  MatrixView<const T> others;         ///< m x d, where `cross`
+  VectorView<const T> weights;        ///< n, or empty
+  VectorView<const T> other_weights;  ///< m where `cross` and weighted, otherwise empty
+  bool cross = false;
+  bool periodic = false;
+  std::array<double, dimension_limit> box{};     ///< lengths, where `periodic`
+  std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
+  std::array<double, dimension_limit> highest{};
+  Bins bins;
+  core::Grid weight_grid;  ///< of the product of two weights; its sums have 128 bits
+
+  std::int64_t n() const { return points.rows(); }
+  std::int64_t m() const { return cross ? others.rows() : points.rows(); }
+  std::int64_t d() const { return points.columns(); }
+  bool weighted() const { return !weights.empty(); }
+  Shape shape() const;
+  /// The second points of pairs, and their weights: the points themselves unless `cross`.
+  const MatrixView<const T>& second() const { return cross ? others : points; }
+  const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
+  /// What a pair of points of these weights adds to a sum.
+  core::Int128 product(double first, double second) const {
+    return weight_grid.total(weight_grid.split(first * second));
+  }
+};
+
+/// Counts, and sums of weights, of each slot of the bins (see Bins::slots).
+struct Histogram {
+  std::vector<std::uint64_t> counts;
+  std::vector<core::Int128> weights;  ///< steps of the weights' grid; empty without weights
+  std::uint64_t rechecked = 0;        ///< pairs that a fast filter left to the canonical rule
+
+  Histogram() = default;
+  Histogram(std::int64_t slots, bool weighted)
+      : counts(static_cast<std::size_t>(slots)), weights(weighted ? static_cast<std::size_t>(slots) : 0) {}
+  void add(const Histogram& other);
+  static std::uint64_t bytes(const Shape& shape) {
+    return static_cast<std::uint64_t>(shape.bins + 2) *
+           (sizeof(std::uint64_t) + (shape.weighted ? sizeof(core::Int128) : 0));
+  }
+};
+
+/// A row of the table of variants. `run` counts all pairs. A variant may leave the last slot (pairs beyond the bins)
+/// wrong, and its weight: the frame sets it to what is missing from the number of all pairs.
+struct Variant : core::VariantInfo {
+  core::Support (*supports)(const Shape&, const cpu::Machine&);
+  std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
+  Histogram (*run_f32)(const Problem<float>&, const Execution&, std::vector<Phase>&);
+  Histogram (*run_f64)(const Problem<double>&, const Execution&, std::vector<Phase>&);
+
+  template <class T>
+  Histogram run(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) const {
+    if constexpr (sizeof(T) == 4) return run_f32(problem, execution, phases);
+    else return run_f64(problem, execution, phases);
+  }
+};
+
+std::span<const Variant> variants();
+
+/// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
+/// UnsupportedError where a GPU is asked for and none can be used.
+const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device = Device::automatic);
+
+/// The canonical squared distance of two rows of `dimensions` columns; `box` has a length for each column, or is null.
+template <class T>
+double squared_distance(const T* first, const T* second, std::int64_t dimensions, const double* box) {
+  double squares[dimension_limit] = {};
+  for (std::int64_t dim = 0; dim < dimensions; ++dim) {
+    double separation = std::abs(static_cast<double>(first[dim]) - static_cast<double>(second[dim]));
+    if (box != nullptr) separation = std::min(separation, box[dim] - separation);
+    squares[dim] = separation * separation;
+  }
+  return (squares[0] + squares[1]) + squares[2];
+}
+
+}  // namespace gradus::pair_histogram_detail

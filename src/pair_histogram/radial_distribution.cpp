@@ -1,0 +1,52 @@
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "core/text.hpp"
+#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/problem.hpp"
+
+namespace gradus {
+
+namespace {
+
+/// Between two distances from a point: length on both sides of it, area, volume. Factored, so that thin shells far out
+/// lose no digits.
+double shell(double low, double high, std::int64_t dimensions) {
+  if (dimensions == 1) return 2 * (high - low);
+  if (dimensions == 2) return std::numbers::pi * (high - low) * (high + low);
+  return 4.0 / 3.0 * std::numbers::pi * (high - low) * (high * high + high * low + low * low);
+}
+
+}  // namespace
+
+RadialDistribution radial_distribution(const PairHistogramResult& histogram, std::int64_t dimensions,
+                                       std::int64_t points, std::int64_t others, double volume, std::int64_t frames) {
+  if (dimensions < 1 || dimensions > pair_histogram_detail::dimension_limit)
+    throw UsageError("the number of dimensions must be 1, 2 or 3, not " + std::to_string(dimensions));
+  if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");
+  if (frames < 1) throw UsageError("the number of frames must be at least 1, not " + std::to_string(frames));
+  if (!(volume > 0) || std::isinf(volume))
+    throw UsageError("the volume must be a finite number above zero, not " + core::number_text(volume));
+  if (histogram.edges.size() != histogram.counts.size() + 1)
+    throw UsageError("the histogram must have one edge more than counts");
+
+  const auto n = static_cast<double>(points);
+  const bool cross = others > 0;
+  const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
+  const double neighbours_of_a_pair = cross ? 1 : 2;  // a pair among the points makes each the other's neighbour
+  RadialDistribution result;
+  double coordination = 0;
+  for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
+    const double size = shell(histogram.edges[bin], histogram.edges[bin + 1], dimensions);
+    const double count = static_cast<double>(histogram.counts[bin]) / static_cast<double>(frames);
+    const double neighbours = points > 0 ? neighbours_of_a_pair * count / n : 0;
+    coordination += neighbours;
+    result.g.push_back(pairs > 0 ? count / (pairs * (size / volume)) : 0);
+    result.density.push_back(neighbours / size);
+    result.coordination.push_back(coordination);
+  }
+  return result;
+}
+
+}  // namespace gradus

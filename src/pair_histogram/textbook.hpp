@@ -1,0 +1,91 @@
+// What the teaching rungs share: the loop over the pairs of one point, the bin by a square root and a division, and
+// the portions of the work between which a job looks up.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "gradus/error.hpp"
+#include "pair_histogram/problem.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+/// The textbook's way to a slot: the canonical rule itself.
+inline std::int64_t slot_of(const Bins& bins, double squared) {
+  const double distance = std::sqrt(squared);
+  if (!(distance < bins.reach())) return bins.beyond();
+  if (bins.width() > 0) return 1 + static_cast<std::int64_t>(distance / bins.width());
+  const std::span<const double> edges = bins.edges();
+  return std::upper_bound(edges.begin(), edges.end(), distance) - edges.begin();
+}
+
+/// The second points that the pairs of the first point `row` have: those after it, or all of the others.
+template <class T>
+std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
+  return problem.cross ? 0 : row + 1;
+}
+
+/// Calls add(slot, second) for each pair of the point `row`.
+template <class T, class Add>
+void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
+  // The number of columns and the periodic box as constants of the loop: the compiler unrolls the one and leaves out
+  // the other.
+  const auto loop = [&](auto dimensions, auto periodic) {
+    const T* const first = problem.points.row(row);
+    const MatrixView<const T> others = problem.second();
+    const double* const box = periodic ? problem.box.data() : nullptr;
+    for (std::int64_t second = first_partner(problem, row); second < others.rows(); ++second)
+      add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
+  };
+  const auto with_box = [&](auto dimensions) {
+    if (problem.periodic) loop(dimensions, std::true_type());
+    else loop(dimensions, std::false_type());
+  };
+  switch (problem.d()) {
+    case 1: return with_box(std::integral_constant<std::int64_t, 1>());
+    case 2: return with_box(std::integral_constant<std::int64_t, 2>());
+    default: return with_box(std::integral_constant<std::int64_t, 3>());
+  }
+}
+
+/// The weight of a pair, on the grid.
+template <class T>
+core::Int128 pair_weight(const Problem<T>& problem, std::int64_t first, std::int64_t second) {
+  return problem.product(static_cast<double>(problem.weights[first]),
+                         static_cast<double>(problem.second_weights()[second]));
+}
+
+/// Adds the pairs of the point `row` to a histogram that no other thread has.
+template <class T>
+void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) {
+  const bool weighted = problem.weighted();
+  visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
+    const auto at = static_cast<std::size_t>(slot);
+    ++histogram.counts[at];
+    if (weighted) histogram.weights[at] += pair_weight(problem, row, second);
+  });
+}
+
+/// Calls body(begin, end) for one range of first points after the other, all of them together. Between two of them,
+/// about a tenth of a second, it honours a stop request and reports progress in pairs. A range holds a multiple of
+/// `threads` points, except for the last.
+template <class T, class Body>
+void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
+  constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;
+  const std::int64_t n = problem.n();
+  const std::int64_t total = problem.cross ? n * problem.m() : n * (n - 1) / 2;
+  std::int64_t done = 0;
+  for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
+    if (execution.stop.stop_requested())
+      throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(total) + " pairs");
+    std::int64_t pairs = 0;
+    for (; end < n && (pairs < pairs_of_a_thread * threads || (end - begin) % threads != 0); ++end)
+      pairs += problem.m() - first_partner(problem, end);
+    body(begin, end);
+    done += pairs;
+    if (execution.progress) execution.progress({"pairs", done, total, {}});
+  }
+}
+
+}  // namespace gradus::pair_histogram_detail

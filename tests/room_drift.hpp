@@ -1,0 +1,31 @@
+// Whether a room's files, its table of variants and its README are in step.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::tests {
+
+/// What the check looks at, so that it can be tested with wrong rooms too.
+struct Room {
+  std::vector<std::string> table;                  ///< the variants' names in the table's order
+  std::map<std::string, std::string> first_lines;  ///< of every .cpp and .cu file, by the file's name
+  std::string readme;
+};
+
+/// The folder src/`problem` with everything but the table.
+Room read_room(const std::string& problem);
+
+template <class Variant>
+Room room_of(const std::string& problem, std::span<const Variant> variants) {
+  Room room = read_room(problem);
+  for (const Variant& variant : variants) room.table.emplace_back(variant.name);
+  return room;
+}
+
+/// One line for everything that is out of step.
+std::vector<std::string> drift(const Room& room);
+
+}  // namespace gradus::tests
