@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/devices.hpp"
+#include "pair_histogram/simd_pairs.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -20,6 +21,18 @@ std::uint64_t one_histogram(const Shape& shape, int) { return Histogram::bytes(s
 
 std::uint64_t histogram_per_thread(const Shape& shape, int threads) {
   return core::checked_multiply(Histogram::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "histograms");
+}
+
+std::uint64_t plain_memory(const Shape& shape, int threads) { return bytes_to_count_in_double(shape, threads); }
+
+// With the double columns, to which the filter turns where it does not help.
+std::uint64_t filter_memory(const Shape& shape, int threads) {
+  return std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads));
+}
+
+std::uint64_t cells_memory(const Shape& shape, int threads) {
+  return std::max(bytes_to_count_in_double(shape, threads),
+                  bytes_to_filter(shape, threads) + bytes_to_sort_into_cells(shape, threads));
 }
 
 constexpr std::array table = {
@@ -40,6 +53,24 @@ constexpr std::array table = {
             histogram_per_thread,
             openmp_privatized<float>,
             openmp_privatized<double>},
+    Variant{{"simd_brute_force", "vectors of pairs in double, tiles of points, private copies of the counters",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            plain_memory,
+            simd_brute_force<float>,
+            simd_brute_force<double>},
+    Variant{{"simd_filter", "a float filter, doubtful pairs in double; several pairs share one increment",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            filter_memory,
+            simd_filter<float>,
+            simd_filter<double>},
+    Variant{{"simd_cells", "points sorted into columns of cells; the filter for what is within reach of a few points",
+             Backend::simd, Contract::same_bits, 0},
+            always,
+            cells_memory,
+            simd_cells<float>,
+            simd_cells<double>},
 };
 
 }  // namespace
@@ -52,7 +83,7 @@ const Variant& choose(const Shape& /*shape*/, const cpu::Machine& machine, Devic
     throw UnsupportedError("pair_histogram has no GPU variant yet" + (reason.empty() ? "" : "; " + reason) +
                            "; use the CPU (--device cpu)");
   }
-  return core::find_variant(variants(), "openmp_privatized", "pair_histogram");
+  return core::find_variant(variants(), "simd_filter", "pair_histogram");
 }
 
 }  // namespace gradus::pair_histogram_detail

@@ -12,6 +12,9 @@ namespace gradus::pair_histogram_detail {
 GRADUS_PAIR_HISTOGRAM_VARIANT(sequential);
 GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_shared);
 GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_privatized);
+GRADUS_PAIR_HISTOGRAM_VARIANT(simd_brute_force);
+GRADUS_PAIR_HISTOGRAM_VARIANT(simd_filter);
+GRADUS_PAIR_HISTOGRAM_VARIANT(simd_cells);
 
 #undef GRADUS_PAIR_HISTOGRAM_VARIANT
 

@@ -1,0 +1,266 @@
+// simd_brute_force: vector instructions in double, as many pairs at once as a vector has lanes. All pairs, privately
+// counted by each thread.
+//
+// What changes from `openmp_privatized`:
+// * The points are copied into columns (structure of arrays), so that the same coordinate of neighbouring points comes
+//   with one load. The loop over second points is then the vector loop: subtract, multiply, add, square root, divide,
+//   and cut to an integer for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says, and none is
+//   fused, so nothing is left to re-check.
+// * Counting is not vectorised: two lanes may hold the same bin, and the second increment must see the first. The bins
+//   of a row of pairs are written to a small buffer and counted one by one, into four copies of the counters in turn,
+//   since an increment of a counter that was incremented just before waits for that store.
+// * Tiles. Pairs are dealt out as pairs of tiles of 1024 points, which stay in the L1 cache; among the points alone
+//   they are the triangle of tiles on and above the diagonal. A thread that has finished its share takes from others.
+//
+// Work for each pair: 3 d - 1 additions and multiplications, a square root and a division, a vector of them for `lanes`
+// pairs; one increment. The square root and the division are what it spends its time on: simd_filter is rid of them.
+// With edges instead of a width, a binary search among the thresholds for each pair takes their place.
+// Memory: 8 d bytes for each point. Limits: none.
+// Source: tiling and privatised output as in N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Algorithms and framework for
+// computing 2-body statistics on GPUs" (2019), carried over to vector units.
+#include "pair_histogram/simd_pairs.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pair_histogram/simd_brute_force.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef GRADUS_PAIR_HISTOGRAM_SIMD_BRUTE_FORCE
+#define GRADUS_PAIR_HISTOGRAM_SIMD_BRUTE_FORCE
+namespace gradus::pair_histogram_detail {
+
+// A point and a range of second points. Plain data: it crosses into code compiled for other instruction sets.
+struct PlainRow {
+  const double* const* second;  // columns
+  double first[dimension_limit];
+  double box[dimension_limit];
+  bool periodic;
+  int dimensions;
+  std::int64_t begin;
+  std::int64_t end;
+  double width;   // of the bins; or 0, and
+  double* found;  // room for the squared distances
+  double beyond;  // the first bin that there is not
+  std::int32_t* bins;
+};
+
+constexpr std::int64_t plain_block = 512;
+
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::pair_histogram_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::ScalableTag<double>;
+using DoubleVector = hn::Vec<Doubles>;
+
+template <int D, bool periodic>
+HWY_INLINE DoubleVector squared_distances(const PlainRow& row, const DoubleVector (&first)[dimension_limit],
+                                          std::int64_t place) {
+  const Doubles d;
+  auto square = hn::Zero(d);
+#pragma GCC unroll 3
+  for (int dim = 0; dim < D; ++dim) {
+    auto apart = hn::Abs(first[dim] - hn::LoadU(d, row.second[dim] + place));
+    if constexpr (periodic) apart = hn::Min(apart, hn::Set(d, row.box[dim]) - apart);
+    square = square + apart * apart;  // two roundings, as the rule says
+  }
+  return square;
+}
+
+// The squared distances, or with a width the bins.
+template <int D, bool periodic>
+void plain_kernel(const PlainRow& row) {
+  const Doubles d;
+  const hn::Rebind<std::int32_t, Doubles> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  DoubleVector first[dimension_limit];
+  for (int dim = 0; dim < dimension_limit; ++dim) first[dim] = hn::Set(d, row.first[dim < D ? dim : 0]);
+  const std::int64_t count = row.end - row.begin;
+  if (row.width > 0) {
+    const auto divisor = hn::Set(d, row.width);
+    const auto beyond = hn::Set(d, row.beyond);
+    for (std::int64_t index = 0; index < count; index += width) {
+      const auto square = squared_distances<D, periodic>(row, first, row.begin + index);
+      hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Sqrt(square) / divisor, beyond)), narrow, row.bins + index);
+    }
+  } else {
+    for (std::int64_t index = 0; index < count; index += width)
+      hn::StoreU(squared_distances<D, periodic>(row, first, row.begin + index), d, row.found + index);
+  }
+}
+
+void count_plain_row(const PlainRow& row) {
+  if (row.periodic) switch (row.dimensions) {
+      case 1: return plain_kernel<1, true>(row);
+      case 2: return plain_kernel<2, true>(row);
+      default: return plain_kernel<3, true>(row);
+    }
+  switch (row.dimensions) {
+    case 1: return plain_kernel<1, false>(row);
+    case 2: return plain_kernel<2, false>(row);
+    default: return plain_kernel<3, false>(row);
+  }
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::pair_histogram_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <memory>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "pair_histogram/tile_pairs.hpp"
+#include "pair_histogram/variants.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+HWY_EXPORT(count_plain_row);
+
+namespace {
+
+constexpr std::int64_t tile_points = 1024;
+constexpr std::int64_t copies = 4;  // of the counters, so that neighbouring pairs of one bin do not wait for each other
+
+// Points in double, column by column.
+template <class T>
+struct PlainColumns {
+  Buffer<double> columns;
+  const double* pointers[dimension_limit] = {};
+
+  PlainColumns() = default;
+  explicit PlainColumns(MatrixView<const T> points) : columns(padded(points.rows()) * points.columns(), 0.0) {
+    for (std::int64_t dim = 0; dim < points.columns(); ++dim) {
+      double* column = columns.data() + dim * padded(points.rows());
+      pointers[dim] = column;
+      for (std::int64_t row = 0; row < points.rows(); ++row) column[row] = static_cast<double>(points(row, dim));
+    }
+  }
+};
+
+template <class T>
+class PlainCounters {
+ public:
+  explicit PlainCounters(const Problem<T>& problem)
+      : problem_(problem), slots_(problem.bins.slots()), counts_(static_cast<std::size_t>(slots_ * copies)),
+        weights_(problem.weighted() ? static_cast<std::size_t>(slots_) : 0) {
+    // With a cutoff inside a bin, or too many of them for 32 bits, the thresholds decide.
+    const auto bins = static_cast<double>(problem.bins.count());
+    whole_ = problem.bins.width() > 0 && problem.bins.reach() / problem.bins.width() >= bins && bins < 0x1p30;
+  }
+
+  void count(const TilePair& tiles, const PlainColumns<T>& first, const PlainColumns<T>& second) {
+    PlainRow row{};
+    row.second = second.pointers;
+    row.periodic = problem_.periodic;
+    row.dimensions = static_cast<int>(problem_.d());
+    for (std::int64_t dim = 0; dim < problem_.d(); ++dim) row.box[dim] = problem_.box[static_cast<std::size_t>(dim)];
+    row.width = whole_ ? problem_.bins.width() : 0;
+    row.beyond = static_cast<double>(problem_.bins.count());
+    row.found = found_;
+    row.bins = bins_;
+    for (std::int64_t point = tiles.first.begin; point < tiles.first.end; ++point) {
+      for (std::int64_t dim = 0; dim < problem_.d(); ++dim) row.first[dim] = first.pointers[dim][point];
+      const std::int64_t from = problem_.cross ? tiles.second.begin : std::max(tiles.second.begin, point + 1);
+      for (row.begin = from; row.begin < tiles.second.end; row.begin = row.end) {
+        row.end = std::min(tiles.second.end, row.begin + plain_block);
+        HWY_DYNAMIC_DISPATCH(count_plain_row)(row);
+        add(row, point);
+      }
+    }
+  }
+
+  void add_to(Histogram& histogram) const {
+    for (std::size_t place = 0; place < counts_.size(); ++place)
+      histogram.counts[place % static_cast<std::size_t>(slots_)] += counts_[place];
+    for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
+      histogram.weights[slot].high += weights_[slot].high;
+      histogram.weights[slot].low += weights_[slot].low;
+    }
+  }
+
+ private:
+  void add(const PlainRow& row, std::int64_t point) {
+    const std::int64_t count = row.end - row.begin;
+    std::uint64_t* const counts = counts_.data();
+    if (row.width > 0) {
+      for (std::int64_t index = 0; index < count; ++index) ++counts[++bins_[index] + index % copies * slots_];
+    } else {
+      for (std::int64_t index = 0; index < count; ++index) {
+        bins_[index] = static_cast<std::int32_t>(problem_.bins.slot(found_[index]));
+        ++counts[bins_[index] + index % copies * slots_];
+      }
+    }
+    if (weights_.empty()) return;
+    const auto weight = static_cast<double>(problem_.weights[point]);
+    for (std::int64_t index = 0; index < count; ++index) {
+      const core::Limbs limbs =
+          problem_.weight_grid.split(weight * static_cast<double>(problem_.second_weights()[row.begin + index]));
+      core::Limbs& sum = weights_[static_cast<std::size_t>(bins_[index])];
+      sum.high += limbs.high;
+      sum.low += limbs.low;
+    }
+  }
+
+  const Problem<T>& problem_;
+  std::int64_t slots_;
+  bool whole_ = false;
+  std::vector<std::uint64_t> counts_;
+  std::vector<core::Limbs> weights_;
+  alignas(64) double found_[plain_block + filter_block];
+  alignas(64) std::int32_t bins_[plain_block + filter_block];
+};
+
+}  // namespace
+
+template <class T>
+Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads) {
+  const PlainColumns<T> first(problem.points);
+  const PlainColumns<T> others = problem.cross ? PlainColumns<T>(problem.others) : PlainColumns<T>();
+  const PlainColumns<T>& second = problem.cross ? others : first;
+  std::vector<std::unique_ptr<PlainCounters<T>>> counters;
+  for (int part = 0; part < threads; ++part) counters.push_back(std::make_unique<PlainCounters<T>>(problem));
+  const TilePairs tiles(problem.n(), problem.m(), problem.cross, tile_points);
+  for_each_item(execution, threads, tiles.count(), [&](int part, std::int64_t number) {
+    counters[static_cast<std::size_t>(part)]->count(tiles[number], first, second);
+  });
+  Histogram histogram(problem.bins.slots(), problem.weighted());
+  for (const auto& own : counters) own->add_to(histogram);
+  return histogram;
+}
+
+std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads) {
+  const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
+  const auto slots = static_cast<std::uint64_t>(shape.bins + 2);
+  const std::uint64_t of_a_thread =
+      slots * (8 * copies + (shape.weighted ? sizeof(core::Limbs) : 0)) + 12 * plain_block;
+  return 8 * points * static_cast<std::uint64_t>(shape.dimensions) + of_a_thread * static_cast<std::uint64_t>(threads);
+}
+
+template <class T>
+Histogram simd_brute_force(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "count");
+  return count_in_double(problem, execution, cpu::thread_count(execution));
+}
+
+#define GRADUS_INSTANTIATE(T)                                                   \
+  template Histogram count_in_double(const Problem<T>&, const Execution&, int); \
+  template Histogram simd_brute_force(const Problem<T>&, const Execution&, std::vector<Phase>&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::pair_histogram_detail
+#endif

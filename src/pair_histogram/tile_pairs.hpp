@@ -1,0 +1,86 @@
+// How the variants deal out pairs of points: as pairs of tiles, and the pairs of tiles among threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "cpu/threads.hpp"
+#include "gradus/error.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+/// Calls body(part, item) for each item of [0, count), from `threads` threads, part by part. Honours a stop request
+/// and reports progress between the items, which should not take longer than some milliseconds. body must not throw.
+template <class Body>
+void for_each_item(const Execution& execution, int threads, std::int64_t count, const Body& body) {
+  cpu::SharedWork work(count, threads, 1);
+  std::atomic<std::int64_t> done{0};
+  std::atomic<bool> stopped{false};
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int part = 0; part < threads; ++part) {
+    auto reported = std::chrono::steady_clock::now();
+    for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
+      body(part, item.begin);
+      // The counts order nothing: what the body wrote is read after the barrier at the end of the loop over the parts.
+      const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
+      if (stopped.load(std::memory_order_relaxed)) break;
+      if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
+      if (part != 0 || !execution.progress) continue;  // part 0 is the calling thread's
+      if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
+        execution.progress({"count", finished, count, {}});
+        reported = now;
+      }
+    }
+  }
+  if (stopped.load(std::memory_order_relaxed))
+    throw InterruptedError("stopped after " + std::to_string(done.load()) + " of " + std::to_string(count) +
+                           " portions of the pairs");
+  if (execution.progress) execution.progress({"count", count, count, {}});
+}
+
+/// Two ranges of points, all of whose pairs are wanted; or one range with itself.
+struct TilePair {
+  cpu::Range first;
+  cpu::Range second;
+};
+
+/// All pairs of points as pairs of tiles, numbered: with others the rectangle, without them the triangle of tiles on
+/// and above the diagonal, row by row.
+class TilePairs {
+ public:
+  TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)
+      : first_(first), second_(second), tile_(tile), cross_(cross), columns_((second + tile - 1) / tile) {}
+
+  std::int64_t count() const {
+    return cross_ ? (first_ + tile_ - 1) / tile_ * columns_ : columns_ * (columns_ + 1) / 2;
+  }
+
+  TilePair operator[](std::int64_t number) const {
+    if (cross_) return {range(number / columns_, first_), range(number % columns_, second_)};
+    // Counted from the end, row r begins at r (r + 1) / 2.
+    const std::int64_t back = count() - 1 - number;
+    auto row = static_cast<std::int64_t>((std::sqrt(8.0 * static_cast<double>(back) + 1) - 1) / 2);
+    while (row * (row + 1) / 2 > back) --row;
+    while ((row + 1) * (row + 2) / 2 <= back) ++row;
+    const std::int64_t column = columns_ - 1 - (back - row * (row + 1) / 2);
+    return {range(columns_ - 1 - row, first_), range(column, second_)};
+  }
+
+ private:
+  cpu::Range range(std::int64_t tile, std::int64_t count) const {
+    return {tile * tile_, std::min(count, (tile + 1) * tile_)};
+  }
+
+  std::int64_t first_;
+  std::int64_t second_;
+  std::int64_t tile_;
+  bool cross_;
+  std::int64_t columns_;
+};
+
+}  // namespace gradus::pair_histogram_detail
