@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/bin_options.hpp"
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/lists.hpp"
@@ -38,25 +38,6 @@ struct Arguments {
   bool radial = false;
   double volume = 0;  ///< 0: of the box
 };
-
-/// Bins of one width need a number; without one they go up to the cutoff, or to half of the box.
-void complete_bins(Arguments& arguments) {
-  PairBins& bins = arguments.bins;
-  if (arguments.edges.empty() == (bins.bin_width == 0))
-    throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
-  if (!arguments.edges.empty()) {
-    if (bins.bins != 0) throw UsageError("--bins is for bins of one width; --edges says how many there are by itself");
-    return;
-  }
-  if (bins.bins > 0) return;
-  if (bins.cutoff == 0 && arguments.box.empty())
-    throw UsageError(
-        "--bins is missing: how many bins of --bin-width there are; or give a --cutoff, or a --box, up to "
-        "half of which they go");
-  if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(arguments.box) / 2;
-  constexpr double most = 0x1p62;  // far more than the library takes, but still a whole number
-  bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most));
-}
 
 double volume_of(const Arguments& arguments) {
   if (arguments.volume > 0) return arguments.volume;
@@ -161,10 +142,7 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Po
   options.others = others.view;
   options.weights = weights.view;
   options.other_weights = other_weights.view;
-  if (!arguments.edges.empty()) {
-    const io::VectorOf<double> edges = io::read_vector<double>(arguments.edges, {.type = {}, .stop = stop});
-    options.bins.edges.assign(edges.view.begin(), edges.view.end());
-  }
+  if (!arguments.edges.empty()) options.bins.edges = read_edges(arguments.edges, stop);
   const double read = core::seconds_since(start);
 
   // The file is opened first, so that a place that cannot be written is found before the work and not after it.
@@ -198,23 +176,11 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Po
   return 0;
 }
 
-void add_bin_options(Options& options, Arguments& arguments) {
-  PairBins& bins = arguments.bins;
+void add_space_options(Options& options, Arguments& arguments) {
   constexpr double least = std::numeric_limits<double>::denorm_min();
   constexpr double most = std::numeric_limits<double>::max();
-  options.heading("Bins");
-  options.value("--bin-width", "W", "width of the bins; the first begins at distance 0",
-                [&bins](const std::string& text) { bins.bin_width = parse_real("--bin-width", text, least, most); });
-  options.value("--bins", "N", "number of bins [up to --cutoff, or to half of --box]",
-                [&bins](const std::string& text) {
-                  bins.bins = parse_whole("--bins", text, 1, std::numeric_limits<std::int64_t>::max());
-                });
-  options.file("--edges", arguments.edges, "FILE", "instead: increasing distances between which the bins lie");
-  options.value("--cutoff", "R", "count no pair at this distance or farther",
-                [&bins](const std::string& text) { bins.cutoff = parse_real("--cutoff", text, least, most); });
   options.heading("Space");
-  options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are those of the nearest images",
-                [&arguments](const std::string& text) { arguments.box = parse_real_list("--box", text, least, most); });
+  add_box_option(options, arguments.box);
   options.value("--box-origin", "X,Y,Z", "its lower corner [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
@@ -237,10 +203,13 @@ Action setup_pair_histogram(Options& options, Session& session) {
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross");
   add_dtype_option(options, arguments->dtype);
-  add_bin_options(options, *arguments);
+  options.heading("Bins");
+  add_bin_options(options, arguments->bins, arguments->edges);
+  add_space_options(options, *arguments);
   return [arguments, &session] {
     const auto start = core::Clock::now();
-    complete_bins(*arguments);
+    check_bins(arguments->bins, arguments->edges);
+    complete_bins(arguments->bins, arguments->box);
     if (arguments->radial) volume_of(*arguments);  // refused before anything is read
     require_one_standard_input(
         {arguments->input, arguments->others, arguments->weights, arguments->other_weights, arguments->edges});
