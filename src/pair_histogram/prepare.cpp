@@ -145,8 +145,8 @@ Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& op
   if (problem.weighted()) {
     const double first = largest_weight(options.weights, "weights");
     const double second = problem.cross ? largest_weight(options.other_weights, "other weights") : first;
-    problem.weight_grid =
-        core::Grid(core::exponent_above(first * second), pair_count(problem.n(), problem.m(), problem.cross));
+    // Limbs of 32 bits: 2^61 products, each below 2^64 steps of the grid, fit a sum of 128 bits.
+    problem.weight_grid = core::Grid(core::exponent_above(first * second), std::int64_t{1} << 30);
   }
   return problem;
 }

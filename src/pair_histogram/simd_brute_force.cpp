@@ -185,10 +185,7 @@ class PlainCounters {
   void add_to(Histogram& histogram) const {
     for (std::size_t place = 0; place < counts_.size(); ++place)
       histogram.counts[place % static_cast<std::size_t>(slots_)] += counts_[place];
-    for (std::size_t slot = 0; slot < weights_.size(); ++slot) {
-      histogram.weights[slot].high += weights_[slot].high;
-      histogram.weights[slot].low += weights_[slot].low;
-    }
+    for (std::size_t slot = 0; slot < weights_.size(); ++slot) histogram.weights[slot] += weights_[slot];
   }
 
  private:
@@ -205,20 +202,16 @@ class PlainCounters {
     }
     if (weights_.empty()) return;
     const auto weight = static_cast<double>(problem_.weights[point]);
-    for (std::int64_t index = 0; index < count; ++index) {
-      const core::Limbs limbs =
-          problem_.weight_grid.split(weight * static_cast<double>(problem_.second_weights()[row.begin + index]));
-      core::Limbs& sum = weights_[static_cast<std::size_t>(bins_[index])];
-      sum.high += limbs.high;
-      sum.low += limbs.low;
-    }
+    for (std::int64_t index = 0; index < count; ++index)
+      weights_[static_cast<std::size_t>(bins_[index])] +=
+          problem_.product(weight, static_cast<double>(problem_.second_weights()[row.begin + index]));
   }
 
   const Problem<T>& problem_;
   std::int64_t slots_;
   bool whole_ = false;
   std::vector<std::uint64_t> counts_;
-  std::vector<core::Limbs> weights_;
+  std::vector<core::Int128> weights_;
   alignas(64) double found_[plain_block + filter_block];
   alignas(64) std::int32_t bins_[plain_block + filter_block];
 };
@@ -245,7 +238,7 @@ std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
   const auto slots = static_cast<std::uint64_t>(shape.bins + 2);
   const std::uint64_t of_a_thread =
-      slots * (8 * copies + (shape.weighted ? sizeof(core::Limbs) : 0)) + 12 * plain_block;
+      slots * (8 * copies + (shape.weighted ? sizeof(core::Int128) : 0)) + 12 * plain_block;
   return 8 * points * static_cast<std::uint64_t>(shape.dimensions) + of_a_thread * static_cast<std::uint64_t>(threads);
 }
 

@@ -166,11 +166,8 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
   if (second_weights != nullptr) {
     core::Limbs limbs[hn::MaxLanes(u)];
     split_products(view, first_weight, second_weights + place, limbs);
-    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) {
-      core::Limbs& sum = view.weights[view.by_cell[cells[lane]]];
-      sum.high += limbs[lane].high;
-      sum.low += limbs[lane].low;
-    }
+    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane)
+      view.weights[view.by_cell[cells[lane]]] += view.weight_grid.total(limbs[lane]);
   }
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }

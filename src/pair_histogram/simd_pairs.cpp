@@ -214,11 +214,8 @@ void FilterCounters<T>::settle() {
     --histogram_.counts[pair.slot];
     ++histogram_.counts[slot];
     if (!weighted) continue;
-    const double product =
-        static_cast<double>(problem_.weights[first]) * static_cast<double>(problem_.second_weights()[second]);
-    const core::Limbs limbs = problem_.weight_grid.split(product);
-    histogram_.weights[slot].high += limbs.high;
-    histogram_.weights[slot].low += limbs.low;
+    histogram_.weights[slot] += problem_.product(static_cast<double>(problem_.weights[first]),
+                                                 static_cast<double>(problem_.second_weights()[second]));
   }
   histogram_.rechecked += static_cast<std::uint64_t>(view_.queued);
   view_.queued = 0;

@@ -59,7 +59,7 @@ struct FilterView {
   std::uint32_t* counters = nullptr;
   const std::uint16_t* by_cell = nullptr;  ///< slot of a cell; `doubtful` where the cell does not decide it
   std::uint32_t doubtful = 0;
-  core::Limbs* weights = nullptr;  ///< of slots; null without weights
+  core::Int128* weights = nullptr;  ///< of slots; null without weights
   core::Grid weight_grid;
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;

@@ -691,6 +691,53 @@ class PairHistogram(Case):
         self.assertEqual(self.succeed("pair-histogram", moved, "--edges", edges, "--box", "4,4,4", "--box-origin",
                                       "-2,-2,-2", "--rdf").stdout, result.stdout)
 
+    def test_frames_add_up(self):
+        box = 'Lattice="4 0 0 0 4 0 0 0 4"'
+        lattice = "".join("Ar %d %d %d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
+        one, two = "64\n%s\n" % box + lattice, "64\npbc=\"T T T\" " + box + "\n" + lattice
+        edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
+        single = self.succeed("pair-histogram", self.file("one.xyz", one), "--edges", edges, "--rdf")
+        both = self.succeed("pair-histogram", self.file("two.xyz", one + two), "--edges", edges, "--rdf")
+        self.assertEqual([row[2] for row in self.rows(single.stdout)[1]], ["192", "384", "256"])
+        self.assertEqual([row[2] for row in self.rows(both.stdout)[1]], ["384", "768", "512"])
+        self.assertEqual([row[3:] for row in self.rows(both.stdout)[1]], [row[3:] for row in self.rows(single.stdout)[1]])
+        self.assertIn("128 points x 3 in 2 frames (f64)", both.stderr)
+        answer = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--bin-width", 0.75, "--json").stdout)
+        self.assertEqual((answer["frames"], answer["n"], answer["box"]), (2, 64, [4, 4, 4]))
+        self.assertEqual((answer["edges"], answer["pairs"]), ([0, 0.75, 1.5, 2], 2 * 64 * 63 // 2))
+        half = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--cross", self.path("two.xyz"),
+                                       "--bin-width", 1, "--json").stdout)
+        self.assertEqual((half["cross"], half["pairs"], half["counts"]), (64, 2 * 64 * 64, [2 * 64, 2 * 64 * 26]))
+
+    def test_lammps_dump(self):
+        head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
+        dump = self.file("a.lammpstrj", head + "ITEM: ATOMS id xs ys zs\n1 0.05 0.5 0.5\n2 0.95 0.5 0.5\n")
+        self.assertEqual(self.succeed("pair-histogram", dump, "--bin-width", 2.5).stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
+        self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, says=["u.dump", "outside the periodic box", "frame 1"])
+        folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold").stdout
+        self.assertEqual(folded, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
+                     says=["--fold needs a periodic box"])
+
+    def test_bad_trajectories(self):
+        bins = "--bin-width", 1, "--bins", 3
+        good = "1\n\nH 0 0 0\n"
+        self.refused(3, "pair-histogram", self.file("a.xyz", good + "2\n\nH 0 0 0\nH 0 zero 0\n"), *bins,
+                     says=["a.xyz:7", "'zero' is not a number"])
+        self.refused(3, "pair-histogram", self.file("b.xyz", good + "1000000\n\n"), *bins, says=["b.xyz:4", "claims 1000000"])
+        self.refused(4, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["c.xyz:2", "not orthogonal"])
+        changing = self.file("d.xyz", good + "2\n\nH 0 0 0\nH 0 0 1.5\n")
+        self.assertEqual(self.succeed("pair-histogram", changing, *bins).stdout, "lo,hi,count\n0,1,0\n1,2,1\n2,3,0\n")
+        self.refused(3, "pair-histogram", changing, *bins, "--rdf", "--volume", 8, says=["different numbers of points"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.path("e.xyz"), says=["e.xyz"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.file("f.xyz", good),
+                     says=["f.xyz", "fewer frames"])
+        self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
+        self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
+                     says=["past half", "frame 1"])
+
     def test_cross_and_weights(self):
         points = self.file("p.csv", "0\n1\n")
         others = self.file("o.csv", "0\n2\n4\n")
