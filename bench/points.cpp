@@ -36,6 +36,12 @@ core::Generator generator_called(std::string_view name) {
                    core::did_you_mean(name, names) + "; there are uniform, blobs, lab-points and lab-atoms");
 }
 
+std::vector<std::string> generator_names() {
+  std::vector<std::string> names;
+  for (const core::Generator generator : generators) names.emplace_back(core::to_string(generator));
+  return names;
+}
+
 io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop) {
   if (set.generator.empty()) return io::convert(io::read_points(set.file, {type, std::move(stop)}), type, set.file);
   if (set.rows < 1 || set.columns < 1)

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/phases.hpp"
+#include "core/ways.hpp"
 #include "kmeans/cases.hpp"
+#include "pair_histogram/cases.hpp"
 
 namespace gradus::bench {
 
@@ -13,38 +15,77 @@ namespace {
 
 constexpr std::size_t differences_kept = 5;
 
-std::vector<const kmeans_detail::Variant*> wanted_variants(const VerifyOptions& options) {
-  std::vector<const kmeans_detail::Variant*> wanted;
-  const auto on_wanted_device = [&](const kmeans_detail::Variant& variant) {
+/// What this file needs to know of a problem's room; all rooms have the same shape.
+struct KMeans {
+  static constexpr std::string_view name = "kmeans";
+  using Variant = kmeans_detail::Variant;
+  using Case = kmeans_detail::Case;
+  using CaseData = kmeans_detail::CaseData;
+  template <class T>
+  using PreparedCase = kmeans_detail::PreparedCase<T>;
+  static std::span<const Variant> variants() { return kmeans_detail::variants(); }
+  static const std::vector<Case>& cases() { return kmeans_detail::cases(); }
+  /// Where ties or cancellation decide, the textbook's arithmetic makes no promise.
+  static bool promises(const Variant& variant, const CaseData& data) {
+    return variant.contract == core::Contract::same_bits || data.well_conditioned;
+  }
+};
+
+struct PairHistogram {
+  static constexpr std::string_view name = "pair_histogram";
+  using Variant = pair_histogram_detail::Variant;
+  using Case = pair_histogram_detail::Case;
+  using CaseData = pair_histogram_detail::CaseData;
+  template <class T>
+  using PreparedCase = pair_histogram_detail::PreparedCase<T>;
+  static std::span<const Variant> variants() { return pair_histogram_detail::variants(); }
+  static const std::vector<Case>& cases() { return pair_histogram_detail::cases(); }
+  static bool promises(const Variant&, const CaseData&) { return true; }
+};
+
+/// function(Room()) for the room of this name.
+template <class Function>
+auto in_room(std::string_view problem, const Function& function) {
+  if (problem == KMeans::name) return function(KMeans());
+  if (problem == PairHistogram::name) return function(PairHistogram());
+  throw UnsupportedError("there is no verification of " + std::string(problem));
+}
+
+template <class Room>
+std::vector<const typename Room::Variant*> wanted_variants(const VerifyOptions& options) {
+  std::vector<const typename Room::Variant*> wanted;
+  const auto on_wanted_device = [&](const core::VariantInfo& variant) {
     return options.device == Device::automatic ||
            (options.device == Device::gpu) == (variant.backend == core::Backend::cuda);
   };
   if (options.variants.empty())
-    for (const auto& variant : kmeans_detail::variants())
+    for (const auto& variant : Room::variants())
       if (on_wanted_device(variant)) wanted.push_back(&variant);
   for (const std::string& name : options.variants)
-    wanted.push_back(&core::find_variant(kmeans_detail::variants(), name, "kmeans"));
+    wanted.push_back(&core::find_variant(Room::variants(), name, Room::name));
   return wanted;
 }
 
-std::vector<const kmeans_detail::Case*> wanted_cases(const VerifyOptions& options) {
-  std::vector<const kmeans_detail::Case*> wanted;
+template <class Room>
+std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& options) {
+  std::vector<const typename Room::Case*> wanted;
   std::vector<std::string_view> names;
-  for (const auto& one : kmeans_detail::cases()) {
+  for (const auto& one : Room::cases()) {
     names.push_back(one.name);
     if (options.cases.empty()) wanted.push_back(&one);
   }
   for (const std::string& name : options.cases) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-      throw UsageError("there is no kmeans case '" + name + "'" + core::did_you_mean(name, names) +
-                       "; 'gradus verify kmeans --list-cases' shows all of them");
-    wanted.push_back(&kmeans_detail::cases()[static_cast<std::size_t>(found - names.begin())]);
+      throw UsageError("there is no " + std::string(Room::name) + " case '" + name + "'" +
+                       core::did_you_mean(name, names) + "; 'gradus verify " + std::string(Room::name) +
+                       " --list-cases' shows all of them");
+    wanted.push_back(&Room::cases()[static_cast<std::size_t>(found - names.begin())]);
   }
   return wanted;
 }
 
-std::string check(const auto& prepared, const kmeans_detail::Variant& variant, const Execution& execution) {
+std::string check(const auto& prepared, const auto& variant, const Execution& execution) {
   try {
     return prepared.check(variant, execution);
   } catch (const std::exception& error) {
@@ -53,18 +94,16 @@ std::string check(const auto& prepared, const kmeans_detail::Variant& variant, c
 }
 
 // One case in one type for every variant; `rows` are the rows of that type, one per variant.
-template <class T>
-void verify_case(const kmeans_detail::Case& one, const kmeans_detail::CaseData& data, int seed,
-                 const VerifyOptions& options, const std::vector<const kmeans_detail::Variant*>& variants,
+template <class Room, class T>
+void verify_case(const typename Room::Case& one, const typename Room::CaseData& data, int seed,
+                 const VerifyOptions& options, const std::vector<const typename Room::Variant*>& variants,
                  std::vector<VerifyRow>& rows) {
-  const kmeans_detail::PreparedCase<T> prepared(data);
+  const typename Room::template PreparedCase<T> prepared(data);
   for (std::size_t index = 0; index < variants.size(); ++index) {
-    const kmeans_detail::Variant& variant = *variants[index];
+    const auto& variant = *variants[index];
     VerifyRow& row = rows[index];
     const core::Support support = variant.supports(prepared.shape(), cpu::this_machine());
-    // Where ties or cancellation decide, the textbook's arithmetic makes no promise.
-    const bool promised = variant.contract == core::Contract::same_bits || data.well_conditioned;
-    if (!support || !promised) {
+    if (!support || !Room::promises(variant, data)) {
       ++row.cases_left_out;
       if (!support) row.skipped = support.reason;
       continue;
@@ -85,9 +124,10 @@ void verify_case(const kmeans_detail::Case& one, const kmeans_detail::CaseData& 
   }
 }
 
-std::vector<VerifyRow> empty_rows(const std::vector<const kmeans_detail::Variant*>& variants, const char* dtype) {
+template <class Variant>
+std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants, const char* dtype) {
   std::vector<VerifyRow> rows;
-  for (const auto* variant : variants) {
+  for (const Variant* variant : variants) {
     VerifyRow row;
     row.variant = variant->name;
     row.dtype = dtype;
@@ -98,6 +138,34 @@ std::vector<VerifyRow> empty_rows(const std::vector<const kmeans_detail::Variant
   return rows;
 }
 
+template <class Room>
+VerifyReport verify_room(const VerifyOptions& options, const VerifyProgress& progress) {
+  const auto variants = wanted_variants<Room>(options);
+  const auto cases = wanted_cases<Room>(options);
+  std::vector<VerifyRow> rows_f32 = empty_rows(variants, "f32");
+  std::vector<VerifyRow> rows_f64 = empty_rows(variants, "f64");
+  const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
+  std::int64_t done = 0;
+  for (const auto* one : cases)
+    for (int seed = 1; seed <= options.seeds; ++seed) {
+      if (progress) progress(done, total, one->name);
+      const auto data = one->make(static_cast<std::uint64_t>(seed));
+      verify_case<Room, float>(*one, data, seed, options, variants, rows_f32);
+      verify_case<Room, double>(*one, data, seed, options, variants, rows_f64);
+      ++done;
+    }
+  if (progress) progress(done, total, "");
+
+  VerifyReport report{std::string(Room::name), options, {}};
+  for (std::size_t index = 0; index < variants.size(); ++index)
+    for (VerifyRow* row : {&rows_f32[index], &rows_f64[index]}) {
+      if (row->checks > 0) row->skipped.clear();
+      else if (row->skipped.empty()) row->skipped = "none of the cases is within its contract";
+      report.rows.push_back(std::move(*row));
+    }
+  return report;
+}
+
 }  // namespace
 
 bool VerifyReport::right() const {
@@ -106,31 +174,16 @@ bool VerifyReport::right() const {
   return std::any_of(rows.begin(), rows.end(), has_run) && std::none_of(rows.begin(), rows.end(), has_failed);
 }
 
-VerifyReport verify_kmeans(const VerifyOptions& options, const VerifyProgress& progress) {
-  const auto variants = wanted_variants(options);
-  const auto cases = wanted_cases(options);
-  std::vector<VerifyRow> rows_f32 = empty_rows(variants, "f32");
-  std::vector<VerifyRow> rows_f64 = empty_rows(variants, "f64");
-  const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
-  std::int64_t done = 0;
-  for (const kmeans_detail::Case* one : cases)
-    for (int seed = 1; seed <= options.seeds; ++seed) {
-      if (progress) progress(done, total, one->name);
-      const kmeans_detail::CaseData data = one->make(static_cast<std::uint64_t>(seed));
-      verify_case<float>(*one, data, seed, options, variants, rows_f32);
-      verify_case<double>(*one, data, seed, options, variants, rows_f64);
-      ++done;
-    }
-  if (progress) progress(done, total, "");
+VerifyReport verify(std::string_view problem, const VerifyOptions& options, const VerifyProgress& progress) {
+  return in_room(problem, [&](auto room) { return verify_room<decltype(room)>(options, progress); });
+}
 
-  VerifyReport report{"kmeans", options, {}};
-  for (std::size_t index = 0; index < variants.size(); ++index)
-    for (VerifyRow* row : {&rows_f32[index], &rows_f64[index]}) {
-      if (row->checks > 0) row->skipped.clear();
-      else if (row->skipped.empty()) row->skipped = "none of the cases is within its contract";
-      report.rows.push_back(std::move(*row));
-    }
-  return report;
+std::vector<std::string> case_names(std::string_view problem) {
+  return in_room(problem, [](auto room) {
+    std::vector<std::string> names;
+    for (const auto& one : room.cases()) names.push_back(one.name);
+    return names;
+  });
 }
 
 nlohmann::json to_json(const VerifyReport& report) {

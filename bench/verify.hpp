@@ -31,8 +31,8 @@ struct VerifyRow {
   std::int64_t cases = 0;  ///< case and seed pairs that ran
   std::int64_t cases_passed = 0;
   std::int64_t cases_left_out = 0;       ///< outside the variant's contract, or not supported in that shape
-  std::int64_t checks = 0;               ///< fits compared with the oracle
-  double seconds = 0;                    ///< of these fits
+  std::int64_t checks = 0;               ///< runs compared with the oracle
+  double seconds = 0;                    ///< of these runs
   std::vector<std::string> differences;  ///< the first few: case, seed, threads, and what was wrong
 };
 
@@ -47,8 +47,10 @@ struct VerifyReport {
 /// Called now and then with the steps done, the steps in all, and the case at hand; may throw to stop.
 using VerifyProgress = std::function<void(std::int64_t done, std::int64_t total, std::string_view name)>;
 
-/// UsageError for names that are in no table.
-VerifyReport verify_kmeans(const VerifyOptions& options, const VerifyProgress& progress = {});
+/// `problem` by its canonical name, "kmeans". UsageError for names of variants and cases that are in no table.
+VerifyReport verify(std::string_view problem, const VerifyOptions& options, const VerifyProgress& progress = {});
+
+std::vector<std::string> case_names(std::string_view problem);
 
 nlohmann::json to_json(const VerifyReport& report);
 

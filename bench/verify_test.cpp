@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "kmeans/cases.hpp"
 #include "kmeans/oracle.hpp"
 #include "kmeans/statistics.hpp"
+#include "pair_histogram/cases.hpp"
 
 namespace gradus::bench {
 namespace {
@@ -135,13 +137,54 @@ TEST(Verify, passes_what_is_right) {
   VerifyOptions options;
   options.cases = {"blobs", "lattice_ties_2", "uniform_1x1_k1"};
   options.threads = {1, 3};
-  const VerifyReport report = verify_kmeans(options);
+  const VerifyReport report = verify("kmeans", options);
   EXPECT_TRUE(report.right());
   ASSERT_EQ(report.rows.size(), 2 * variants().size());
   EXPECT_EQ(report.rows.front().variant, "sequential");
   EXPECT_EQ(report.rows.front().cases, 2);  // the textbook promises nothing where ties decide
   EXPECT_EQ(report.rows.front().cases_left_out, 1);
   EXPECT_EQ(report.rows.front().checks, 4);
+}
+
+TEST(Verify, knows_every_room) {
+  VerifyOptions options;
+  options.cases = {"lattice_3d", "weights", "uniform_0x2"};
+  options.threads = {1, 3};
+  const VerifyReport report = verify("pair_histogram", options);
+  EXPECT_TRUE(report.right());
+  EXPECT_EQ(report.problem, "pair_histogram");
+  ASSERT_EQ(report.rows.size(), 2 * pair_histogram_detail::variants().size());
+  EXPECT_EQ(report.rows.front().checks, 6);
+  EXPECT_EQ(case_names("pair_histogram").size(), pair_histogram_detail::cases().size());
+  EXPECT_THROW(verify("sorting", options), UnsupportedError);
+}
+
+// The comparison of histograms accepts the truth, and rejects every way of being wrong that it could overlook.
+TEST(Verify, histograms_are_compared_to_the_bit) {
+  PairHistogramResult truth;
+  truth.edges = {0, 1, 2};
+  truth.counts = {3, 4};
+  truth.weighted = {0.5, -0.0};
+  truth.below = 1;
+  truth.beyond = 2;
+  truth.pairs = 10;
+  const auto verdict = [&](const std::function<void(PairHistogramResult&)>& change) {
+    PairHistogramResult result = truth;
+    change(result);
+    return pair_histogram_detail::compare(result, truth);
+  };
+  EXPECT_EQ(verdict([](auto&) {}), "");
+  EXPECT_NE(verdict([](auto& result) { result.edges[1] = std::nextafter(1.0, 2.0); }), "");
+  EXPECT_NE(verdict([](auto& result) { result.counts.pop_back(); }), "");
+  EXPECT_NE(verdict([](auto& result) { ++result.counts[1]; }), "");
+  EXPECT_NE(verdict([](auto& result) { std::swap(result.counts[0], result.counts[1]); }), "");
+  EXPECT_NE(verdict([](auto& result) { ++result.below; }), "");
+  EXPECT_NE(verdict([](auto& result) { --result.beyond; }), "");
+  EXPECT_NE(verdict([](auto& result) { ++result.pairs; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.weighted.clear(); }), "");
+  EXPECT_NE(verdict([](auto& result) { result.weighted[0] = nan; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.weighted[1] = 0.0; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.rechecked = nan; }), "");
 }
 
 TEST(Verify, a_report_is_right_only_if_something_ran_and_all_of_it_passed) {
@@ -158,11 +201,11 @@ TEST(Verify, a_report_is_right_only_if_something_ran_and_all_of_it_passed) {
 TEST(Verify, unknown_names_are_refused_with_a_suggestion) {
   VerifyOptions options;
   options.variants = {"sequentail"};
-  EXPECT_THROW(verify_kmeans(options), UsageError);
+  EXPECT_THROW(verify("kmeans", options), UsageError);
   options.variants = {};
   options.cases = {"blob"};
   try {
-    verify_kmeans(options);
+    verify("kmeans", options);
     FAIL() << "an unknown case was accepted";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("'blobs'"), std::string::npos) << error.what();
@@ -173,7 +216,7 @@ TEST(Verify, json_holds_every_row) {
   VerifyOptions options;
   options.cases = {"uniform_2x3_k2"};
   options.threads = {1};
-  const nlohmann::json json = to_json(verify_kmeans(options));
+  const nlohmann::json json = to_json(verify("kmeans", options));
   EXPECT_EQ(json["problem"], "kmeans");
   EXPECT_EQ(json["right"], true);
   EXPECT_EQ(json["variants"].size(), 2 * variants().size());

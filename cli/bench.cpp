@@ -2,17 +2,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bench/experiment.hpp"
 #include "bench/facts.hpp"
 #include "bench/kmeans_bench.hpp"
+#include "bench/points.hpp"
 #include "cli/command.hpp"
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
 #include "core/atomic_file.hpp"
+#include "core/names.hpp"
 #include "cpu/machine.hpp"
 
 namespace gradus::cli {
@@ -49,7 +52,9 @@ bench::PointSet parse_shape(const std::string& text) {
 }
 
 bool is_generator(const std::string& name) {
-  return name == "uniform" || name == "blobs" || name == "lab-points" || name == "lab_points";
+  const std::vector<std::string> names = bench::generator_names();
+  return std::ranges::any_of(
+      names, [&](const std::string& known) { return core::with_underscores(known) == core::with_underscores(name); });
 }
 
 // The product of the axes.
@@ -248,9 +253,9 @@ Action setup_bench(Options& options, Session& session) {
                                                                                                : io::ElementType::f64);
                 },
                 {.choices = {"f32", "f64"}});
-  options.value("--data", "KIND|FILE", "uniform, blobs, lab-points, or a file of points [uniform]",
+  options.value("--data", "KIND|FILE", "uniform, blobs, lab-points, lab-atoms, or a file of points [uniform]",
                 [target](const std::string& text) { target->data = text; },
-                {.choices = {"uniform", "blobs", "lab-points"}, .file = true});
+                {.choices = bench::generator_names(), .file = true});
   options.value("--iterations", "N", "iterations at most [10]", [target](const std::string& text) {
     target->iterations = static_cast<int>(parse_whole("--iterations", text, 1, 1000000000));
   });

@@ -43,6 +43,7 @@ std::span<const Command> commands();
 Action setup_kmeans(Options& options, Session& session);
 Action setup_predict(Options& options, Session& session);
 Action setup_transform(Options& options, Session& session);
+Action setup_pair_histogram(Options& options, Session& session);
 Action setup_generate(Options& options, Session& session);
 Action setup_list(Options& options, Session& session);
 Action setup_verify(Options& options, Session& session);

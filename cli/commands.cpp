@@ -19,15 +19,21 @@ constexpr std::array table = {
     Command{"transform", "distances of points to given centroids",
             "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::job, "kmeans",
             setup_transform},
+    Command{"pair-histogram", "count pairs of points by their distance",
+            "gradus pair-histogram atoms.npy --bin-width 0.05 --box 40,40,40 --rdf -o rdf.csv\n"
+            "gradus pair-histogram stars.csv --edges edges.csv --cross galaxies.csv\n"
+            "gradus pair-histogram lab.npy --bin-width 500 --bins 80",
+            Common::job, "pair_histogram", setup_pair_histogram},
     Command{"generate", "make inputs, also those of the published experiments",
             "gradus generate blobs -n 100000 -d 2 --clusters 16 -o blobs.npy\n"
-            "gradus generate lab-points --size-mib 256 -d 16 --dtype f64 -o lab.npy",
+            "gradus generate lab-points --size-mib 256 -d 16 --dtype f64 -o lab.npy\n"
+            "gradus generate lab-atoms -n 10000 -o atoms.npy",
             Common::output, "", setup_generate},
     Command{"list", "the ladders: every variant, where it runs, why not here", "gradus list kmeans", Common::output, "",
             setup_list},
     Command{"verify", "run every variant against its oracle",
             "gradus verify kmeans\n"
-            "gradus verify kmeans --variant simd_small_dim --seeds 10",
+            "gradus verify pair-histogram --variant openmp_privatized --seeds 10",
             Common::output, "", setup_verify},
     Command{"bench", "measure variants, or repeat a published experiment",
             "gradus bench kmeans --shape 1000000x3 -k 256 --threads 1,2 --json bench.json\n"

@@ -104,11 +104,15 @@ std::string usage_of(const CLI::App& app) {
 std::string overview(const CLI::App& root) {
   std::string text = fmt::format(
       "Gradus {}: {}\n\n"
-      "  gradus demo                                   cluster handwritten digits and look at them\n"
-      "  gradus kmeans points.npy -k 16 -o clusters    cluster your own points\n\n"
+      "  gradus demo                                                 cluster handwritten digits and look at them\n"
+      "  gradus kmeans points.npy -k 16 -o clusters                  cluster your own points\n"
+      "  gradus pair-histogram points.npy --bin-width 2 --bins 50    count their pairs by distance\n\n"
       "Commands\n",
       version(), tagline);
-  for (const CLI::App* app : root.get_subcommands({})) text += entry(app->get_name(), app->get_description(), 16);
+  const std::vector<const CLI::App*> apps = root.get_subcommands({});
+  std::size_t column = 0;
+  for (const CLI::App* app : apps) column = std::max(column, app->get_name().size() + 4);
+  for (const CLI::App* app : apps) text += entry(app->get_name(), app->get_description(), column);
   return text + "\n'gradus COMMAND --help' explains a command and its options.\n";
 }
 

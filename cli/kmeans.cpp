@@ -128,15 +128,6 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"history", std::move(history)}};
 }
 
-/// Seconds of the whole command and of its parts; "fit" is the library's call, of which the phases are parts.
-Json seconds_of(double read, const std::vector<Phase>& phases, double write, double total) {
-  Json seconds{{"read", read}};
-  for (const Phase& phase : phases) seconds[phase.name == "total" ? "fit" : phase.name] = phase.seconds;
-  seconds["write"] = write;
-  seconds["total"] = total;
-  return seconds;
-}
-
 template <class T>
 std::string cluster_table(const Session& session, const io::Points& points, const KMeansResult<T>& result) {
   constexpr std::int64_t most_rows = 20;
@@ -221,7 +212,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory<T>(points.rows(), points.columns(), options, session.execution));
   const double seconds = core::seconds_since(start);
-  summary["seconds"] = seconds_of(read, result.phases, core::seconds_since(write_start), seconds);
+  summary["seconds"] = seconds_of(read, "fit", result.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     summary_file->write(summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     outputs->commit();

@@ -15,6 +15,12 @@ std::vector<std::string> parse_list(std::string_view name, std::string_view text
   return parts;
 }
 
+std::vector<double> parse_real_list(std::string_view name, std::string_view text, double least, double most) {
+  std::vector<double> numbers;
+  for (const std::string& part : parse_list(name, text)) numbers.push_back(parse_real(name, part, least, most));
+  return numbers;
+}
+
 std::vector<int> parse_whole_list(std::string_view name, std::string_view text, int least, int most) {
   std::vector<int> numbers;
   for (const std::string& part : parse_list(name, text))

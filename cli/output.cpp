@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -55,6 +56,15 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string brief(double number) { return fmt::format("{:.4g}", number); }
+
+nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
+                                  double total) {
+  nlohmann::ordered_json seconds{{"read", read}};
+  for (const Phase& phase : phases) seconds[phase.name == "total" ? call : phase.name] = phase.seconds;
+  seconds["write"] = write;
+  seconds["total"] = total;
+  return seconds;
+}
 
 TableFormat table_format(const std::string& path) {
   const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));

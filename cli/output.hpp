@@ -36,6 +36,10 @@ std::string grouped(std::int64_t number);
 /// Enough digits to tell neighbours apart at a glance, not all of them.
 std::string brief(double number);
 
+/// Seconds of the whole command and of its parts; `call` names the library's call, of which the phases are parts.
+nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
+                                  double total);
+
 enum class TableFormat : std::uint8_t { npy, csv };
 /// By the ending of the name: .npy, or .csv and .txt. UsageError for others.
 TableFormat table_format(const std::string& path);

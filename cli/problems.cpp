@@ -1,10 +1,12 @@
 #include "cli/problems.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/text.hpp"
 #include "cpu/machine.hpp"
 #include "kmeans/problem.hpp"
+#include "pair_histogram/problem.hpp"
 
 namespace gradus::cli {
 
@@ -30,8 +32,35 @@ std::vector<VariantRow> kmeans_variants() {
   return rows;
 }
 
+/// The same: some are made for a cutoff or for few wide bins.
+core::Support support_of(const pair_histogram_detail::Variant& variant) {
+  core::Support support;
+  for (const double reach : {1.0, 100.0})
+    for (const int element_bytes : {4, 8}) {
+      pair_histogram_detail::Shape shape;
+      shape.points = 1000000;
+      shape.bins = 10;
+      shape.element_bytes = element_bytes;
+      shape.reach = reach;
+      shape.least_width = reach / 10;
+      shape.extent = {100, 100, 100};
+      support = variant.supports(shape, cpu::this_machine());
+      if (support) return support;
+    }
+  return support;
+}
+
+std::vector<VariantRow> pair_histogram_variants() {
+  std::vector<VariantRow> rows;
+  for (const pair_histogram_detail::Variant& variant : pair_histogram_detail::variants())
+    rows.push_back({variant, support_of(variant)});
+  return rows;
+}
+
 constexpr std::array table = {
     ProblemRow{"kmeans", "k-means clustering: labels and centroids of points", kmeans_variants},
+    ProblemRow{"pair_histogram", "pair-distance histogram: how many pairs of points lie at each distance",
+               pair_histogram_variants},
 };
 
 }  // namespace
@@ -52,6 +81,14 @@ const ProblemRow& find_problem(std::string_view name) {
 std::vector<std::string> variant_names(std::string_view problem) {
   std::vector<std::string> names;
   for (const VariantRow& row : find_problem(problem).variants()) names.emplace_back(row.info.name);
+  return names;
+}
+
+std::vector<std::string> all_variant_names() {
+  std::vector<std::string> names;
+  for (const ProblemRow& problem : table)
+    for (const std::string& name : variant_names(problem.name))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
 }
 

@@ -25,6 +25,8 @@ std::span<const ProblemRow> problems();
 /// UsageError that suggests the nearest name where there is no such problem.
 const ProblemRow& find_problem(std::string_view name);
 std::vector<std::string> variant_names(std::string_view problem);
+/// Of all problems, each once.
+std::vector<std::string> all_variant_names();
 /// UsageError that suggests the nearest name where the problem has no such variant.
 void require_variant(std::string_view problem, std::string_view variant);
 

@@ -11,7 +11,6 @@
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
-#include "kmeans/cases.hpp"
 
 namespace gradus::cli {
 
@@ -33,7 +32,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
                    {"contract", TextTable::Align::left},
                    {"right"},
                    {"left out"},
-                   {"fits"},
+                   {"runs"},
                    {"seconds"},
                    {"", TextTable::Align::left}});
   std::string differences;
@@ -54,8 +53,9 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
       "{}: every variant against the oracle, each case with {} threads, or with several block sizes on a GPU\n\n{}\n",
       report.problem, threads, table.text(session));
   text +=
-      "same bits: labels, centroids, counts, inertia and iterations are the oracle's to the bit, hence the same for\n"
-      "every number of threads and on every device. within x: the textbook's arithmetic, to this relative tolerance.\n";
+      "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on "
+      "every\n"
+      "device. within x: the textbook's arithmetic, to this relative tolerance.\n";
   if (any_left_out)
     text +=
         "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises nothing,\n"
@@ -65,11 +65,10 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
 }
 
 int verify(const Arguments& arguments, const Session& session) {
-  if (find_problem(arguments.problem).name != "kmeans")
-    throw UnsupportedError("there is no verification of " + arguments.problem + " yet; kmeans has one");
+  const std::string_view problem = find_problem(arguments.problem).name;
   if (arguments.list_cases) {
     std::string names;
-    for (const auto& one : kmeans_detail::cases()) names += one.name + "\n";
+    for (const std::string& name : bench::case_names(problem)) names += name + "\n";
     session.print(names);
     return 0;
   }
@@ -77,7 +76,7 @@ int verify(const Arguments& arguments, const Session& session) {
     if (session.execution.stop.stop_requested()) throw InterruptedError("stopped while verifying");
     session.execution.progress({"verify", done, total, name});
   };
-  const bench::VerifyReport report = bench::verify_kmeans(arguments.options, progress);
+  const bench::VerifyReport report = bench::verify(problem, arguments.options, progress);
   if (session.json) session.print_json(bench::to_json(report));
   else session.print(report_text(report, session));
   if (report.right()) return 0;
@@ -96,7 +95,7 @@ Action setup_verify(Options& options, Session& session) {
                 [arguments](const std::string& text) { arguments->problem = text; }, {.choices = problem_names});
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
-                {.choices = variant_names("kmeans")});
+                {.choices = all_variant_names()});
   options.choice("--device", arguments->options.device,
                  {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},
                  "without --variant: all variants, or those that run there");

@@ -9,8 +9,8 @@
 /// * Bin: with uniform bins of width w the integer part of distance / w, divided in double; with edges the bin i for
 ///   which edges[i] <= distance < edges[i + 1].
 /// * Counts are 64-bit integers and cannot overflow: there are at most 2^31 points of each kind.
-/// * Weighted sums: the product of the two weights, rounded to double, then to a fixed-point grid (src/core/exact_sum.hpp)
-///   set by the largest product and the number of pairs; added exactly, and rounded once to double at the end.
+/// * Weighted sums: the product of the two weights, rounded to double, then to a multiple of 2^-64 of the power of two
+///   above the largest product; added exactly in 128 bits, and rounded once to double at the end.
 ///
 /// Complexity: O(n^2) pairs at most; where the largest edge is small against the extent of the points, O(n) times the
 /// number of neighbours; where bins are wide, less than the number of pairs, for whole groups are counted at once.
@@ -66,6 +66,10 @@ template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                  const Execution& execution = {});
 
+/// Adds a histogram of the same bins, for example that of the next frame of a trajectory: counts, weighted sums (in the
+/// order of the calls), times; `rechecked` becomes the share in all pairs. UsageError where the bins differ.
+GRADUS_EXPORT void accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
+
 /// Bytes that `pair_histogram` would take beyond its input.
 template <class T>
 GRADUS_EXPORT std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
@@ -80,7 +84,8 @@ struct RadialDistribution {
 
 /// The radial distribution that belongs to the counts of one histogram, or of several added up (`frames` of them).
 /// `points` and `others` are the numbers of points of a frame, others = 0 for pairs among the points; `volume` is that
-/// of the space they lie in (length in one dimension, area in two). UsageError where the volume is not positive.
+/// of the space they lie in (length in one dimension, area in two); where it differs from frame to frame, the harmonic
+/// mean. UsageError where the volume is not positive.
 GRADUS_EXPORT RadialDistribution radial_distribution(const PairHistogramResult& histogram, std::int64_t dimensions,
                                                      std::int64_t points, std::int64_t others, double volume,
                                                      std::int64_t frames = 1);

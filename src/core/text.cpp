@@ -23,8 +23,12 @@ std::string excerpt(std::string_view text) {
 }
 
 std::string number_text(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+  char text[40];
+  const double magnitude = number < 0 ? -number : number;
+  const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);  // NaN and infinity are not
+  char* const end = text + sizeof text;
+  return {text,
+          (plain ? std::to_chars(text, end, number, std::chars_format::fixed) : std::to_chars(text, end, number)).ptr};
 }
 
 std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }

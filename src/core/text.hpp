@@ -9,7 +9,7 @@ namespace gradus::core {
 /// 'text' in single quotes, at most 40 bytes of it, with control and non-ASCII bytes written as \xNN.
 std::string excerpt(std::string_view text);
 
-/// The shortest text that reads back as this number.
+/// The shortest text that reads back as this number; an exponent only where the number is very large or small.
 std::string number_text(double number);
 
 /// ": No space left on device" and the like, for an errno value.

@@ -1,14 +1,11 @@
 #include "io/csv.hpp"
 
-#include <locale.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -16,6 +13,7 @@
 
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/number.hpp"
 
 namespace gradus::io {
 namespace {
@@ -57,34 +55,6 @@ class GrowingBlock {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
-
-bool is_blank(char character) { return character == ' ' || character == '\t'; }
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-/// std::from_chars leaves the value alone where it under- or overflows; the C library tells the two apart.
-double value_out_of_range(const char* begin, const char* end) {
-  static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
-}
-
-/// Parses a number at `begin`: its end, or nullptr where there is none. Infinity where it overflows a double.
-const char* parse_number(const char* begin, const char* end, double& value) {
-  if (begin != end && *begin == '+') {
-    ++begin;
-    if (begin != end && *begin == '-') return nullptr;
-  }
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error == std::errc{}) return stop;
-  if (error != std::errc::result_out_of_range) return nullptr;
-  value = value_out_of_range(begin, stop);
-  return stop;
-}
 
 /// Any number, also a NaN or an infinity: they are bad data, not names of columns.
 bool is_number(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/text.hpp"
@@ -12,6 +13,16 @@
 namespace gradus::io {
 
 using core::reason;
+
+std::string ending_of(const std::string& path) {
+  const std::size_t dot = path.find_last_of("./");
+  if (dot == std::string::npos || path[dot] == '/') return "";
+  std::string ending = path.substr(dot);
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](char character) {
+    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+  });
+  return ending;
+}
 
 MappedFile::MappedFile(const std::string& path, Access access) {
   const auto refuse = [&](const std::string& why) { throw InputError("cannot read '" + path + "'" + why); };

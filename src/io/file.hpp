@@ -9,6 +9,9 @@
 
 namespace gradus::io {
 
+/// The ending of a file's name in small letters, with its dot; "" where there is none.
+std::string ending_of(const std::string& path);
+
 /// How a mapping will be read.
 enum class Access : unsigned char {
   once,     ///< from the beginning to the end, for parsers

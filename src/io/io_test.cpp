@@ -30,6 +30,7 @@
 #include "io/image.hpp"
 #include "io/npy.hpp"
 #include "io/points.hpp"
+#include "io/trajectory.hpp"
 
 namespace gradus::io {
 namespace {
@@ -72,6 +73,7 @@ using NpyTest = IoTest;
 using CsvTest = IoTest;
 using ImageTest = IoTest;
 using PointsTest = IoTest;
+using TrajectoryTest = IoTest;
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -1051,6 +1053,125 @@ TEST_F(PointsTest, TheDigits) {
   const auto labels = read_vector<float>(GRADUS_SOURCE_DIR "/data/digits_labels.npy");
   EXPECT_EQ(labels.view.size(), 1797);
   EXPECT_EQ(std::count(labels.view.begin(), labels.view.end(), 3.f), 183);
+}
+
+// ---- Trajectories ----
+
+std::vector<Frame> frames_in(std::string_view text) {
+  TrajectoryReader reader(std::as_bytes(std::span(text.data(), text.size())), "t");
+  std::vector<Frame> frames;
+  while (std::optional<Frame> frame = reader.next()) frames.push_back(std::move(*frame));
+  return frames;
+}
+
+std::string refusal_of(std::string_view text) {
+  return message_of<InputError>([&] { frames_in(text); });
+}
+
+std::string unsupported(std::string_view text) {
+  return message_of<UnsupportedError>([&] { frames_in(text); });
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+TEST_F(TrajectoryTest, XyzFramesInTheirOrder) {
+  const auto frames = frames_in("2\r\nwater\r\nO 0 0 0.5\r\nH\t1.5 -2e-1 +3\r\n0\nnobody\n 1 \n\n H 1 2 3 9 9\n\n \n");
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{0, 0, 0.5}, {1.5, -0.2, 3}}));
+  EXPECT_EQ(frames[1].points.rows(), 0);
+  EXPECT_EQ(rows_of(frames[2].points), (Rows{{1, 2, 3}}));
+  EXPECT_TRUE(frames[0].box.empty());
+}
+
+TEST_F(TrajectoryTest, ExtendedXyzNamesColumnsAndBox) {
+  const auto frames = frames_in(
+      "1\nProperties=id:I:1:pos:R:3:species:S:1 note=\"a Lattice=1\" lattice=\"5 0 0 0 6 0 0 0 7\" Origin='-1 0 1'\n"
+      "7 1 2 3 Ar\n"
+      "1\nLattice=\"5 0 0 0 6 0 0 0 7\" pbc=\"F F F\"\nH 1 2 3\n");
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{1, 2, 3}}));
+  EXPECT_EQ(frames[0].box, (std::vector{5., 6., 7.}));
+  EXPECT_EQ(frames[0].box_origin, (std::vector{-1., 0., 1.}));
+  EXPECT_TRUE(frames[1].box.empty());
+}
+
+TEST_F(TrajectoryTest, LammpsDumps) {
+  const std::string head = "ITEM: UNITS\nreal\nITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n2\n";
+  const auto frames =
+      frames_in(head +
+                "ITEM: BOX BOUNDS pp pp pp\n-1 4\n0 6e0\n0 8\n"
+                "ITEM: ATOMS id z type y x q\n1 3 9 2 1 7\n2 6 9 5 4 7\n" +
+                head + "ITEM: BOX BOUNDS ff ss mm\n-1 4\n0 6\n0 8\nITEM: ATOMS xs ys zs\n0 0.5 1\n1 1 0.25\n" + head +
+                "ITEM: ATOMS xu yu zu\n-10 0 1\n1 1 99\n");
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(rows_of(frames[0].points), (Rows{{1, 2, 3}, {4, 5, 6}}));
+  EXPECT_EQ(frames[0].box, (std::vector{5., 6., 8.}));
+  EXPECT_EQ(frames[0].box_origin, (std::vector{-1., 0., 0.}));
+  EXPECT_EQ(rows_of(frames[1].points), (Rows{{-1, 3, 8}, {4, 6, 2}}));
+  EXPECT_TRUE(frames[1].box.empty());
+  EXPECT_EQ(rows_of(frames[2].points), (Rows{{-10, 0, 1}, {1, 1, 99}}));
+}
+
+TEST_F(TrajectoryTest, RefusesWithThePlace) {
+  EXPECT_EQ(refusal_of(""), "t:1: the file ends where the number of atoms should be");
+  EXPECT_EQ(refusal_of("two\n\n"), "t:1: 'two' is not a number of atoms");
+  EXPECT_EQ(refusal_of("-1\n\n"), "t:1: '-1' is not a number of atoms");
+  EXPECT_EQ(refusal_of("1\n"), "t:2: the file ends where the comment of the frame should be");
+  EXPECT_EQ(refusal_of("2\n\nH 1 2 3\n  "), "t:4: 0 columns, but 4 are needed for an atom");
+  EXPECT_EQ(refusal_of("2\n\nH 1 2 3.25\n"), "t:4: the file ends where the line of atom 2 of 2 should be");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2\n"), "t:3: 3 columns, but 4 are needed for an atom");
+  EXPECT_EQ(refusal_of("1\n\nH 1 two 3\n"), "t:3: 'two' is not a number (y)");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2 nan\n"), "t:3: 'nan' is not a finite number (z)");
+  EXPECT_EQ(refusal_of("1\n\nH 1e999 2 3\n"), "t:3: '1e999' is not a finite number (x)");
+  EXPECT_EQ(refusal_of("1\n\nH 1 2 3\nrest\n"), "t:4: 'rest' is not a number of atoms");
+  expect_contains(refusal_of("900000000000000000\n\nH 1 2 3\n"),
+                  "t:1: the frame claims 900000000000000000 atoms, but only");
+  expect_contains(refusal_of("1\nLattice=\"1 2 3\"\nH 1 2 3\n"), "t:2: Lattice has 3 numbers");
+  expect_contains(refusal_of("1\nLattice=\"1 0 0 0 x 0 0 0 1\"\nH 1 2 3\n"), "t:2: 'x' is not a number (Lattice)");
+  expect_contains(refusal_of("1\nLattice=\"1 0 0 0 0 0 0 0 1\"\nH 1 2 3\n"), "a length of the lattice is not positive");
+  expect_contains(refusal_of("1\npbc=\"T T\" Lattice=\"1 0 0 0 1 0 0 0 1\"\nH 1 2 3\n"), "here are 2");
+  expect_contains(refusal_of("1\npbc=\"1 1 1\" Lattice=\"1 0 0 0 1 0 0 0 1\"\nH 1 2 3\n"), "pbc is made of T and F");
+  expect_contains(refusal_of("1\nProperties=species:S:1\nH 1 2 3\n"), "Properties does not name a column pos");
+  expect_contains(refusal_of("1\nProperties=pos:R:2\nH 1 2 3\n"), "pos must be three real columns");
+  expect_contains(refusal_of("1\nProperties=a:S:0:pos:R:3\nH 1 2 3\n"), "'0' is not a number of columns");
+  const std::string head = "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n1\n";
+  EXPECT_EQ(refusal_of(head), "t:5: the file ends where an ITEM: of the next frame should be");
+  EXPECT_EQ(refusal_of(head + "1 2 3\n"), "t:5: an ITEM: is expected, not '1 2 3'");
+  EXPECT_EQ(refusal_of("ITEM: ATOMS x y z\n1 2 3\n"),
+            "t:1: the atoms come before their number (ITEM: NUMBER OF ATOMS)");
+  expect_contains(refusal_of(head + "ITEM: ATOMS id type\n1 2\n"), "names no coordinates");
+  expect_contains(refusal_of(head + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "scaled coordinates need the bounds");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0\n"), "t:7: two bounds are expected, not 1");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n3 2\n"),
+                  "t:7: the upper bound of the box is below");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n2 2\n"), "t:7: the periodic box has no extent");
+}
+
+TEST_F(TrajectoryTest, BoxesThatAreNotOrthogonalAreNotSupported) {
+  expect_contains(unsupported("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), "t:2: the lattice is not orthogonal");
+  expect_contains(unsupported("1\nLattice=\"5 0 0 0 6 0 0 0 7\" pbc=\"T T F\"\nH 1 2 3\n"),
+                  "t:2: the box is periodic in some directions only");
+  const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
+  expect_contains(unsupported(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n"), "t:3: the box is not orthogonal");
+  expect_contains(unsupported(head + "ITEM: BOX BOUNDS pp pp ff\n"),
+                  "t:3: the box is periodic in some directions only");
+}
+
+TEST_F(TrajectoryTest, FramesOfAnyFileOfPoints) {
+  FrameReader trajectory(put("t.XYZ", "1\n\nH 1 2 3\n1\n\nH 0.1 5 6\n"), {.type = ElementType::f32, .stop = {}});
+  EXPECT_TRUE(trajectory.is_trajectory());
+  EXPECT_EQ(rows_of(trajectory.next()->points), (Rows{{1, 2, 3}}));
+  EXPECT_EQ(rows_of(trajectory.next()->points), (Rows{{0.1f, 5, 6}}));
+  EXPECT_FALSE(trajectory.next());
+  EXPECT_FALSE(trajectory.next());
+  FrameReader table(put("t.csv", "1,2\n3,4\n"));
+  EXPECT_FALSE(table.is_trajectory());
+  EXPECT_EQ(rows_of(table.next()->points), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_FALSE(table.next());
+  std::stop_source stop;
+  FrameReader stopped(put("u.xyz", "1\n\nH 1 2 3\n"), {.type = {}, .stop = stop.get_token()});
+  stop.request_stop();
+  EXPECT_THROW(stopped.next(), InterruptedError);
 }
 
 }  // namespace

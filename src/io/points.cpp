@@ -15,16 +15,6 @@ namespace {
 
 enum class Kind : std::uint8_t { npy, csv, tsv, image };
 
-std::string ending_of(const std::string& path) {
-  const std::size_t dot = path.find_last_of("./");
-  if (dot == std::string::npos || path[dot] == '/') return "";
-  std::string ending = path.substr(dot);
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](char character) {
-    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-  });
-  return ending;
-}
-
 Kind kind_of(const std::string& path) {
   const std::string ending = ending_of(path);
   if (ending == ".npy") return Kind::npy;

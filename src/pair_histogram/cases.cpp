@@ -316,12 +316,12 @@ std::string compare(const PairHistogramResult& result, const PairHistogramResult
     return is == should_be ? "" : differs(what, std::to_string(is), std::to_string(should_be));
   };
   for (std::size_t bin = 0; bin < truth.counts.size(); ++bin)
-    if (const auto text = named("the count of bin " + std::to_string(bin), result.counts[bin], truth.counts[bin]);
+    if (auto text = named("the count of bin " + std::to_string(bin), result.counts[bin], truth.counts[bin]);
         !text.empty())
       return text;
-  if (const auto text = named("the count below", result.below, truth.below); !text.empty()) return text;
-  if (const auto text = named("the count beyond", result.beyond, truth.beyond); !text.empty()) return text;
-  if (const auto text = named("the number of pairs", result.pairs, truth.pairs); !text.empty()) return text;
+  if (auto text = named("the count below", result.below, truth.below); !text.empty()) return text;
+  if (auto text = named("the count beyond", result.beyond, truth.beyond); !text.empty()) return text;
+  if (auto text = named("the number of pairs", result.pairs, truth.pairs); !text.empty()) return text;
   if (result.weighted.size() != truth.weighted.size())
     return differs("the number of weighted sums", std::to_string(result.weighted.size()),
                    std::to_string(truth.weighted.size()));

@@ -115,7 +115,7 @@ TEST(Bins, SlotsOfEdges) {
 }
 
 TEST(Bins, ACutoffEndsTheBins) {
-  const auto edges = [](PairBins bins) {
+  const auto edges = [](const PairBins& bins) {
     const room::Bins made(bins);
     EXPECT_TRUE(std::is_sorted(made.edges().begin(), made.edges().end(), std::less_equal<>()));
     EXPECT_LE(made.reach(), bins.cutoff);
@@ -225,7 +225,7 @@ TEST(PairHistogram, RefusesBadWeights) {
   refused<InputError>(points, options, {"weights", "4 weights for 5 points"});
   options.weights = std::as_const(five).view();
   options.other_weights = std::as_const(four).view();
-  refused<InputError>(points, options, {"other weights"});
+  refused<UsageError>(points, options, {"other weights", "no others"});
   options.others = others.view();
   EXPECT_EQ(run(points, options).weighted.size(), 5u);
   options.other_weights = std::as_const(five).view();
@@ -462,14 +462,28 @@ TEST(Histogram, CountsPastTheLimitOf32BitsAddUp) {
   room::Histogram total(3, true);
   room::Histogram part(3, true);
   part.counts = {1, (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 61};
-  part.weights[1] = {std::int64_t{1} << 40, -5};
+  part.weights[1] = (core::Int128{1} << 100) - 5;
   part.rechecked = 7;
   total.add(part);
   total.add(part);
   EXPECT_EQ(total.counts, (std::vector<std::uint64_t>{2, (std::uint64_t{1} << 33) - 2, std::uint64_t{1} << 62}));
-  EXPECT_EQ(total.weights[1].high, std::int64_t{1} << 41);
-  EXPECT_EQ(total.weights[1].low, -10);
+  EXPECT_TRUE(total.weights[1] == (core::Int128{1} << 101) - 10);
   EXPECT_EQ(total.rechecked, 14u);
+}
+
+TEST(Accumulate, AddsFramesOfTheSameBins) {
+  const Matrix<double> points = uniform(30, 2);
+  PairHistogramOptions<double> options;
+  options.bins = {1, 6, {}, 0};
+  PairHistogramResult sum = run(points, options);
+  const PairHistogramResult one = sum;
+  accumulate(sum, one);
+  EXPECT_EQ(sum.pairs, 2 * one.pairs);
+  EXPECT_EQ(sum.beyond, 2 * one.beyond);
+  for (std::size_t bin = 0; bin < one.counts.size(); ++bin) EXPECT_EQ(sum.counts[bin], 2 * one.counts[bin]);
+  EXPECT_EQ(sum.rechecked, one.rechecked);
+  options.bins.bins = 5;
+  EXPECT_THROW(accumulate(sum, run(points, options)), UsageError);
 }
 
 // --- The published table -------------------------------------------------------------------------------------------
@@ -506,8 +520,10 @@ TEST(RadialDistribution, OfACubicLattice) {
   Matrix<double> points(side * side * side, 3);
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     points(row, 0) = static_cast<double>(row % side);
-    points(row, 1) = static_cast<double>(row / side % side);
-    points(row, 2) = static_cast<double>(row / side / side);
+    const std::int64_t layer = row / (side * side);
+    const std::int64_t line = row / side % side;
+    points(row, 1) = static_cast<double>(line);
+    points(row, 2) = static_cast<double>(layer);
   }
   PairHistogramOptions<double> options = between({0.5, 1.2, 1.5, 1.9});
   options.box = {side, side, side};

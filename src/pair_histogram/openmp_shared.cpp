@@ -22,12 +22,42 @@
 
 namespace gradus::pair_histogram_detail {
 
+namespace {
+
+/// An integer of 128 bits to which threads add, half by half. The thread whose addition wraps the lower half round
+/// carries into the upper one, so that the two are right together as soon as all have done.
+class SharedSum {
+ public:
+  void add(core::Int128 value) {
+    const auto bits = static_cast<core::UInt128>(value);
+    const auto low = static_cast<std::uint64_t>(bits);
+    std::uint64_t before = 0;
+#pragma omp atomic capture
+    {
+      before = low_;
+      low_ += low;
+    }
+    const std::uint64_t carry = before + low < low ? 1 : 0;
+    const std::uint64_t high = static_cast<std::uint64_t>(bits >> 64) + carry;
+#pragma omp atomic
+    high_ += high;
+  }
+
+  core::Int128 total() const { return static_cast<core::Int128>(static_cast<core::UInt128>(high_) << 64 | low_); }
+
+ private:
+  std::uint64_t high_ = 0;
+  std::uint64_t low_ = 0;
+};
+
+}  // namespace
+
 template <class T>
 Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "count");
   const int threads = cpu::thread_count(execution);
-  const bool weighted = problem.weighted();
-  Histogram histogram(problem.bins.slots(), weighted);
+  Histogram histogram(problem.bins.slots(), problem.weighted());
+  std::vector<SharedSum> sums(histogram.weights.size());
   in_portions(problem, execution, threads, [&](std::int64_t begin, std::int64_t end) {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (std::int64_t row = begin; row < end; ++row)
@@ -35,14 +65,10 @@ Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, s
         const auto at = static_cast<std::size_t>(slot);
 #pragma omp atomic
         ++histogram.counts[at];
-        if (!weighted) return;
-        const core::Limbs weight = pair_weight(problem, row, second);
-#pragma omp atomic
-        histogram.weights[at].high += weight.high;
-#pragma omp atomic
-        histogram.weights[at].low += weight.low;
+        if (!sums.empty()) sums[at].add(pair_weight(problem, row, second));
       });
   });
+  for (std::size_t slot = 0; slot < sums.size(); ++slot) histogram.weights[slot] = sums[slot].total();
   return histogram;
 }
 

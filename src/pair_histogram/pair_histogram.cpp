@@ -45,8 +45,8 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
                 " pairs were counted");
   result.beyond = result.pairs - counted;
   for (std::ptrdiff_t bin = 1; problem.weighted() && bin <= bins; ++bin)
-    result.weighted.push_back(core::round_quotient<double>(
-        problem.weight_grid.total(histogram.weights[static_cast<std::size_t>(bin)]), 1, problem.weight_grid.unit));
+    result.weighted.push_back(
+        core::round_quotient<double>(histogram.weights[static_cast<std::size_t>(bin)], 1, problem.weight_grid.unit));
   if (result.pairs > 0) result.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result.pairs);
   return result;
 }
@@ -83,6 +83,20 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   core::add_phase(phases, "total", core::seconds_since(start));
   result.phases = std::move(phases);
   return result;
+}
+
+void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
+  if (sum.edges != next.edges || sum.weighted.size() != next.weighted.size())
+    throw UsageError("histograms of different bins, or with weights and without, cannot be added");
+  const double rechecked = sum.rechecked * static_cast<double>(sum.pairs) +  // of pairs
+                           next.rechecked * static_cast<double>(next.pairs);
+  for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += next.counts[bin];
+  for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin) sum.weighted[bin] += next.weighted[bin];
+  sum.below += next.below;
+  sum.beyond += next.beyond;
+  sum.pairs += next.pairs;
+  sum.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
+  for (const Phase& phase : next.phases) core::add_phase(sum.phases, phase.name, phase.seconds);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                         \

@@ -31,9 +31,9 @@ void check_others(MatrixView<const T> points, MatrixView<const T> others) {
 template <class T>
 void check_weights(const PairHistogramOptions<T>& options, std::int64_t points, bool cross) {
   core::check_one_for_each(options.weights, points, "weights", "points");
-  core::check_one_for_each(options.other_weights, options.others.rows(), "other weights", "others");
   if (!cross && !options.other_weights.empty())
     throw UsageError("other weights: there are weights for others, but no others");
+  core::check_one_for_each(options.other_weights, options.others.rows(), "other weights", "others");
   if (cross && points > 0 && options.others.rows() > 0 && options.weights.empty() != options.other_weights.empty())
     throw UsageError(std::string("the ") + (options.weights.empty() ? "points" : "others") +
                      " have no weights, but the " + (options.weights.empty() ? "others" : "points") +
@@ -145,8 +145,8 @@ Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& op
   if (problem.weighted()) {
     const double first = largest_weight(options.weights, "weights");
     const double second = problem.cross ? largest_weight(options.other_weights, "other weights") : first;
-    problem.weight_grid =
-        core::Grid(core::exponent_above(first * second), pair_count(problem.n(), problem.m(), problem.cross));
+    // Limbs of 32 bits: 2^61 products, each below 2^64 steps of the grid, fit a sum of 128 bits.
+    problem.weight_grid = core::Grid(core::exponent_above(first * second), std::int64_t{1} << 30);
   }
   return problem;
 }

@@ -29,10 +29,7 @@ template struct Problem<double>;
 
 void Histogram::add(const Histogram& other) {
   for (std::size_t slot = 0; slot < counts.size(); ++slot) counts[slot] += other.counts[slot];
-  for (std::size_t slot = 0; slot < weights.size(); ++slot) {
-    weights[slot].high += other.weights[slot].high;
-    weights[slot].low += other.weights[slot].low;
-  }
+  for (std::size_t slot = 0; slot < weights.size(); ++slot) weights[slot] += other.weights[slot];
   rechecked += other.rechecked;
 }
 

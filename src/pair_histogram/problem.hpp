@@ -52,7 +52,7 @@ struct Problem {
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  core::Grid weight_grid;  ///< of the product of two weights
+  core::Grid weight_grid;  ///< of the product of two weights; its sums have 128 bits
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
@@ -62,13 +62,17 @@ struct Problem {
   /// The second points of pairs, and their weights: the points themselves unless `cross`.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
+  /// What a pair of points of these weights adds to a sum.
+  core::Int128 product(double first, double second) const {
+    return weight_grid.total(weight_grid.split(first * second));
+  }
 };
 
 /// Counts, and sums of weights, of each slot of the bins (see Bins::slots).
 struct Histogram {
   std::vector<std::uint64_t> counts;
-  std::vector<core::Limbs> weights;  ///< empty without weights
-  std::uint64_t rechecked = 0;       ///< pairs that a fast filter left to the canonical rule
+  std::vector<core::Int128> weights;  ///< steps of the weights' grid; empty without weights
+  std::uint64_t rechecked = 0;        ///< pairs that a fast filter left to the canonical rule
 
   Histogram() = default;
   Histogram(std::int64_t slots, bool weighted)
@@ -76,7 +80,7 @@ struct Histogram {
   void add(const Histogram& other);
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.bins + 2) *
-           (sizeof(std::uint64_t) + (shape.weighted ? sizeof(core::Limbs) : 0));
+           (sizeof(std::uint64_t) + (shape.weighted ? sizeof(core::Int128) : 0));
   }
 };
 

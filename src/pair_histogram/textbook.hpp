@@ -51,9 +51,9 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
 
 /// The weight of a pair, on the grid.
 template <class T>
-core::Limbs pair_weight(const Problem<T>& problem, std::int64_t first, std::int64_t second) {
-  return problem.weight_grid.split(static_cast<double>(problem.weights[first]) *
-                                   static_cast<double>(problem.second_weights()[second]));
+core::Int128 pair_weight(const Problem<T>& problem, std::int64_t first, std::int64_t second) {
+  return problem.product(static_cast<double>(problem.weights[first]),
+                         static_cast<double>(problem.second_weights()[second]));
 }
 
 /// Adds the pairs of the point `row` to a histogram that no other thread has.
@@ -63,10 +63,7 @@ void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) 
   visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
     const auto at = static_cast<std::size_t>(slot);
     ++histogram.counts[at];
-    if (!weighted) return;
-    const core::Limbs weight = pair_weight(problem, row, second);
-    histogram.weights[at].high += weight.high;
-    histogram.weights[at].low += weight.low;
+    if (weighted) histogram.weights[at] += pair_weight(problem, row, second);
   });
 }
 

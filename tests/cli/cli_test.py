@@ -607,6 +607,16 @@ class Interrupt(Case):
         job.stdout.close()
         job.stderr.close()
 
+    def test_while_counting_pairs(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 2000000, "-d", 3, "-o", points)
+        job = subprocess.Popen([GRADUS, "pair-histogram", points, "--bin-width", "0.1", "--bins", "50", "--variant",
+                                "sequential", "-o", self.path("h.csv")],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        time.sleep(1)
+        self.assertEqual(self.check(signal.SIGINT, job), "")
+
     def test_while_generating(self):
         job = subprocess.Popen([GRADUS, "generate", "blobs", "-n", "100000000", "-d", "50", "-o", self.path("b.csv")],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -616,6 +626,207 @@ class Interrupt(Case):
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 130)
         self.assertEqual(os.listdir(self.folder), [])
+
+
+class PairHistogram(Case):
+    POINTS = "x,y\n0,0\n3,4\n0,1\n6,8\n"  # distances 5, 1, 10, sqrt(18), 5, sqrt(85)
+
+    def rows(self, text):
+        lines = text.splitlines()
+        return lines[0], [line.split(",") for line in lines[1:]]
+
+    def test_csv_on_standard_output(self):
+        result = self.succeed("pair-histogram", self.file("p.csv", self.POINTS), "--bin-width", 2.5, "--bins", 4)
+        self.assertEqual(result.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,1\n5,7.5,2\n7.5,10,1\n")
+        self.assertIn("6 pairs: 5 in 4 bins, 1 beyond", result.stderr)
+        again = self.succeed("pair-histogram", "-", "--bin-width", 2.5, "--bins", 4, "--quiet", stdin=self.POINTS)
+        self.assertEqual((again.stdout, again.stderr), (result.stdout, ""))
+
+    def test_file(self):
+        points, out = self.file("p.csv", self.POINTS), self.path("h.csv")
+        result = self.succeed("pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", out)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("wrote", result.stderr)
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")
+        self.refused(1, "pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", self.path("no/such/h.csv"),
+                     says=["no/such/h.csv"])
+        self.refused(3, "pair-histogram", self.file("bad.csv", "1,2\n3,nan\n"), "--bin-width", 5, "--bins", 2, "-o", out)
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # as it was
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bad.csv", "h.csv", "p.csv"])
+
+    def test_published_table(self):
+        points = self.path("lab.npy")
+        self.succeed("generate", "lab-atoms", "-n", 10000, "-o", points)
+        golden = content(os.path.join(DATA, "pair-histogram-10000-500.csv"), "r")
+        self.assertEqual(self.succeed("pair-histogram", points, "--bin-width", 500, "--bins", 80).stdout, golden)
+
+    def test_edges_cutoff_and_below(self):
+        points = self.file("p.csv", self.POINTS)
+        edges = self.file("edges.csv", "2\n5\n9\n20\n")
+        answer = json.loads(self.succeed("pair-histogram", points, "--edges", edges, "--json").stdout)
+        self.assertEqual((answer["counts"], answer["below"], answer["beyond"]), ([1, 2, 2], 1, 0))
+        answer = json.loads(self.succeed("pair-histogram", points, "--edges", edges, "--cutoff", 6, "--json").stdout)
+        self.assertEqual((answer["edges"], answer["counts"], answer["beyond"]), ([2, 5, 6], [1, 2], 2))
+        text = self.succeed("pair-histogram", points, "--bin-width", 2, "--cutoff", 5).stdout
+        self.assertEqual(text, "lo,hi,count\n0,2,1\n2,4,0\n4,5,1\n")
+
+    def test_box_and_rdf(self):
+        # A periodic lattice of 4 x 4 x 4: 6 neighbours at distance 1, 12 at sqrt(2), 8 at sqrt(3).
+        text = "".join("%d,%d,%d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
+        points = self.file("p.csv", text)
+        edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
+        result = self.succeed("pair-histogram", points, "--edges", edges, "--box", "4,4,4", "--rdf")
+        header, rows = self.rows(result.stdout)
+        self.assertEqual(header, "lo,hi,count,g,density,coordination")
+        self.assertEqual([row[2] for row in rows], ["192", "384", "256"])
+        self.assertEqual([float(row[5]) for row in rows], [6, 18, 26])
+        shell = 4 / 3 * 3.141592653589793 * (1.2**3 - 0.5**3)
+        self.assertAlmostEqual(float(rows[0][4]), 6 / shell, places=12)
+        self.assertAlmostEqual(float(rows[0][3]), 192 / (64 * 63 / 2) / (shell / 64), places=12)
+        twice = self.succeed("pair-histogram", points, "--edges", edges, "--box", "4,4,4", "--rdf", "--volume", 128)
+        self.assertAlmostEqual(float(self.rows(twice.stdout)[1][0][3]), 2 * float(rows[0][3]), places=12)
+        half = self.succeed("pair-histogram", points, "--bin-width", 0.75, "--box", "4,4,4").stdout
+        self.assertEqual([row[:2] for row in self.rows(half)[1]], [["0", "0.75"], ["0.75", "1.5"], ["1.5", "2"]])
+        moved = self.file("m.csv", "".join("%d,%d,%d\n" % (row % 4 - 2, row // 4 % 4 - 2, row // 16 - 2) for row in range(64)))
+        self.assertEqual(self.succeed("pair-histogram", moved, "--edges", edges, "--box", "4,4,4", "--box-origin",
+                                      "-2,-2,-2", "--rdf").stdout, result.stdout)
+
+    def test_frames_add_up(self):
+        box = 'Lattice="4 0 0 0 4 0 0 0 4"'
+        lattice = "".join("Ar %d %d %d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
+        one, two = "64\n%s\n" % box + lattice, "64\npbc=\"T T T\" " + box + "\n" + lattice
+        edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
+        single = self.succeed("pair-histogram", self.file("one.xyz", one), "--edges", edges, "--rdf")
+        both = self.succeed("pair-histogram", self.file("two.xyz", one + two), "--edges", edges, "--rdf")
+        self.assertEqual([row[2] for row in self.rows(single.stdout)[1]], ["192", "384", "256"])
+        self.assertEqual([row[2] for row in self.rows(both.stdout)[1]], ["384", "768", "512"])
+        self.assertEqual([row[3:] for row in self.rows(both.stdout)[1]], [row[3:] for row in self.rows(single.stdout)[1]])
+        self.assertIn("128 points x 3 in 2 frames (f64)", both.stderr)
+        answer = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--bin-width", 0.75, "--json").stdout)
+        self.assertEqual((answer["frames"], answer["n"], answer["box"]), (2, 64, [4, 4, 4]))
+        self.assertEqual((answer["edges"], answer["pairs"]), ([0, 0.75, 1.5, 2], 2 * 64 * 63 // 2))
+        half = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--cross", self.path("two.xyz"),
+                                       "--bin-width", 1, "--json").stdout)
+        self.assertEqual((half["cross"], half["pairs"], half["counts"]), (64, 2 * 64 * 64, [2 * 64, 2 * 64 * 26]))
+
+    def test_lammps_dump(self):
+        head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
+        dump = self.file("a.lammpstrj", head + "ITEM: ATOMS id xs ys zs\n1 0.05 0.5 0.5\n2 0.95 0.5 0.5\n")
+        self.assertEqual(self.succeed("pair-histogram", dump, "--bin-width", 2.5).stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
+        self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, says=["u.dump", "outside the periodic box", "frame 1"])
+        folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold").stdout
+        self.assertEqual(folded, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
+                     says=["--fold needs a periodic box"])
+
+    def test_bad_trajectories(self):
+        bins = "--bin-width", 1, "--bins", 3
+        good = "1\n\nH 0 0 0\n"
+        self.refused(3, "pair-histogram", self.file("a.xyz", good + "2\n\nH 0 0 0\nH 0 zero 0\n"), *bins,
+                     says=["a.xyz:7", "'zero' is not a number"])
+        self.refused(3, "pair-histogram", self.file("b.xyz", good + "1000000\n\n"), *bins, says=["b.xyz:4", "claims 1000000"])
+        self.refused(4, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["c.xyz:2", "not orthogonal"])
+        changing = self.file("d.xyz", good + "2\n\nH 0 0 0\nH 0 0 1.5\n")
+        self.assertEqual(self.succeed("pair-histogram", changing, *bins).stdout, "lo,hi,count\n0,1,0\n1,2,1\n2,3,0\n")
+        self.refused(3, "pair-histogram", changing, *bins, "--rdf", "--volume", 8, says=["different numbers of points"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.path("e.xyz"), says=["e.xyz"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.file("f.xyz", good),
+                     says=["f.xyz", "fewer frames"])
+        self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
+        self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
+                     says=["past half", "frame 1"])
+
+    def test_cross_and_weights(self):
+        points = self.file("p.csv", "0\n1\n")
+        others = self.file("o.csv", "0\n2\n4\n")
+        answer = json.loads(self.succeed("pair-histogram", points, "--cross", others, "--bin-width", 1, "--bins", 3,
+                                         "--json").stdout)
+        self.assertEqual((answer["pairs"], answer["counts"], answer["beyond"], answer["cross"]), (6, [1, 2, 1], 2, 3))
+        weights, other_weights = self.file("w.csv", "2\n-1\n"), self.file("v.csv", "1\n10\n100\n")
+        text = self.succeed("pair-histogram", points, "--cross", others, "--bin-width", 1, "--bins", 3, "--weights",
+                            weights, "--cross-weights", other_weights).stdout
+        self.assertEqual(text, "lo,hi,count,weight\n0,1,1,2\n1,2,2,-11\n2,3,1,20\n")
+
+    def test_same_for_any_threads_variant_and_type(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "blobs", "-n", 1500, "-d", 3, "-o", points)
+        job = ("pair-histogram", points, "--bin-width", 0.1, "--bins", 200)
+        seen = {self.succeed(*job, "--threads", threads).stdout for threads in (1, 2, 3, 7)}
+        for row in json.loads(self.succeed("list", "pair-histogram", "--json").stdout)[0]["variants"]:
+            if row["runs_here"]:
+                result = gradus(*job, "--variant", row["name"].replace("_", "-"))
+                if result.returncode == 4:
+                    self.assertIn("cannot run here", result.stderr)  # made for other shapes
+                else:
+                    seen.add(result.stdout)
+        seen.add(self.succeed(*job, "--dtype", "f64").stdout)  # the same points
+        self.assertEqual(len(seen), 1)
+
+    def test_json_has_the_usual_keys(self):
+        answer = json.loads(self.succeed("pair-histogram", self.points(), "--bin-width", 10, "--bins", 9, "--json").stdout)
+        for key in ("problem", "input", "n", "d", "dtype", "variant", "device", "threads", "rechecked", "memory_bytes"):
+            self.assertIn(key, answer)
+        self.assertEqual(answer["pairs"], 200 * 199 // 2)
+        self.assertEqual(answer["pairs"], answer["below"] + sum(answer["counts"]) + answer["beyond"])
+        for key in ("read", "examine", "histogram", "write", "total"):
+            self.assertGreaterEqual(answer["seconds"][key], 0)
+
+    def test_wrong_use(self):
+        points = self.file("p.csv", self.POINTS)
+        edges = self.file("edges.csv", "1\n2\n")
+        for arguments, says in [
+            ([], ["INPUT is missing"]),
+            ([points], ["--bin-width", "--edges"]),
+            ([points, "--bin-width", 1, "--edges", edges], ["one of the two"]),
+            ([points, "--bins", 4, "--edges", edges], ["--bins"]),
+            ([points, "--bin-width", 1], ["--bins is missing", "--cutoff"]),
+            ([points, "--bin-width", -1, "--bins", 3], ["--bin-width", "'-1'"]),
+            ([points, "--bin-width", 0, "--bins", 3], ["--bin-width", "'0'"]),
+            ([points, "--bin-width", "nan", "--bins", 3], ["--bin-width", "'nan'"]),
+            ([points, "--bin-width", 1, "--bins", 0], ["--bins", "'0'"]),
+            ([points, "--bin-width", 1, "--bins", 99999999], ["99999999 bins", "16777216"]),
+            ([points, "--bin-width", 1, "--cutoff", "0"], ["--cutoff"]),
+            ([points, "--bin-width", 1e-300, "--cutoff", 1], ["bins are more than"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10"], ["1 lengths", "2 columns"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10,x"], ["--box", "'x'"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10,-1"], ["--box", "'-1'"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box-origin", "1,1"], ["origin"]),
+            ([points, "--bin-width", 1, "--bins", 7, "--box", "12,12"], ["reach to 7", "half", "6"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--rdf"], ["--volume", "--box"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--rdf", "--volume", 0], ["--volume"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--variant", "sequentail"], ["did you mean 'sequential'?"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["no others"]),
+            (["-", "--bin-width", 1, "--bins", 3, "--cross", "-"], ["standard input"]),
+        ]:
+            self.refused(2, "pair-histogram", *arguments, says=says)
+
+    def test_bad_input(self):
+        def refuse(*arguments, says):
+            self.refused(3, "pair-histogram", *arguments, says=says)
+
+        points = self.file("p.csv", self.POINTS)
+        bins = ("--bin-width", 1, "--bins", 3)
+        refuse(self.path("none.npy"), *bins, says=["none.npy", "No such file"])
+        refuse(self.file("nan.csv", "1,2\n3,nan\n"), *bins, says=["nan.csv:2:2"])
+        nan = write_npy(self.path("nan.npy"), "<f4", (3, 2), [1, 2, 3, 4, float("nan"), 6])
+        refuse(nan, *bins, says=["nan.npy", "row 2", "column 0", "NaN"])
+        refuse(write_npy(self.path("4d.npy"), "<f4", (1, 4), [1, 2, 3, 4]), *bins, says=["4d.npy", "4 columns", "1, 2 or 3"])
+        refuse(points, *bins, "--box", "7,7", says=["p.csv", "row 3", "column 1", "8", "outside the periodic box"])
+        refuse(points, *bins, "--cross", self.file("c.csv", "1,2,3\n"), says=["c.csv", "3 columns", "2"])
+        refuse(points, *bins, "--weights", self.file("w.csv", "1\n2\n"), says=["w.csv", "2 weights for 4 points"])
+        refuse(points, "--edges", self.file("e.csv", "1\n3\n2\n"), says=["e.csv", "edge 2", "increase"])
+        refuse(points, "--edges", self.file("e.csv", "1\n"), says=["e.csv", "two"])
+        refuse(points, "--edges", self.file("e.csv", "-1\n2\n"), says=["e.csv", "negative"])
+        self.refused(1, "pair-histogram", points, *bins, "--memory-limit", 100, says=["bytes", "100"])
+        self.refused(4, "pair-histogram", points, *bins, "--device", "gpu:7", says=["GPU"])
+
+    def test_progress_on_a_terminal_only(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 20000, "-d", 3, "-o", points)
+        result = self.succeed("pair-histogram", points, "--bin-width", 1, "--bins", 9)
+        self.assertNotIn("%", result.stderr)
 
 
 class Predict(Case):
@@ -667,7 +878,7 @@ class Predict(Case):
 
 class Generate(Case):
     def test_same_for_any_number_of_threads(self):
-        for kind in ("uniform", "blobs", "lab-points"):
+        for kind in ("uniform", "blobs", "lab-points", "lab-atoms"):
             contents = set()
             for threads in (1, 2, 3, 7):
                 self.succeed("generate", kind, "-n", 3001, "-d", 3, "--threads", threads, "-o", self.path("x.npy"))
@@ -701,6 +912,11 @@ class Generate(Case):
                     state, number = rand_r(state)
                     expected = single(single(single(number) / 2147483648.0) * 10)
                     self.assertEqual(values[4 * row + column], expected)
+
+    def test_lab_atoms(self):
+        answer = json.loads(self.succeed("generate", "lab-atoms", "-n", 3, "-o", self.path("x.npy"), "--json").stdout)
+        self.assertEqual((answer["kind"], answer["d"], answer["dtype"]), ("lab-atoms", 3, "f64"))
+        self.assertEqual(read_npy(self.path("x.npy"))[2][:3], [19324.31749455832, 9070.80731683914, 18011.282146447935])
 
     def test_size_in_mib(self):
         answer = json.loads(self.succeed("generate", "lab-points", "--size-mib", 1, "-d", 16, "--dtype", "f64", "-o",
@@ -782,8 +998,8 @@ class Tools(Case):
         self.assertIn("sequential", self.complete("gradus", "kmeans", "x.npy", "--variant", ""))
         self.assertEqual(self.complete("gradus", "kmeans", "--pin", "sc"), ["scatter"])
         self.assertEqual(self.complete("gradus", "kmeans", "--pin", "=", "sc"), ["scatter"])
-        self.assertEqual(self.complete("gradus", "generate", "lab"), ["lab-points"])
-        self.assertEqual(self.complete("gradus", "list", ""), ["kmeans"])
+        self.assertEqual(self.complete("gradus", "generate", "lab"), ["lab-points", "lab-atoms"])
+        self.assertEqual(self.complete("gradus", "list", ""), ["kmeans", "pair_histogram"])
         self.file("some points.npy", "")
         self.assertEqual(self.complete("gradus", "kmeans", "some"), ["some", "points.npy"])
 

@@ -47,6 +47,19 @@ put("csv/blanks.csv", b"  1  2.25 3\n4 5 6  \n\n\n")
 put("csv/ragged.csv", b"1,2\n3\n")
 put("csv/extremes.csv", b"1e308 4.9e-324\n1e-400 123456789012345678901234567890\n")
 
+# ---- Trajectories ----
+
+put("trajectory/two_frames.xyz", b"2\nwater\nO 0 0 0.5\nH 1.5 -2e-1 3\n1\n\nH 1 2 3 extra\n\n")
+put("trajectory/extended.xyz", b'2\nProperties=id:I:1:pos:R:3:species:S:1 Lattice="5 0 0 0 6 0 0 0 7" Origin="-1 0 1" '
+    b'pbc="T T T" note=x\n7 1 2 3 Ar\n8 4.5 5.5 6.5 Ar\n')
+put("trajectory/triclinic.xyz", b'1\nlattice="5 0 0 1 6 0 0 0 7"\nH 1 2 3\n')
+put("trajectory/lammps.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-1 4\n0 6\n0 7\n"
+    b"ITEM: ATOMS id type x y z vx\n2 1 0.5 1 2 9\n1 1 3 4 5 9\n"
+    b"ITEM: TIMESTEP\n10\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS ff ff ff\n0 4\n0 6\n0 7\nITEM: ATOMS xs ys zs\n"
+    b"0.25 0.5 1\n")
+put("trajectory/triclinic.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz pp pp pp\n"
+    b"0 4 1\n0 6 0\n0 7 0\nITEM: ATOMS x y z\n1 2 3\n")
+
 # ---- Pictures ----
 
 

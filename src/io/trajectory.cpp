@@ -1,0 +1,366 @@
+#include "io/trajectory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/text.hpp"
+#include "io/file.hpp"
+#include "io/number.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+constexpr std::int64_t axes = 3;
+
+/// The next word of a line, or nothing.
+std::string_view next_word(std::string_view& line) {
+  line = trimmed(line);
+  const std::size_t length = std::min(line.find_first_of(" \t"), line.size());
+  const std::string_view word = line.substr(0, length);
+  line.remove_prefix(length);
+  return word;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) words.push_back(word);
+  return words;
+}
+
+bool equal_but_for_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
+}
+
+/// The value of `key` in the comment of an extended XYZ frame: key=value, or key="value with blanks". Keys do not care
+/// for case, as there are writers of both. A quote that is not closed ends with the line.
+std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
+  while (!(comment = trimmed(comment)).empty()) {
+    const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
+    const std::string_view name = comment.substr(0, stop);
+    comment.remove_prefix(stop);
+    if (comment.empty() || comment.front() != '=') continue;  // a word without a value
+    comment.remove_prefix(1);
+    std::string_view value;
+    if (!comment.empty() && (comment.front() == '"' || comment.front() == '\'')) {
+      const char quote = comment.front();
+      comment.remove_prefix(1);
+      const std::size_t close = std::min(comment.find(quote), comment.size());
+      value = comment.substr(0, close);
+      comment.remove_prefix(std::min(close + 1, comment.size()));
+    } else {
+      const std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
+      value = comment.substr(0, end);
+      comment.remove_prefix(end);
+    }
+    if (equal_but_for_case(name, key)) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+class TrajectoryReader::Parser {
+ public:
+  Parser(std::string_view text, std::string_view name) : text_(text), name_(name) {
+    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+    lammps_ = looks_like_lammps_dump(text_);
+  }
+
+  std::optional<Frame> next() {
+    if (line_ > 0 && trimmed_end()) return std::nullopt;
+    return lammps_ ? lammps_frame() : xyz_frame();
+  }
+
+ private:
+  /// Where the columns of an atom's line stand, counted from 0.
+  struct Columns {
+    std::array<std::size_t, axes> position{};
+    std::size_t fewest = 0;  ///< that a line must have
+    bool scaled = false;
+  };
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(name_ + ":" + std::to_string(line_) + ": " + what);
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UnsupportedError(name_ + ":" + std::to_string(line_) + ": " + what);
+  }
+
+  /// Whether nothing but blank lines is left.
+  bool trimmed_end() const { return text_.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+  /// The next line without its end; `what` is missing where there is none.
+  std::string_view line(std::string_view what) {
+    ++line_;
+    if (text_.empty()) fail("the file ends where " + std::string(what) + " should be");
+    const std::size_t newline = std::min(text_.find('\n'), text_.size());
+    std::string_view taken = text_.substr(0, newline);
+    text_.remove_prefix(std::min(newline + 1, text_.size()));
+    if (!taken.empty() && taken.back() == '\r') taken.remove_suffix(1);
+    return taken;
+  }
+
+  /// The number of atoms, no more than the rest of the file can hold at `least` bytes each.
+  std::int64_t atom_count(std::string_view text, std::int64_t least) const {
+    const std::string_view word = trimmed(text);
+    std::int64_t count = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (error != std::errc{} || stop != word.data() + word.size() || count < 0)
+      fail(core::excerpt(word) + " is not a number of atoms");
+    return check_count(count, least);
+  }
+
+  std::int64_t check_count(std::int64_t count, std::int64_t least) const {
+    if (count > static_cast<std::int64_t>(text_.size()) / least + 1)
+      fail("the frame claims " + std::to_string(count) + " atoms, but only " + std::to_string(text_.size()) +
+           " bytes follow");
+    return count;
+  }
+
+  double number(std::string_view word, std::string_view what) const {
+    double value = 0;
+    if (parse_number(word.data(), word.data() + word.size(), value) != word.data() + word.size() || word.empty())
+      fail(core::excerpt(word) + " is not a number (" + std::string(what) + ")");
+    if (!std::isfinite(value)) fail(core::excerpt(word) + " is not a finite number (" + std::string(what) + ")");
+    return value;
+  }
+
+  /// The atoms' lines.
+  Matrix<double> positions(std::int64_t count, const Columns& columns) {
+    static constexpr std::array<std::string_view, axes> names = {"x", "y", "z"};
+    Matrix<double> points(count, axes);
+    for (std::int64_t atom = 0; atom < count; ++atom) {
+      std::string_view rest = line("the line of atom " + std::to_string(atom + 1) + " of " + std::to_string(count));
+      std::size_t column = 0;
+      int found = 0;
+      for (; column < columns.fewest; ++column) {
+        const std::string_view word = next_word(rest);
+        if (word.empty())
+          fail(std::to_string(column) + (column == 1 ? " column" : " columns") + ", but " +
+               std::to_string(columns.fewest) + " are needed for an atom");
+        for (std::size_t axis = 0; axis < axes; ++axis)
+          if (columns.position[axis] == column) {
+            points(atom, static_cast<std::int64_t>(axis)) = number(word, names[axis]);
+            ++found;
+          }
+        if (found == axes) break;
+      }
+    }
+    return points;
+  }
+
+  // ---- XYZ ----
+
+  Frame xyz_frame() {
+    constexpr std::int64_t least_bytes = 8;  // "H 0 0 0" and the end of the line
+    const std::string_view head = line("the number of atoms");
+    const std::int64_t count = atom_count(head, least_bytes);
+    const std::string_view comment = line("the comment of the frame");
+    Frame frame;
+    xyz_box(comment, frame);
+    const Columns columns = xyz_columns(comment);
+    frame.points.values = own(positions(count, columns));
+    return frame;
+  }
+
+  void xyz_box(std::string_view comment, Frame& frame) const {
+    const auto lattice = value_of(comment, "lattice");
+    const auto periodic = value_of(comment, "pbc");
+    if (!lattice) return;
+    const std::vector<std::string_view> numbers = words_of(*lattice);
+    if (numbers.size() != axes * axes)
+      fail("Lattice has " + std::to_string(numbers.size()) + " numbers; the nine of three vectors are needed");
+    std::array<double, axes * axes> vectors{};
+    for (std::size_t index = 0; index < vectors.size(); ++index) vectors[index] = number(numbers[index], "Lattice");
+    if (!is_periodic(periodic ? words_of(*periodic) : std::vector<std::string_view>{"T", "T", "T"}, "T", "F")) return;
+    for (std::size_t index = 0; index < vectors.size(); ++index) {
+      const bool diagonal = index % (axes + 1) == 0;
+      if (!diagonal && vectors[index] != 0)
+        refuse("the lattice is not orthogonal (along x, y and z); only such boxes are supported");
+      if (!diagonal) continue;
+      if (!(vectors[index] > 0)) fail("a length of the lattice is not positive");
+      frame.box.push_back(vectors[index]);
+    }
+    frame.box_origin.assign(axes, 0.0);
+    if (const auto origin = value_of(comment, "origin")) {
+      const std::vector<std::string_view> corner = words_of(*origin);
+      if (corner.size() != axes) fail("Origin has " + std::to_string(corner.size()) + " numbers; three are needed");
+      for (std::size_t axis = 0; axis < axes; ++axis) frame.box_origin[axis] = number(corner[axis], "Origin");
+    }
+  }
+
+  /// Whether all axes are `yes`; UnsupportedError where some are and some are not.
+  bool is_periodic(const std::vector<std::string_view>& flags, std::string_view yes, std::string_view no) const {
+    if (flags.size() != axes) fail("three directions are periodic or not; here are " + std::to_string(flags.size()));
+    const auto periodic = std::count(flags.begin(), flags.end(), yes);
+    if (!no.empty() && periodic + std::count(flags.begin(), flags.end(), no) != axes)
+      fail("pbc is made of T and F, not " + core::excerpt(flags.front()));
+    if (periodic != 0 && periodic != axes)
+      refuse("the box is periodic in some directions only; it has to be in all of them or in none");
+    return periodic == axes;
+  }
+
+  /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
+  Columns xyz_columns(std::string_view comment) const {
+    const auto properties = value_of(comment, "properties");
+    if (!properties) return {{1, 2, 3}, 4, false};
+    std::vector<std::string_view> parts;
+    for (std::string_view rest = *properties; !rest.empty();) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      parts.push_back(rest.substr(0, colon));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+    std::size_t column = 0;
+    for (std::size_t part = 0; part + 2 < parts.size(); part += 3) {
+      std::size_t width = 0;
+      const std::string_view text = parts[part + 2];
+      const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+      if (error != std::errc{} || stop != text.data() + text.size() || width < 1 || width > 1000)
+        fail("Properties: " + core::excerpt(text) + " is not a number of columns");
+      if (equal_but_for_case(parts[part], "pos")) {
+        if (width != axes || parts[part + 1] != "R")
+          fail("Properties: pos must be three real columns (pos:R:3), not " + core::excerpt(parts[part + 1]) + " x " +
+               std::to_string(width));
+        return {{column, column + 1, column + 2}, column + axes, false};
+      }
+      column += width;
+    }
+    fail("Properties does not name a column pos");
+  }
+
+  // ---- LAMMPS ----
+
+  Frame lammps_frame() {
+    Frame frame;
+    std::optional<std::int64_t> count;
+    std::array<std::pair<double, double>, axes> bounds{};
+    bool bounded = false;
+    bool periodic = false;
+    for (;;) {
+      const std::string_view head = line("an ITEM: of the next frame");
+      if (!looks_like_lammps_dump(head)) fail("an ITEM: is expected, not " + core::excerpt(head));
+      const std::string_view item = trimmed(head.substr(5));
+      if (item == "NUMBER OF ATOMS") {
+        count = atom_count(line("the number of atoms"), 1);
+      } else if (item.starts_with("BOX BOUNDS")) {
+        periodic = box_bounds(words_of(item.substr(10)), bounds);
+        bounded = true;
+      } else if (item.starts_with("ATOMS")) {
+        if (!count) fail("the atoms come before their number (ITEM: NUMBER OF ATOMS)");
+        const Columns columns = lammps_columns(words_of(item.substr(5)));
+        if (columns.scaled && !bounded) fail("scaled coordinates need the bounds of the box (ITEM: BOX BOUNDS)");
+        check_count(*count, 2 * static_cast<std::int64_t>(columns.fewest));
+        Matrix<double> points = positions(*count, columns);
+        if (columns.scaled) unscale(points, bounds);
+        frame.points.values = own(std::move(points));
+        break;
+      } else {
+        line("the value of ITEM: " + std::string(item));  // TIMESTEP, UNITS, TIME
+      }
+    }
+    if (!periodic) return frame;
+    for (const auto& [low, high] : bounds) {
+      frame.box.push_back(high - low);
+      frame.box_origin.push_back(low);
+    }
+    return frame;
+  }
+
+  /// Reads the three lines of bounds; returns whether the box is periodic.
+  bool box_bounds(const std::vector<std::string_view>& flags, std::array<std::pair<double, double>, axes>& bounds) {
+    if (flags.size() > axes || (!flags.empty() && flags.front() == "abc"))
+      refuse("the box is not orthogonal (along x, y and z); only such boxes are supported");
+    const bool periodic = is_periodic(flags, "pp", "");
+    for (auto& [low, high] : bounds) {
+      const std::vector<std::string_view> words = words_of(line("the bounds of the box"));
+      if (words.size() != 2) fail("two bounds are expected, not " + std::to_string(words.size()) + " numbers");
+      low = number(words[0], "lower bound");
+      high = number(words[1], "upper bound");
+      if (!(high >= low) || !std::isfinite(high - low)) fail("the upper bound of the box is below the lower one");
+      if (periodic && !(high > low)) fail("the periodic box has no extent");
+    }
+    return periodic;
+  }
+
+  Columns lammps_columns(const std::vector<std::string_view>& names) const {
+    static constexpr std::array<std::string_view, 4> suffixes = {"", "u", "s", "su"};
+    for (const std::string_view suffix : suffixes) {
+      Columns columns;
+      std::size_t found = 0;
+      for (std::size_t axis = 0; axis < axes; ++axis) {
+        const std::string wanted = std::string(1, "xyz"[axis]) + std::string(suffix);
+        const auto at = std::find(names.begin(), names.end(), wanted);
+        if (at == names.end()) continue;
+        ++found;
+        columns.position[axis] = static_cast<std::size_t>(at - names.begin());
+        columns.fewest = std::max(columns.fewest, columns.position[axis] + 1);
+      }
+      columns.scaled = suffix.starts_with("s");
+      if (found == axes) return columns;
+    }
+    fail("ITEM: ATOMS names no coordinates; x y z, xu yu zu, xs ys zs or xsu ysu zsu are needed");
+  }
+
+  static void unscale(Matrix<double>& points, const std::array<std::pair<double, double>, axes>& bounds) {
+    for (std::int64_t atom = 0; atom < points.rows(); ++atom)
+      for (std::int64_t axis = 0; axis < axes; ++axis) {
+        const auto& [low, high] = bounds[static_cast<std::size_t>(axis)];
+        // Rounding must not carry an atom at the upper face past it.
+        const double scaled = points(atom, axis);
+        const double position = low + scaled * (high - low);
+        points(atom, axis) = scaled <= 1 ? std::min(position, low + (high - low)) : position;
+      }
+  }
+
+  std::string_view text_;  ///< what is left
+  std::string name_;
+  std::int64_t line_ = 0;  ///< lines taken
+  bool lammps_ = false;
+};
+
+TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_view name)
+    : parser_(
+          std::make_unique<Parser>(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()), name)) {}
+TrajectoryReader::~TrajectoryReader() = default;
+
+std::optional<Frame> TrajectoryReader::next() { return parser_->next(); }
+
+namespace {
+
+bool names_trajectory(const std::string& path) {
+  static constexpr std::array<std::string_view, 5> endings = {".xyz", ".extxyz", ".lammpstrj", ".lammpsdump", ".dump"};
+  return std::find(endings.begin(), endings.end(), ending_of(path)) != endings.end();
+}
+
+}  // namespace
+
+struct FrameReader::Trajectory {
+  explicit Trajectory(const std::string& path) : file(path), reader(file.bytes(), path) {}
+  MappedFile file;
+  TrajectoryReader reader;
+};
+
+FrameReader::FrameReader(std::string path, ReadOptions options) : path_(std::move(path)), options_(std::move(options)) {
+  if (names_trajectory(path_)) trajectory_ = std::make_unique<Trajectory>(path_);
+}
+FrameReader::~FrameReader() = default;
+
+std::optional<Frame> FrameReader::next() {
+  if (options_.stop.stop_requested()) throw InterruptedError("stopped while reading '" + path_ + "'");
+  if (trajectory_) {
+    std::optional<Frame> frame = trajectory_->reader.next();
+    if (frame && options_.type) frame->points = convert(std::move(frame->points), *options_.type, path_);
+    return frame;
+  }
+  if (std::exchange(done_, true)) return std::nullopt;
+  Frame frame;
+  frame.points = read_points(path_, options_);
+  return frame;
+}
+
+}  // namespace gradus::io
