@@ -143,7 +143,7 @@ bool tree_pays(const Shape& shape, const cpu::Machine& machine) {
 
 std::span<const Variant> variants() { return table; }
 
-const Variant& choose(const Shape& /*shape*/, const cpu::Machine& machine, Device device) {
+const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
   if (device == Device::gpu) {
     const std::string reason = cuda::why_no_gpu(machine);
     throw UnsupportedError("pair_histogram has no GPU variant yet" + (reason.empty() ? "" : "; " + reason) +
