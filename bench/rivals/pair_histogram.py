@@ -161,29 +161,33 @@ def lab_atoms(rows, options, folder):
     return numpy.load(folder / "points.npy")
 
 
-def neighbours(options, folder, name, dtype):
+def neighbours(dtype):
     """A cutoff with about 100 neighbours in a periodic box, 15 bins; Corrfunc with its usual settings."""
-    import numpy
 
-    points = uniform(max(1000, int(1_000_000 * options.scale)), 3, dtype)
-    numpy.save(folder / "points.npy", points)
-    cutoff = BOX * (NEIGHBOURS / len(points) / (4 / 3 * math.pi)) ** (1 / 3)
-    bins = Bins(cutoff / 15, 15)
-    gradus = Gradus(options.gradus, options.threads, folder)
-    rival = Corrfunc(points, options.threads, "fastest")
-    ours = gradus.count(bins, True)
-    agreement = explain_counts(ours["counts"], rival.count(bins, True)["counts"], gradus, bins, True, dtype, BOX)
-    samples = alternate({"Gradus": lambda: gradus.count(bins, True), "Corrfunc": lambda: rival.count(bins, True)},
-                        options.repeats, name)
-    ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
-    return line_result(name, points, bins, samples, ratios, {"Corrfunc": agreement}, box=BOX,
-                       gradus_variant=ours["variant"], threads=options.threads, rechecked=ours["rechecked"],
-                       neighbours=2 * sum(ours["counts"]) / len(points))
+    def measure(options, folder, name, rows):
+        import numpy
+
+        points = uniform(rows, 3, dtype)
+        numpy.save(folder / "points.npy", points)
+        cutoff = BOX * (NEIGHBOURS / rows / (4 / 3 * math.pi)) ** (1 / 3)
+        bins = Bins(cutoff / 15, 15)
+        gradus = Gradus(options.gradus, options.threads, folder)
+        rival = Corrfunc(points, options.threads, "fastest")
+        ours = gradus.count(bins, True)
+        agreement = explain_counts(ours["counts"], rival.count(bins, True)["counts"], gradus, bins, True, dtype, BOX)
+        samples = alternate({"Gradus": lambda: gradus.count(bins, True), "Corrfunc": lambda: rival.count(bins, True)},
+                            options.repeats, name)
+        ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
+        return line_result(name, points, bins, samples, ratios, {"Corrfunc": agreement}, box=BOX,
+                           gradus_variant=ours["variant"], threads=options.threads, rechecked=ours["rechecked"],
+                           neighbours=2 * sum(ours["counts"]) / rows)
+
+    return measure
 
 
-def all_pairs(options, folder, name):
+def all_pairs(options, folder, name, rows):
     """Every pair, 80 bins. Corrfunc is made for a cutoff; it gets its narrower instructions, which are faster here."""
-    points = lab_atoms(max(1000, int(100_000 * options.scale)), options, folder)
+    points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     gradus = Gradus(options.gradus, options.threads, folder)
     rival = Corrfunc(points, options.threads, "avx")
@@ -202,11 +206,11 @@ def all_pairs(options, folder, name):
                        threads=options.threads, rechecked=ours["rechecked"])
 
 
-def one_core(options, folder, name):
+def one_core(options, folder, name, rows):
     """The filter beside the textbook's loop, both on one thread, the loop as the compiler makes it for this processor."""
     if not options.native:
         raise SystemExit("rivals: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
-    points = lab_atoms(max(1000, int(100_000 * options.scale)), options, folder)
+    points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
     contenders = {"simd_filter": Gradus(options.gradus, 1, folder, "simd_filter"),
                   "sequential": Gradus(options.native, 1, folder, "sequential")}
@@ -225,12 +229,12 @@ def one_core(options, folder, name):
                        sequential_flags="-O3 -march=native")
 
 
-def wide_bins(options, folder, name):
+def wide_bins(options, folder, name, rows):
     """Whole pairs of cells beside every pair of points. The latter would take minutes; it is timed on a tenth of the
     points, where both must give the same counts, and its time taken a hundred times."""
     import numpy
 
-    points = uniform(max(10_000, int(2_000_000 * options.scale)), 3, "f8")
+    points = uniform(rows, 3, "f8")
     bins = Bins(math.sqrt(3) * BOX / 8, 8)
     tree = Gradus(options.gradus, options.threads, folder, "simd_dual_tree")
     brute = Gradus(options.gradus, options.threads, folder, "simd_filter")
@@ -239,19 +243,20 @@ def wide_bins(options, folder, name):
         numpy.save(folder / "points.npy", points[:count])
 
     # Where the tree begins to win: both, on growing numbers of points.
+    brute_points = len(points) // 10
     crossover = []
     count = 5000
-    while count <= len(points) // 10:
+    while count <= brute_points // 2:
         on(count)
         require_equal(tree.count(bins, False), brute.count(bins, False), ("simd_dual_tree", "simd_filter"))
         both = alternate({"simd_dual_tree": lambda: tree.count(bins, False),
-                          "simd_filter": lambda: brute.count(bins, False)}, options.repeats, f"{name}: {count:,} points")
+                          "simd_filter": lambda: brute.count(bins, False)}, min(options.repeats, 3),
+                         f"{name}: {count:,} points")
         medians = {variant: statistics.median(sample["seconds"]) for variant, sample in both.items()}
         crossover.append({"n": count, "median_seconds": medians,
                           "ratio": medians["simd_filter"] / medians["simd_dual_tree"]})
         count *= 2
 
-    brute_points = len(points) // 10
     factor = (len(points) / brute_points) ** 2
     on(brute_points)
     require_equal(tree.count(bins, False), brute.count(bins, False), ("simd_dual_tree", "simd_filter"))
@@ -267,7 +272,7 @@ def wide_bins(options, folder, name):
         on(brute_points)
         return brute.count(bins, False)
 
-    samples = alternate({"simd_dual_tree": tree_counts, "simd_filter": brute_counts}, min(options.repeats, 3), name)
+    samples = alternate({"simd_dual_tree": tree_counts, "simd_filter": brute_counts}, min(options.repeats, 2), name)
     ratios = {"simd_filter": ratio_of(samples["simd_dual_tree"], samples["simd_filter"], 5, factor)}
     return line_result(name, points, bins, samples, ratios, {"simd_filter": {"counts": "equal"}}, box=None,
                        gradus_variant="simd_dual_tree", threads=options.threads,
@@ -277,13 +282,26 @@ def wide_bins(options, folder, name):
                        crossover=crossover)
 
 
-LINES = {
-    "neighbours: 1,000,000 x 3 f64, periodic, about 100 within the cutoff, 15 bins": lambda *line: neighbours(*line, "f8"),
-    "neighbours: 1,000,000 x 3 f32, periodic, about 100 within the cutoff, 15 bins": lambda *line: neighbours(*line, "f4"),
-    "all pairs: lab-atoms 100,000 x 3 f64, 80 bins of 500": all_pairs,
-    "one core: lab-atoms 100,000 x 3 f64, 80 bins of 500": one_core,
-    "wide bins: 2,000,000 x 3 f64, 8 bins": wide_bins,
-}
+class Line:
+    """A line of the table: its name, with the number of points left open, that number, and what measures it."""
+
+    def __init__(self, pattern, rows, measure):
+        self.pattern, self.rows, self.measure = pattern, rows, measure
+
+    def name(self, scale):
+        return self.pattern.format(self.scaled(scale))
+
+    def scaled(self, scale):
+        return max(10_000, int(self.rows * scale))
+
+
+LINES = [
+    Line("neighbours: {:,} x 3 f64, periodic, about 100 within the cutoff, 15 bins", 1_000_000, neighbours("f8")),
+    Line("neighbours: {:,} x 3 f32, periodic, about 100 within the cutoff, 15 bins", 1_000_000, neighbours("f4")),
+    Line("all pairs: lab-atoms {:,} x 3 f64, 80 bins of 500", 100_000, all_pairs),
+    Line("one core: lab-atoms {:,} x 3 f64, 80 bins of 500", 100_000, one_core),
+    Line("wide bins: {:,} x 3 f64, 8 bins", 2_000_000, wide_bins),
+]
 
 
 # ------------------------------------------------------------------------------------------------------------- report
@@ -330,15 +348,17 @@ def versions():
 def run(options, folder):
     """The results, and whether everything agrees."""
     results, problems = [], []
-    for name, measure in LINES.items():
+    for line in LINES:
+        name = line.name(options.scale)
         if options.lines and not any(word in name for word in options.lines):
             continue
         try:
-            results.append(measure(options, folder, name))
+            results.append(line.measure(options, folder, name, line.scaled(options.scale)))
         except Disagreement as disagreement:
             problems.append(f"{name}: {disagreement}; no figure is given")
     if not results and not problems:
-        raise SystemExit("rivals: no line has such a name; the names are:" + "".join(f"\n  {name}" for name in LINES))
+        names = "".join(f"\n  {line.name(options.scale)}" for line in LINES)
+        raise SystemExit(f"rivals: no line has such a name; the names are:{names}")
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     print(f"""Medians of alternate runs, {options.threads} threads but for the line "one core".
 ± is the median deviation; range is that of the ratio run by run; of CPU time: the ratio of the medians of all threads'
