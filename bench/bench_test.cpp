@@ -1,7 +1,9 @@
 // The harness: its statistics, its engine, what it refuses to print, and the experiment files.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,9 +15,11 @@
 #include "bench/facts.hpp"
 #include "bench/harness.hpp"
 #include "bench/kmeans_bench.hpp"
+#include "bench/pair_histogram_bench.hpp"
 #include "bench/statistics.hpp"
 #include "gradus/error.hpp"
 #include "kmeans/problem.hpp"
+#include "pair_histogram/problem.hpp"
 
 namespace gradus::bench {
 namespace {
@@ -91,7 +95,7 @@ TEST(Harness, an_exception_ends_the_measurement) {
 
 KMeansBench small_bench() {
   KMeansBench bench;
-  bench.runs = {KMeansRun{{}, {1, 2}, {Pinning::none}}};
+  bench.runs = {VariantRun{{}, {1, 2}, {Pinning::none}}};
   bench.points = {{"uniform", 3000, 3, ""}};
   bench.clusters = {5, 8};
   bench.types = {io::ElementType::f32, io::ElementType::f64};
@@ -128,14 +132,14 @@ TEST(KMeansBench, measures_every_variant_that_runs) {
 
 TEST(KMeansBench, a_sequential_variant_has_one_row_for_all_thread_counts) {
   KMeansBench bench = small_bench();
-  bench.runs = {KMeansRun{{"sequential"}, {1, 2, 4}, {Pinning::none, Pinning::compact}}};
+  bench.runs = {VariantRun{{"sequential"}, {1, 2, 4}, {Pinning::none, Pinning::compact}}};
   const KMeansBenchReport report = bench_kmeans({bench}, {});
   EXPECT_EQ(report.groups.front().rows.size(), 1U);
 }
 
 TEST(KMeansBench, json_is_well_formed_and_whole) {
   KMeansBench bench = small_bench();
-  bench.runs = {KMeansRun{{"sequential"}, {1}, {Pinning::none}}};
+  bench.runs = {VariantRun{{"sequential"}, {1}, {Pinning::none}}};
   const auto json = nlohmann::json::parse(to_json(bench_kmeans({bench}, {})).dump());
   EXPECT_EQ(json["problem"], "kmeans");
   EXPECT_EQ(json["groups"].size(), 4U);
@@ -169,7 +173,7 @@ TEST(KMeansBench, a_wrong_result_has_no_figure) {
 
 TEST(KMeansBench, misspelt_variants_and_impossible_clusters_are_refused) {
   KMeansBench bench = small_bench();
-  bench.runs = {KMeansRun{{"sequentail"}, {1}, {Pinning::none}}};
+  bench.runs = {VariantRun{{"sequentail"}, {1}, {Pinning::none}}};
   EXPECT_THROW(bench_kmeans({bench}, {}), UsageError);
   bench = small_bench();
   bench.clusters = {3001};
@@ -184,6 +188,135 @@ TEST(KMeansBench, honours_a_stop_request) {
   EXPECT_THROW(bench_kmeans({small_bench()}, callbacks), InterruptedError);
 }
 
+PairHistogramBench small_pair_bench() {
+  PairHistogramBench bench;
+  bench.runs = {VariantRun{{}, {1, 2}, {Pinning::none}}};
+  bench.points = {{"uniform", 900, 3, ""}, {"uniform", 1000, 2, ""}};
+  bench.types = {io::ElementType::f32, io::ElementType::f64};
+  bench.bins.bin_width = 0.5;
+  bench.bins.bins = 8;
+  bench.effort = {3, 0};
+  return bench;
+}
+
+TEST(PairHistogramBench, measures_every_variant_that_runs) {
+  const PairHistogramBenchReport report = bench_pair_histogram({small_pair_bench()}, {});
+  EXPECT_TRUE(report.right());
+  ASSERT_EQ(report.groups.size(), 4U);
+  EXPECT_FALSE(report.ceilings.empty());
+  for (const PairHistogramGroup& group : report.groups) {
+    EXPECT_EQ(group.verified, "all points against the oracle");
+    EXPECT_EQ(group.pairs, static_cast<std::uint64_t>(group.n * (group.n - 1) / 2));
+    EXPECT_GT(group.counted, 0U);
+    EXPECT_LT(group.counted, group.pairs);
+    std::set<std::string> names;
+    for (const PairHistogramRow& row : group.rows) {
+      names.insert(row.variant);
+      EXPECT_EQ(row.trouble, "") << row.variant;
+      EXPECT_EQ(row.samples.size(), 3U);
+      EXPECT_DOUBLE_EQ(row.pairs_per_second * row.seconds.median, static_cast<double>(group.pairs));
+      EXPECT_DOUBLE_EQ(row.counted_per_second * row.seconds.median, static_cast<double>(group.counted));
+      EXPECT_GT(row.fma_share, 0);
+    }
+    EXPECT_DOUBLE_EQ(group.rows.front().speedup, 1);
+    const auto all = pair_histogram_detail::variants();
+    EXPECT_TRUE(std::ranges::all_of(names, [&](const std::string& name) {
+      return std::ranges::any_of(all, [&](const auto& variant) { return variant.name == name; });
+    }));
+    EXPECT_TRUE(names.contains("sequential"));
+  }
+}
+
+TEST(PairHistogramBench, counts_in_a_periodic_box_up_to_a_cutoff) {
+  PairHistogramBench bench = small_pair_bench();
+  bench.points = {{"uniform", 900, 3, ""}};
+  bench.box = {10, 10, 10};
+  bench.bins.cutoff = 0.7;
+  const PairHistogramBenchReport report = bench_pair_histogram({bench}, {});
+  EXPECT_TRUE(report.right());
+  EXPECT_EQ(title(report.groups.front()), "900 x 3 f32 uniform, 8 bins of 0.5, cutoff 0.7, periodic 10 x 10 x 10");
+  const double expected = 900.0 * 899 / 2 * 4 / 3 * 3.14159 * 0.7 * 0.7 * 0.7 / 1000;
+  EXPECT_NEAR(static_cast<double>(report.groups.front().counted), expected, 6 * std::sqrt(expected));
+}
+
+TEST(PairHistogramBench, too_many_points_for_the_oracle_are_compared_with_a_verified_variant) {
+  PairHistogramBench bench = small_pair_bench();
+  bench.runs = {VariantRun{{"sequential"}, {1}, {Pinning::none}}};
+  bench.points = {{"uniform", 15000, 1, ""}};
+  bench.types = {io::ElementType::f32};
+  bench.effort = {1, 0};
+  const PairHistogramBenchReport report = bench_pair_histogram({bench}, {});
+  EXPECT_TRUE(report.right());
+  const PairHistogramGroup& group = report.groups.front();
+  EXPECT_TRUE(
+      group.verified.starts_with("the first 14142 points against the oracle; all points against the counts of "))
+      << group.verified;
+  EXPECT_EQ(group.rows.size(), 1U);
+  EXPECT_EQ(group.pairs, 112492500U);
+}
+
+TEST(PairHistogramBench, json_is_well_formed_and_whole) {
+  PairHistogramBench bench = small_pair_bench();
+  bench.runs = {VariantRun{{"sequential", "openmp_privatized"}, {2}, {Pinning::none}}};
+  const auto json = nlohmann::json::parse(to_json(bench_pair_histogram({bench}, {})).dump());
+  EXPECT_EQ(json["problem"], "pair_histogram");
+  EXPECT_EQ(json["groups"].size(), 4U);
+  const auto& group = json["groups"][0];
+  EXPECT_EQ(group["bins"]["bins"], 8);
+  EXPECT_TRUE(group["box"].is_null());
+  EXPECT_EQ(group["rows"][1]["samples"].size(), 3U);
+  for (const char* key : {"seconds", "pairs_per_second", "counted_pairs_per_second", "speedup", "phases",
+                          "share_of_fma_rate", "peak_memory_bytes", "rechecked"})
+    EXPECT_TRUE(group["rows"][0].contains(key)) << key;
+}
+
+TEST(PairHistogramBench, a_wrong_result_has_no_figure) {
+  PairHistogramGroup group;
+  PairHistogramRow right;
+  right.variant = "sequential";
+  right.seconds.median = 0.125;
+  right.pairs_per_second = 4e9;
+  PairHistogramRow wrong = right;
+  wrong.variant = "broken";
+  mark_wrong(wrong, "the count of bin 3 is 7 instead of 8");
+  group.rows = {right, wrong};
+  group.bins.edges = {1, 2, 4};
+  const PairHistogramBenchReport report{{}, {group}};
+  EXPECT_FALSE(report.right());
+  const Table lines = table(group);
+  ASSERT_EQ(lines.size(), 3U);
+  for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size());
+  EXPECT_EQ(lines[1][6], "4.00");
+  EXPECT_EQ(lines[2][6], "");
+  EXPECT_EQ(lines[2].back(), "WRONG RESULT: the count of bin 3 is 7 instead of 8");
+  EXPECT_FALSE(to_json(report)["groups"][0]["rows"][1].contains("seconds"));
+  EXPECT_EQ(to_json(report)["groups"][0]["bins"]["edges"].size(), 3U);
+}
+
+TEST(PairHistogramBench, what_cannot_be_counted_is_refused) {
+  PairHistogramBench bench = small_pair_bench();
+  bench.runs = {VariantRun{{"sequentail"}, {1}, {Pinning::none}}};
+  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
+  bench = small_pair_bench();
+  bench.bins.bins = 0;
+  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
+  bench = small_pair_bench();
+  bench.points = {{"uniform", 1, 3, ""}};
+  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
+  bench = small_pair_bench();
+  bench.box = {5, 5, 5};  // the points lie in [0, 10)
+  bench.bins.bins = 4;
+  EXPECT_THROW(bench_pair_histogram({bench}, {}), InputError);
+}
+
+TEST(PairHistogramBench, honours_a_stop_request) {
+  std::stop_source source;
+  source.request_stop();
+  BenchCallbacks callbacks;
+  callbacks.stop = source.get_token();
+  EXPECT_THROW(bench_pair_histogram({small_pair_bench()}, callbacks), InterruptedError);
+}
+
 const std::string experiments = GRADUS_SOURCE_DIR "/experiments/";
 
 TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_exist) {
@@ -196,7 +329,7 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
     EXPECT_FALSE(experiment.parts.empty());
     EXPECT_FALSE(experiment.published.empty());
     for (const KMeansBench& part : experiment.parts)
-      for (const KMeansRun& run : part.runs) {
+      for (const VariantRun& run : part.runs) {
         EXPECT_FALSE(run.variants.empty());
         for (const std::string& name : run.variants)
           EXPECT_NO_THROW(core::find_variant(kmeans_detail::variants(), name, "kmeans"));

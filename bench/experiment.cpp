@@ -31,8 +31,8 @@ std::string with_hyphens(std::string name) {
   return name;
 }
 
-KMeansRun read_run(const json& run) {
-  KMeansRun result;
+VariantRun read_run(const json& run) {
+  VariantRun result;
   run.at("variants").get_to(result.variants);
   if (run.contains("threads")) run.at("threads").get_to(result.threads);
   if (run.contains("block_sizes")) run.at("block_sizes").get_to(result.block_sizes);
@@ -164,7 +164,7 @@ void scale(Experiment& experiment, double share) {
 bool limit_threads(Experiment& experiment, int most) {
   bool limited = false;
   for (KMeansBench& part : experiment.parts)
-    for (KMeansRun& run : part.runs) {
+    for (VariantRun& run : part.runs) {
       const int least = *std::min_element(run.threads.begin(), run.threads.end());
       limited |= std::erase_if(run.threads, [&](int threads) { return threads > most && threads > least; }) > 0;
     }

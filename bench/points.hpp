@@ -1,15 +1,24 @@
 // Points to measure with.
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/kmeans_bench.hpp"
 #include "core/generate.hpp"
+#include "io/points.hpp"
 
 namespace gradus::bench {
+
+/// Points to measure with: the name of a generator and the shape, or a file.
+struct PointSet {
+  std::string generator;  ///< one of generator_names(); empty: `file`
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::string file;
+};
 
 /// UsageError with a suggestion where there is none of this name.
 core::Generator generator_called(std::string_view name);

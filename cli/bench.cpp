@@ -9,7 +9,9 @@
 #include "bench/experiment.hpp"
 #include "bench/facts.hpp"
 #include "bench/kmeans_bench.hpp"
+#include "bench/pair_histogram_bench.hpp"
 #include "bench/points.hpp"
+#include "cli/bin_options.hpp"
 #include "cli/command.hpp"
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
@@ -35,6 +37,9 @@ struct Arguments {
   std::vector<io::ElementType> types;
   std::string data;
   int iterations = 0;
+  PairBins bins;
+  std::string edges;
+  std::vector<double> box;
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
@@ -57,57 +62,94 @@ bool is_generator(const std::string& name) {
       names, [&](const std::string& known) { return core::with_underscores(known) == core::with_underscores(name); });
 }
 
-// The product of the axes.
-bench::KMeansBench axes(const Arguments& arguments) {
-  bench::KMeansBench bench;
-  bench::KMeansRun& run = bench.runs.front();
+bool has_bins(const Arguments& arguments) {
+  const PairBins& bins = arguments.bins;
+  return bins.bin_width != 0 || bins.bins != 0 || bins.cutoff != 0 || !arguments.edges.empty();
+}
+
+// What both problems take from the axes; `usual` are the points where none are asked for.
+void set_axes(bench::Bench& bench, const Arguments& arguments, const bench::PointSet& usual) {
+  bench::VariantRun& run = bench.runs.front();
   run.variants = arguments.variants;
   if (!arguments.threads.empty()) run.threads = arguments.threads;
   if (!arguments.pinnings.empty()) run.pinnings = arguments.pinnings;
   if (!arguments.block_sizes.empty()) run.block_sizes = arguments.block_sizes;
-  bench.clusters = arguments.clusters.empty() ? std::vector<std::int64_t>{16} : arguments.clusters;
   bench.types = arguments.types.empty() ? std::vector{io::ElementType::f32} : arguments.types;
-  if (arguments.iterations > 0) bench.iterations = arguments.iterations;
   bench.effort = arguments.effort;
-  const std::string data = arguments.data.empty() ? "uniform" : arguments.data;
+  const std::string data = arguments.data.empty() ? usual.generator : arguments.data;
   if (!is_generator(data)) {
     if (!arguments.shapes.empty()) throw UsageError("--shape: the file of --data has a shape of its own");
     bench.points = {{"", 0, 0, data}};
-    return bench;
+    return;
   }
-  bench.points = arguments.shapes;
-  if (bench.points.empty()) bench.points = {{"", 1000000, 16, ""}};
+  bench.points = arguments.shapes.empty() ? std::vector{usual} : arguments.shapes;
   for (bench::PointSet& set : bench.points) set.generator = data;
+}
+
+bench::KMeansBench kmeans_axes(const Arguments& arguments) {
+  if (has_bins(arguments) || !arguments.box.empty())
+    throw UsageError("bins, edges, a cutoff and a box are those of pair histograms; kmeans has none");
+  bench::KMeansBench bench;
+  set_axes(bench, arguments, {"uniform", 1000000, 16, ""});
+  bench.clusters = arguments.clusters.empty() ? std::vector<std::int64_t>{16} : arguments.clusters;
+  if (arguments.iterations > 0) bench.iterations = arguments.iterations;
   return bench;
 }
 
-std::string group_text(const bench::KMeansGroup& group, const Session& session) {
-  const auto lines = bench::table(group);
-  std::vector<TextTable::Column> columns;
-  for (const std::string& heading : lines.front())
-    columns.push_back({heading, columns.empty() || heading.empty() ? TextTable::Align::left : TextTable::Align::right});
-  TextTable table(std::move(columns));
-  for (std::size_t row = 1; row < lines.size(); ++row) table.add(lines[row]);
-  return fmt::format("{}\nverified: {}\n{}\n", session.bold(bench::title(group)), group.verified, table.text(session));
+bench::PairHistogramBench pair_histogram_axes(const Arguments& arguments) {
+  if (!arguments.clusters.empty() || arguments.iterations > 0)
+    throw UsageError("--clusters and --iterations are those of kmeans; pair histograms have neither");
+  bench::PairHistogramBench bench;
+  set_axes(bench, arguments, {"lab_atoms", 20000, 3, ""});
+  bench.bins = arguments.bins;
+  bench.box = arguments.box;
+  const bool published = core::with_underscores(bench.points.front().generator) == "lab_atoms";
+  if (published && !has_bins(arguments)) {
+    bench.bins.bin_width = 500;
+    bench.bins.bins = 80;
+  }
+  check_bins(bench.bins, arguments.edges);
+  complete_bins(bench.bins, bench.box);
+  if (!arguments.edges.empty()) bench.bins.edges = read_edges(arguments.edges, {});
+  return bench;
 }
 
-std::string ceilings_text(const bench::KMeansBenchReport& report, const Session& session) {
+std::string group_text(const bench::GroupText& group, const Session& session) {
+  std::vector<TextTable::Column> columns;
+  for (const std::string& heading : group.table.front())
+    columns.push_back({heading, columns.empty() || heading.empty() ? TextTable::Align::left : TextTable::Align::right});
+  TextTable table(std::move(columns));
+  for (std::size_t row = 1; row < group.table.size(); ++row) table.add(group.table[row]);
+  return fmt::format("{}\nverified: {}\n{}\n", session.bold(group.title), group.verified, table.text(session));
+}
+
+constexpr const char* kmeans_columns =
+    "spread: median deviation. in one: median time of an iteration by itself, without what comes before and after.\n"
+    "read: the points, once per pass, over the time, as a share of the read bandwidth of\n"
+    "as many threads. fma: a multiply-add for each point, centroid and dimension per pass, likewise; a variant that\n"
+    "skips work may come above 100 %. On a GPU both are of the time in one iteration. memory: at its peak, beyond "
+    "the points.\n";
+
+constexpr const char* pair_histogram_columns =
+    "spread: median deviation. pairs: all of them over the time, in 10^9 per second, whether or not a variant looks "
+    "at\n"
+    "each; counted: those in the bins. fma: a difference and a multiply-add for each pair and dimension, as a share "
+    "of\n"
+    "the float rate of as many threads; a variant that passes over pairs may come above 100 %. rechecked: share of\n"
+    "the pairs that the float filter left to double precision. memory: at its peak, beyond the points.\n";
+
+std::string ceilings_text(const std::vector<bench::TeamCeilings>& teams, std::string_view columns,
+                          const Session& session) {
   TextTable table({{"threads"}, {"pin"}, {"read GB/s"}, {"copy GB/s"}, {"fma G/s f32"}, {"f64"}});
-  for (const bench::TeamCeilings& team : report.ceilings)
+  for (const bench::TeamCeilings& team : teams)
     table.add({team.on_gpu ? "GPU" : fmt::format("{}", team.threads),
                team.on_gpu ? "-" : std::string(bench::to_string(team.pinning)),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.read_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.copy_bytes_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f32_per_second),
                fmt::format("{:.1f}", 1e-9 * team.ceilings.fma_f64_per_second)});
-  return fmt::format(
-      "{}\n{}"
-      "spread: median deviation. in one: median time of an iteration by itself, without what comes before and after.\n"
-      "read: the points, once per pass, over the time, as a share of the read bandwidth of\n"
-      "as many threads. fma: a multiply-add for each point, centroid and dimension per pass, likewise; a variant that\n"
-      "skips work may come above 100 %. On a GPU both are of the time in one iteration. memory: at its peak, beyond "
-      "the points.\n",
-      session.bold("ceilings of this machine, measured in this run"), table.text(session));
+  return fmt::format("{}\n{}{}", session.bold("ceilings of this machine, measured in this run"), table.text(session),
+                     columns);
 }
 
 std::string published_text(const bench::Experiment& experiment, const bench::KMeansBenchReport& report,
@@ -137,7 +179,7 @@ bench::Experiment prepared_experiment(const Arguments& arguments, const Session&
   for (bench::KMeansBench& part : experiment.parts) {
     part.effort = arguments.effort;
     if (!arguments.threads.empty())
-      for (bench::KMeansRun& run : part.runs) run.threads = arguments.threads;
+      for (bench::VariantRun& run : part.runs) run.threads = arguments.threads;
   }
   const int cores = cpu::this_machine().cores;
   if (arguments.threads.empty() && bench::limit_threads(experiment, cores))
@@ -146,54 +188,41 @@ bench::Experiment prepared_experiment(const Arguments& arguments, const Session&
   return experiment;
 }
 
-void require_axes_alone(const Arguments& arguments) {
+void require_one_of_both(const Arguments& arguments) {
   if (arguments.experiment.empty()) {
     if (arguments.problem.empty())
       throw UsageError("say what to measure: 'gradus bench kmeans', or 'gradus bench --experiment NAME'");
-    if (find_problem(arguments.problem).name != "kmeans")
-      throw UnsupportedError("there are no measurements of " + arguments.problem + " yet; kmeans has some");
+    find_problem(arguments.problem);
     if (arguments.scale != 1) throw UsageError("--scale shrinks an experiment; without one, give --shape");
     return;
   }
   if (!arguments.variants.empty() || !arguments.pinnings.empty() || !arguments.shapes.empty() ||
       !arguments.clusters.empty() || !arguments.block_sizes.empty() || !arguments.types.empty() ||
-      !arguments.data.empty() || arguments.iterations > 0)
+      !arguments.data.empty() || arguments.iterations > 0 || has_bins(arguments) || !arguments.box.empty())
     throw UsageError(
         "an experiment has its own variants, points and clusters; it takes --threads, --scale, --repeats "
         "and --min-time");
 }
 
-int bench_command(const Arguments& arguments, const Session& session) {
-  require_axes_alone(arguments);
-  std::optional<bench::Experiment> experiment;
-  std::vector<bench::KMeansBench> parts;
-  if (arguments.experiment.empty()) {
-    parts.push_back(axes(arguments));
-  } else {
-    experiment = prepared_experiment(arguments, session);
-    parts = experiment->parts;
-  }
+// Measures, shows what is to be shown, and returns the exit status. `finish(json, report)` adds what an experiment has.
+template <class Measure, class Finish>
+int measure_and_show(const Arguments& arguments, const Session& session, const char* columns, const Measure& measure,
+                     const Finish& finish) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
   // The file is opened first: that it cannot be written is better known before the measurement than after it.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
 
-  if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");
   bench::BenchCallbacks callbacks;
   callbacks.stop = session.execution.stop;
   callbacks.progress = session.execution.progress;
-  callbacks.group_done = [&](const bench::KMeansGroup& group) {
+  callbacks.group_done = [&](const bench::GroupText& group) {
     if (tables) session.print(group_text(group, session));
   };
-  const bench::KMeansBenchReport report = bench::bench_kmeans(parts, callbacks);
-  if (tables) session.print(ceilings_text(report, session));
-  if (tables && experiment) session.print("\n" + published_text(*experiment, report, session));
-
+  const auto report = measure(callbacks);
+  if (tables) session.print(ceilings_text(report.ceilings, columns, session));
   nlohmann::ordered_json json = bench::to_json(report);
-  if (experiment) {
-    json["experiment"] = bench::to_json(*experiment);
-    json["scale"] = arguments.scale;
-  }
+  finish(json, report);
   if (file) {
     file->write(json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     file->commit();
@@ -203,6 +232,39 @@ int bench_command(const Arguments& arguments, const Session& session) {
   if (report.right()) return 0;
   session.note("some results are wrong; their times are not shown");
   return VerificationError("").exit_status();
+}
+
+int run_experiment(const Arguments& arguments, const Session& session) {
+  const bool tables = !arguments.json || !arguments.json_file.empty();
+  const bench::Experiment experiment = prepared_experiment(arguments, session);
+  return measure_and_show(
+      arguments, session, kmeans_columns,
+      [&](const bench::BenchCallbacks& callbacks) {
+        if (tables) session.print(session.bold(experiment.title) + "\n\n");
+        return bench::bench_kmeans(experiment.parts, callbacks);
+      },
+      [&](nlohmann::ordered_json& json, const bench::KMeansBenchReport& report) {
+        if (tables) session.print("\n" + published_text(experiment, report, session));
+        json["experiment"] = bench::to_json(experiment);
+        json["scale"] = arguments.scale;
+      });
+}
+
+int bench_command(const Arguments& arguments, const Session& session) {
+  require_one_of_both(arguments);
+  if (!arguments.experiment.empty()) return run_experiment(arguments, session);
+  const auto nothing_more = [](const auto&, const auto&) {};
+  if (find_problem(arguments.problem).name == "pair_histogram") {
+    const bench::PairHistogramBench bench = pair_histogram_axes(arguments);
+    return measure_and_show(
+        arguments, session, pair_histogram_columns,
+        [&](const bench::BenchCallbacks& callbacks) { return bench::bench_pair_histogram({bench}, callbacks); },
+        nothing_more);
+  }
+  const bench::KMeansBench bench = kmeans_axes(arguments);
+  return measure_and_show(
+      arguments, session, kmeans_columns,
+      [&](const bench::BenchCallbacks& callbacks) { return bench::bench_kmeans({bench}, callbacks); }, nothing_more);
 }
 
 }  // namespace
@@ -223,7 +285,7 @@ Action setup_bench(Options& options, Session& session) {
   options.heading("Axes; what is measured is the product of all lists");
   options.value("--variants", "NAME,...", "variants [all that run here]",
                 [target](const std::string& text) { target->variants = parse_list("--variants", text); },
-                {.choices = variant_names("kmeans")});
+                {.choices = all_variant_names()});
   options.value("--threads", "N,...", "numbers of threads [one per core]",
                 [target](const std::string& text) { target->threads = parse_whole_list("--threads", text, 1, 4096); });
   options.value(
@@ -236,15 +298,12 @@ Action setup_bench(Options& options, Session& session) {
                     target->pinnings.push_back(bench::pinning_called(name));
                 },
                 {.choices = {"none", "compact", "scatter"}});
-  options.value("--shape", "NxD,...", "points x dimensions [1000000x16]", [target](const std::string& text) {
-    target->shapes.clear();
-    for (const std::string& shape : parse_list("--shape", text)) target->shapes.push_back(parse_shape(shape));
-  });
-  options.value("-k,--clusters", "K,...", "numbers of clusters [16]", [target](const std::string& text) {
-    target->clusters.clear();
-    for (const int k : parse_whole_list("--clusters", text, 1, std::numeric_limits<int>::max()))
-      target->clusters.push_back(k);
-  });
+  options.value("--shape", "NxD,...", "points x dimensions [1000000x16; 20000x3 of pairs]",
+                [target](const std::string& text) {
+                  target->shapes.clear();
+                  for (const std::string& shape : parse_list("--shape", text))
+                    target->shapes.push_back(parse_shape(shape));
+                });
   options.value("--dtype", "TYPE,...", "f32, f64 [f32]",
                 [target](const std::string& text) {
                   target->types.clear();
@@ -253,16 +312,26 @@ Action setup_bench(Options& options, Session& session) {
                                                                                                : io::ElementType::f64);
                 },
                 {.choices = {"f32", "f64"}});
-  options.value("--data", "KIND|FILE", "uniform, blobs, lab-points, lab-atoms, or a file of points [uniform]",
-                [target](const std::string& text) { target->data = text; },
-                {.choices = bench::generator_names(), .file = true});
+  options.value(
+      "--data", "KIND|FILE", "uniform, blobs, lab-points, lab-atoms, or a file of points [uniform; lab-atoms of pairs]",
+      [target](const std::string& text) { target->data = text; }, {.choices = bench::generator_names(), .file = true});
+  options.heading("Of kmeans");
+  options.value("-k,--clusters", "K,...", "numbers of clusters [16]", [target](const std::string& text) {
+    target->clusters.clear();
+    for (const int k : parse_whole_list("--clusters", text, 1, std::numeric_limits<int>::max()))
+      target->clusters.push_back(k);
+  });
   options.value("--iterations", "N", "iterations at most [10]", [target](const std::string& text) {
     target->iterations = static_cast<int>(parse_whole("--iterations", text, 1, 1000000000));
   });
 
+  options.heading("Of pair-histogram: one set of bins [80 of 500 for lab-atoms]");
+  add_bin_options(options, target->bins, target->edges);
+  add_box_option(options, target->box);
+
   options.heading("Effort and output");
   options.whole("--repeats", target->effort.repeats, "samples of each row; the rows take turns at random", 1, 1000);
-  options.real("--min-time", target->effort.minimal_seconds, "seconds that a sample fills with fits; 0: one fit", 0.0);
+  options.real("--min-time", target->effort.minimal_seconds, "seconds that a sample fills with runs; 0: one run", 0.0);
   options
       .value("--json", "[FILE]", "raw results to the file; to standard output without one",
              [target](const std::string& text) {

@@ -37,6 +37,7 @@ constexpr std::array table = {
             Common::output, "", setup_verify},
     Command{"bench", "measure variants, or repeat a published experiment",
             "gradus bench kmeans --shape 1000000x3 -k 256 --threads 1,2 --json bench.json\n"
+            "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40\n"
             "gradus bench --experiment kmeans-openmp --scale 0.1",
             Common::none, "", setup_bench},
     Command{"info", "this machine and this build", "gradus info", Common::output, "", setup_info},

@@ -6,10 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/bin_options.hpp"
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/lists.hpp"
@@ -46,26 +48,6 @@ struct Box {
   std::vector<double> lengths;
   std::vector<double> origin;
 };
-
-void check_bins(const Arguments& arguments) {
-  const PairBins& bins = arguments.bins;
-  if (arguments.edges.empty() == (bins.bin_width == 0))
-    throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
-  if (!arguments.edges.empty() && bins.bins != 0)
-    throw UsageError("--bins is for bins of one width; --edges says how many there are by itself");
-}
-
-/// Bins of one width need a number; without one they go up to the cutoff, or to half of the box.
-void complete_bins(PairBins& bins, const Box& box) {
-  if (bins.bin_width == 0 || bins.bins > 0) return;
-  if (bins.cutoff == 0 && box.lengths.empty())
-    throw UsageError(
-        "--bins is missing: how many bins of --bin-width there are; or give a --cutoff, or a --box, up to "
-        "half of which they go");
-  if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box.lengths) / 2;
-  constexpr double most = 0x1p62;  // far more than the library takes, but still a whole number
-  bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most));
-}
 
 double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;
@@ -236,10 +218,7 @@ class Counter {
     options_.weights = weights_.view;
     options_.other_weights = other_weights_.view;
     options_.bins = arguments.bins;
-    if (!arguments.edges.empty()) {
-      const io::VectorOf<double> edges = io::read_vector<double>(arguments.edges, {.type = {}, .stop = stop});
-      options_.bins.edges.assign(edges.view.begin(), edges.view.end());
-    }
+    if (!arguments.edges.empty()) options_.bins.edges = read_edges(arguments.edges, stop);
     sum_.read += core::seconds_since(start);
   }
 
@@ -247,7 +226,7 @@ class Counter {
     Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
     next_others();
-    complete_bins(options_.bins, box);
+    complete_bins(options_.bins, box.lengths);
     MatrixView<const T> points = frame.points.view<T>();
     options_.others = others_.view;
     options_.box = box.lengths;
@@ -337,23 +316,11 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   return 0;
 }
 
-void add_bin_options(Options& options, Arguments& arguments) {
-  PairBins& bins = arguments.bins;
+void add_space_options(Options& options, Arguments& arguments) {
   constexpr double least = std::numeric_limits<double>::denorm_min();
   constexpr double most = std::numeric_limits<double>::max();
-  options.heading("Bins");
-  options.value("--bin-width", "W", "width of the bins; the first begins at distance 0",
-                [&bins](const std::string& text) { bins.bin_width = parse_real("--bin-width", text, least, most); });
-  options.value("--bins", "N", "number of bins [up to --cutoff, or to half of --box]",
-                [&bins](const std::string& text) {
-                  bins.bins = parse_whole("--bins", text, 1, std::numeric_limits<std::int64_t>::max());
-                });
-  options.file("--edges", arguments.edges, "FILE", "instead: increasing distances between which the bins lie");
-  options.value("--cutoff", "R", "count no pair at this distance or farther",
-                [&bins](const std::string& text) { bins.cutoff = parse_real("--cutoff", text, least, most); });
   options.heading("Space");
-  options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are those of the nearest images",
-                [&arguments](const std::string& text) { arguments.box = parse_real_list("--box", text, least, most); });
+  add_box_option(options, arguments.box);
   options.value("--box-origin", "X,Y,Z", "its lower corner [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
@@ -377,17 +344,19 @@ Action setup_pair_histogram(Options& options, Session& session) {
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross");
   add_dtype_option(options, arguments->dtype);
-  add_bin_options(options, *arguments);
+  options.heading("Bins");
+  add_bin_options(options, arguments->bins, arguments->edges);
+  add_space_options(options, *arguments);
   return [arguments, &session] {
     const auto start = core::Clock::now();
-    check_bins(*arguments);
+    check_bins(arguments->bins, arguments->edges);
     require_one_standard_input(
         {arguments->input, arguments->others, arguments->weights, arguments->other_weights, arguments->edges});
     io::FrameReader reader(arguments->input, {.type = arguments->dtype, .stop = session.execution.stop});
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
       PairBins bins = arguments->bins;
       const Box box{arguments->box, arguments->box_origin};
-      complete_bins(bins, box);
+      complete_bins(bins, box.lengths);
       if (arguments->radial) volume_of(*arguments, box);
     }
     std::optional<io::Frame> frame = reader.next();

@@ -192,5 +192,7 @@ std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads);
 std::uint64_t bytes_to_filter(const Shape& shape, int threads);
 /// Of what simd_cells takes beside these.
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads);
+/// Of what simd_dual_tree takes beside these.
+std::uint64_t bytes_to_build_trees(const Shape& shape, int threads);
 
 }  // namespace gradus::pair_histogram_detail

@@ -829,6 +829,61 @@ class PairHistogram(Case):
         self.assertNotIn("%", result.stderr)
 
 
+class Bench(Case):
+    def test_kmeans(self):
+        text = self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential,openmp_reduce",
+                            "--threads", 2, "--repeats", 2).stdout
+        self.assertIn("500 x 3 f32 uniform, k = 4, at most 10 iterations\nverified: all points against the oracle", text)
+        self.assertIn("ms/iteration", text)
+        self.assertEqual([line.split()[0] for line in text.splitlines()[3:5]], ["sequential", "openmp_reduce"])
+        answer = json.loads(self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential",
+                                         "--repeats", 2, "--json").stdout)
+        self.assertEqual(answer["problem"], "kmeans")
+        self.assertEqual(list(answer["groups"][0]), ["label", "points", "n", "d", "k", "dtype", "iterations", "verified",
+                                                     "rows"])
+        self.assertEqual(list(answer["groups"][0]["rows"][0]), [
+            "variant", "threads", "pinning", "block_size", "contract", "seconds", "iterations",
+            "milliseconds_per_iteration", "median_milliseconds_in_an_iteration", "speedup", "phases",
+            "share_of_read_bandwidth", "share_of_fma_rate", "peak_memory_bytes", "rechecked", "inertia", "samples"])
+
+    def test_pair_histogram(self):
+        out = self.path("bench.json")
+        text = self.succeed("bench", "pair_histogram", "--shape", "600x3", "--variants", "sequential,openmp_privatized",
+                            "--threads", "1,2", "--dtype", "f32,f64", "--repeats", 2, "--json", out).stdout
+        self.assertIn("600 x 3 f64 lab_atoms, 80 bins of 500\nverified: all points against the oracle", text)
+        self.assertIn("pairs G/s", text)
+        answer = json.loads(content(out, "r"))
+        self.assertEqual((answer["problem"], answer["right"], len(answer["groups"])), ("pair_histogram", True, 2))
+        group = answer["groups"][1]
+        self.assertEqual((group["n"], group["dtype"], group["pairs"], group["counted"]), (600, "f64", 179700, 179700))
+        self.assertEqual(group["bins"], {"bin_width": 500, "bins": 80, "cutoff": None})
+        self.assertEqual([(row["variant"], row["threads"]) for row in group["rows"]],
+                         [("sequential", 1), ("openmp_privatized", 1), ("openmp_privatized", 2)])
+
+    def test_pair_histogram_of_a_file_with_edges_in_a_box(self):
+        points = self.file("p.csv", "x,y\n0,0\n3,4\n0,1\n6,8\n")
+        edges = self.file("edges.csv", "1\n3\n4\n")
+        answer = json.loads(self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
+                                         "--variants", "sequential", "--repeats", 1, "--json").stdout)
+        group = answer["groups"][0]
+        self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))
+        self.assertEqual(group["bins"], {"edges": [1, 3, 4], "cutoff": None})
+        self.assertEqual((group["pairs"], group["counted"]), (6, 3))  # at 1, sqrt(10) and sqrt(13)
+
+    def test_wrong_use(self):
+        for arguments, words in {
+            ("kmeans", "--bin-width", 1): "kmeans has none",
+            ("kmeans", "--box", "1,1"): "kmeans has none",
+            ("pair-histogram", "-k", 3): "--clusters",
+            ("pair-histogram", "--data", "uniform"): "--bin-width",
+            ("pair-histogram", "--data", "uniform", "--bin-width", 1): "--bins",
+            ("pair-histogram", "--variants", "simd_filtre"): "simd_filter",
+            ("--experiment", "kmeans-openmp", "--bins", 3): "experiment",
+            ("pair-histogramm",): "pair_histogram",
+        }.items():
+            self.refused(2, "bench", *arguments, says=[words])
+
+
 class Predict(Case):
     def test_labels_are_those_of_the_fit(self):
         for dtype in ("f32", "f64"):

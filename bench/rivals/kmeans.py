@@ -1,0 +1,488 @@
+"""k-means: Gradus beside scikit-learn and FAISS.
+
+What is timed is the fit alone, on both sides: scikit-learn's KMeans.fit and FAISS's Kmeans.train with the points in
+memory; of Gradus, the total less reading and writing, as its summary.json tells. The time of the whole Gradus process
+is reported beside it. Needs the packages of requirements-kmeans.txt.
+"""
+
+import json
+import shutil
+import statistics
+import time
+import warnings
+
+from common import REPOSITORY, Disagreement, note, print_table, run_program, spread, uniform
+
+ITERATIONS = 10
+
+
+# ---------------------------------------------------------------------------------------------------------- data sets
+
+
+def blobs(rows, columns, dtype, centers, noise, seed=2):
+    """Points around `centers` centres that are uniform in [0, 10), with normal noise of standard deviation `noise`."""
+    import numpy
+
+    generator = numpy.random.Generator(numpy.random.PCG64(seed))
+    middle = 10 * generator.random((centers, columns))
+    points = numpy.empty((rows, columns), dtype)
+    for begin in range(0, rows, 1 << 16):
+        block = points[begin : begin + (1 << 16)]
+        which = generator.integers(0, centers, len(block))
+        block[:] = middle[which] + noise * generator.standard_normal(block.shape)
+    return points
+
+
+def pixels(rows, dtype, seed=3):
+    """The pixels of a made-up photograph, row after row: a sky that fades, a sun, hills, a lake that mirrors the sky,
+    a few balls with shading, and the noise of a sensor; whole numbers from 0 to 255."""
+    import numpy
+
+    generator = numpy.random.Generator(numpy.random.PCG64(seed))
+    height = max(1, round((rows / 2) ** 0.5))
+    width = -(-rows // height)
+    y, x = numpy.mgrid[0:height, 0:width]
+    y = y / height
+    x = x / height
+    sky = numpy.stack([90 + 140 * y, 140 + 80 * y, 235 - 60 * y], axis=-1)
+    picture = sky.copy()
+    glow = numpy.exp(-((x - 1.5) ** 2 + (y - 0.2) ** 2) / 0.02)[..., None]
+    picture = picture * (1 - glow) + numpy.array([255.0, 240.0, 190.0]) * glow
+    for level, colour in ((0.42, (95, 110, 140)), (0.5, (60, 95, 70)), (0.58, (45, 75, 35))):
+        ridge = level + 0.05 * numpy.sin(5 * x + 9 * level) + 0.02 * numpy.sin(17 * x + 40 * level)
+        shade = 1 + 0.25 * numpy.sin(60 * x + 35 * y) * numpy.sin(23 * y)
+        picture = numpy.where((y > ridge)[..., None], numpy.array(colour, float) * shade[..., None], picture)
+    lake = (y > 0.72)[..., None]
+    ripple = 0.75 + 0.1 * numpy.sin(150 * y + 4 * numpy.sin(9 * x))
+    picture = numpy.where(lake, sky[::-1] * ripple[..., None], picture)
+    for center_x, center_y, radius, colour in (
+        (0.35, 0.8, 0.13, (200, 40, 35)),
+        (0.8, 0.62, 0.09, (235, 180, 30)),
+        (1.2, 0.85, 0.11, (120, 50, 150)),
+        (1.7, 0.75, 0.08, (240, 240, 235)),
+    ):
+        distance = numpy.sqrt((x - center_x) ** 2 + (y - center_y) ** 2) / radius
+        from_light = numpy.sqrt((x - center_x + 0.4 * radius) ** 2 + (y - center_y + 0.4 * radius) ** 2) / radius
+        light = numpy.clip(1.1 - 0.56 * from_light, 0.05, 1.2)
+        picture = numpy.where((distance < 1)[..., None], numpy.array(colour, float) * light[..., None], picture)
+    picture += 5 * generator.standard_normal(picture.shape)
+    return numpy.clip(numpy.rint(picture), 0, 255).reshape(-1, 3)[:rows].astype(dtype)
+
+
+def first_or_strided(points, clusters):
+    """The first rows, or, where these hold equal ones, an evenly strided sample without equal ones; and which it is."""
+    import numpy
+
+    first = points[:clusters]
+    if len(numpy.unique(first, axis=0)) == clusters:
+        return first.copy(), f"the first {clusters} rows"
+    for count in range(clusters, len(points) + 1, clusters):
+        sample = points[:: max(1, len(points) // count)]
+        _, where = numpy.unique(sample, axis=0, return_index=True)
+        if len(where) >= clusters:
+            where = numpy.sort(where)
+            chosen = where[numpy.linspace(0, len(where) - 1, clusters).astype(int)]
+            return sample[chosen].copy(), f"{clusters} different rows, evenly strided"
+    raise SystemExit(f"rivals: the data hold fewer than {clusters} different rows")
+
+
+def off_the_grid(first):
+    """Centroids on whole numbers are exactly as far from a whole-numbered point as others: a program's rounding would
+    decide which one it joins, and the fits would part from the first iteration on. Moved a little, they are not."""
+    import numpy
+
+    generator = numpy.random.Generator(numpy.random.PCG64(5))
+    return (first + 0.1 * generator.random(first.shape)).astype(first.dtype)
+
+
+class Line:
+    """A line of the speed table. `targets`: how many times as fast as each rival Gradus is to be."""
+
+    def __init__(self, kind, rows, columns, dtype, clusters, make, targets):
+        self.kind, self.rows, self.columns, self.dtype, self.clusters = kind, rows, columns, dtype, clusters
+        self.make, self.targets = make, targets
+
+    def scaled(self, scale):
+        return max(10 * self.clusters, int(self.rows * scale))
+
+    def name(self, rows):
+        return f"{self.kind} {rows:,} x {self.columns} {self.dtype}, K {self.clusters}"
+
+
+KMEANS_LINES = [
+    Line("uniform", 16_777_216, 2, "f64", 16, lambda n: uniform(n, 2, "f8"), {"scikit-learn": 20}),
+    Line("uniform", 2_097_152, 16, "f64", 16, lambda n: uniform(n, 16, "f8"), {"scikit-learn": 10}),
+    Line("uniform", 262_144, 128, "f32", 1024, lambda n: uniform(n, 128, "f4"),
+         {"scikit-learn": 2.5, "FAISS": 2}),
+    # Not FAISS: clusters become empty here, and it splits a large one where Gradus and scikit-learn move the farthest
+    # point; the two fits part, and their times are of different work.
+    Line("blobs", 262_144, 128, "f32", 1024, lambda n: blobs(n, 128, "f4", 1024, 2.0), {"scikit-learn": 2.5}),
+    Line("pixels", 2_000_000, 3, "f32", 256, lambda n: pixels(n, "f4"), {"scikit-learn": 8}),
+]
+
+
+# ----------------------------------------------------------------------------------------------------------- programs
+
+
+class Gradus:
+    name = "Gradus"
+
+    def __init__(self, program, threads, folder):
+        self.program, self.threads, self.folder = program, threads, folder
+
+    def fit(self, clusters, iterations):
+        """Fits points.npy from first.npy, both in the folder."""
+        import numpy
+
+        output = self.folder / "clusters"
+        shutil.rmtree(output, ignore_errors=True)
+        command = [self.program, "kmeans", str(self.folder / "points.npy"), "-k", str(clusters), "--init",
+                   str(self.folder / "first.npy"), "--max-iterations", str(iterations), "--tolerance", "0",
+                   "--threads", str(self.threads), "--quiet", "-o", str(output)]
+        process = run_program(command)
+        summary = json.loads((output / "summary.json").read_text())
+        seconds = summary["seconds"]
+        return {
+            "seconds": seconds["total"] - seconds["read"] - seconds["write"],
+            "process_seconds": process.seconds,
+            "phases": seconds,
+            "variant": summary["variant"],
+            "iterations": summary["iterations"],
+            "inertia": summary["inertia"],
+            "labels": numpy.load(output / "labels.npy"),
+            "centroids": numpy.load(output / "centroids.npy"),
+        }
+
+
+class ScikitLearn:
+    name = "scikit-learn"
+    inertia_tolerance_f32 = 1e-4
+
+    def __init__(self, threads):
+        self.threads = threads
+
+    def fit(self, points, first, clusters, iterations):
+        import threadpoolctl
+        from sklearn.cluster import KMeans
+
+        # With copy_x=False the fit shifts the points to their mean and back, in place: give it points of its own.
+        own = points.copy()
+        job = KMeans(clusters, init=first, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd", copy_x=False)
+        with threadpoolctl.threadpool_limits(self.threads), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            start = time.perf_counter()
+            job.fit(own)
+            seconds = time.perf_counter() - start
+        return {"seconds": seconds, "iterations": job.n_iter_, "labels": job.labels_, "centroids": job.cluster_centers_,
+                "inertia_reported": float(job.inertia_)}
+
+    def nearest(self, points, centroids):
+        """Its own labels for our centroids."""
+        from sklearn.cluster import KMeans
+
+        job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
+        job.fit(centroids)  # only so that it counts as fitted
+        job.cluster_centers_ = centroids
+        return job.predict(points)
+
+
+class Faiss:
+    name = "FAISS"
+    inertia_tolerance_f32 = 1e-3  # it also fills an empty cluster by splitting a large one
+
+    def __init__(self, threads):
+        self.threads = threads
+
+    def fit(self, points, first, clusters, iterations):
+        import faiss
+
+        faiss.omp_set_num_threads(self.threads)
+        job = faiss.Kmeans(points.shape[1], clusters, niter=iterations, nredo=1, spherical=False, gpu=False,
+                           min_points_per_centroid=1, max_points_per_centroid=1 << 30)
+        start = time.perf_counter()
+        job.train(points, init_centroids=first)
+        return {"seconds": time.perf_counter() - start, "iterations": iterations, "centroids": job.centroids}
+
+
+# ---------------------------------------------------------------------------------------------------------- agreement
+
+
+def inertia_of(points, centroids, labels):
+    """In double precision."""
+    import numpy
+
+    total = 0.0
+    for begin in range(0, len(points), 1 << 16):
+        block = points[begin : begin + (1 << 16)].astype("f8")
+        total += float(numpy.square(block - centroids[labels[begin : begin + (1 << 16)]].astype("f8")).sum())
+    return total
+
+
+def nearest(points, centroids):
+    """Labels in double precision; the points and centroids are shifted to their mean first."""
+    import numpy
+
+    shift = centroids.astype("f8").mean(axis=0)
+    moved = centroids.astype("f8") - shift
+    squares = numpy.square(moved).sum(axis=1)
+    labels = numpy.empty(len(points), "i4")
+    for begin in range(0, len(points), 1 << 13):
+        block = points[begin : begin + (1 << 13)].astype("f8") - shift
+        labels[begin : begin + (1 << 13)] = numpy.argmin(squares - 2 * block @ moved.T, axis=1)
+    return labels
+
+
+def explain_labels(points, ours, theirs, shift):
+    """How many labels differ; Disagreement unless each of them is within the other program's rounding. `ours` and
+    `theirs` are (labels, centroids).
+
+    A program that subtracts `shift` from the points and then compares the scores |c|^2 - 2 x.c, in precision eps, is
+    wrong by at most (d + 8) eps (|c|^2 + 2 |x| |c|) in each. Where its centroid differs from ours by delta, it also
+    sees a squared distance that differs by at most 2 |x - c| delta + delta^2.
+    """
+    import numpy
+
+    different = numpy.flatnonzero(ours[0] != theirs[0])
+    if len(different) == 0:
+        return 0
+    rounding = (points.shape[1] + 8) * float(numpy.finfo(points.dtype).eps)
+    our_centroids = ours[1].astype("f8") - shift
+    moved = numpy.sqrt(numpy.square(our_centroids - (theirs[1].astype("f8") - shift)).sum(axis=1))
+    for begin in range(0, len(different), 1 << 14):
+        part = different[begin : begin + (1 << 14)]
+        x = points[part].astype("f8") - shift
+        length = numpy.sqrt(numpy.square(x).sum(axis=1))
+        distances = []
+        allowed = numpy.zeros(len(part))
+        for labels in (ours[0][part], theirs[0][part]):
+            c = our_centroids[labels]
+            distance = numpy.sqrt(numpy.square(x - c).sum(axis=1))
+            norm = numpy.sqrt(numpy.square(c).sum(axis=1))
+            allowed += rounding * (norm**2 + 2 * length * norm)
+            allowed += 2 * distance * moved[labels] + moved[labels] ** 2
+            distances.append(distance**2)
+        gap = numpy.abs(distances[0] - distances[1])
+        if not bool(numpy.all(gap <= allowed)):
+            worst = int(numpy.argmax(gap - allowed))
+            raise Disagreement(f"label of point {int(part[worst])}: the two centroids' squared distances differ by "
+                               f"{gap[worst]:.3g}, rounding explains {allowed[worst]:.3g}")
+    return len(different)
+
+
+def check_inertia(name, ours, theirs, tolerance):
+    difference = abs(ours - theirs) / abs(theirs) if theirs else abs(ours)
+    if not difference <= tolerance:
+        raise Disagreement(f"inertia: {ours:.17g} of Gradus, {theirs:.17g} of {name}")
+    return difference
+
+
+def compare(points, gradus, rival, program, scale):
+    """What of the rival's result is like ours, in numbers for the raw file."""
+    labels = rival.get("labels")
+    found = {"iterations": int(rival["iterations"])}
+    if labels is None:  # FAISS gives centroids only
+        labels = nearest(points, rival["centroids"])
+    else:
+        # The two fits, which may have parted by a rounded label early on; and the same question put to both: which of
+        # our final centroids is nearest.
+        found["labels_different"] = explain_labels(points, (gradus["labels"], gradus["centroids"]),
+                                                   (labels, rival["centroids"]), points.mean(axis=0, dtype="f8"))
+        found["labels_different_of_our_centroids"] = explain_labels(
+            points, (gradus["labels"], gradus["centroids"]),
+            (program.nearest(points, gradus["centroids"]), gradus["centroids"]), 0.0)
+    found["inertia"] = inertia_of(points, rival["centroids"], labels)
+    check_inertia("its own labels and centroids", gradus["inertia"],
+                  inertia_of(points, gradus["centroids"], gradus["labels"]), 1e-11)
+    tolerance = 1e-9 if points.dtype == "f8" else program.inertia_tolerance_f32
+    if scale < 1 and points.dtype == "f4":
+        tolerance = max(tolerance, 1e-3)  # with few points in a cluster, a single label moves its centroid far
+    found["inertia_difference"] = check_inertia(program.name, gradus["inertia"], found["inertia"], tolerance)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- runs
+
+
+def measure_line(line, options, folder, gradus, rivals):
+    import numpy
+
+    rows = line.scaled(options.scale)
+    points = line.make(rows)
+    first, start_name = first_or_strided(points, line.clusters)
+    if line.kind == "pixels":
+        first, start_name = off_the_grid(first), start_name + ", moved off the whole numbers"
+    numpy.save(folder / "points.npy", points)
+    numpy.save(folder / "first.npy", first)
+
+    programs = [rival for rival in rivals if rival.name in line.targets]
+    ours = gradus.fit(line.clusters, ITERATIONS)  # not timed: it brings the file into memory, and is the one compared
+    samples = {gradus.name: [], **{rival.name: [] for rival in programs}}
+    process_seconds = []
+    agreement = {}
+    for round_number in range(options.repeats):
+        result = gradus.fit(line.clusters, ITERATIONS)
+        if not (numpy.array_equal(result["labels"], ours["labels"]) and result["inertia"] == ours["inertia"]):
+            raise Disagreement("two runs of Gradus differ")
+        samples[gradus.name].append(result["seconds"])
+        process_seconds.append(result["process_seconds"])
+        for rival in programs:
+            note(f"{line.name(rows)}: round {round_number + 1} of {options.repeats}, {rival.name}")
+            result = rival.fit(points, first, line.clusters, ITERATIONS)
+            samples[rival.name].append(result["seconds"])
+            if round_number == 0:
+                agreement[rival.name] = compare(points, ours, result, rival, options.scale)
+    note("")
+    ratios = {}
+    for rival in programs:
+        pairs = [b / a for a, b in zip(samples[gradus.name], samples[rival.name])]
+        ratios[rival.name] = {
+            "median": statistics.median(samples[rival.name]) / statistics.median(samples[gradus.name]),
+            "lowest": min(pairs),
+            "highest": max(pairs),
+            "target": line.targets[rival.name],
+        }
+    return {
+        "name": line.name(rows),
+        "n": rows,
+        "d": points.shape[1],
+        "k": line.clusters,
+        "dtype": "f64" if points.dtype == "f8" else "f32",
+        "initial_centroids": start_name,
+        "gradus_variant": ours["variant"],
+        "iterations": ours["iterations"],
+        "inertia": ours["inertia"],
+        "seconds": samples,
+        "gradus_process_seconds": process_seconds,
+        "gradus_phases": ours["phases"],
+        "ratios": ratios,
+        "agreement": agreement,
+    }
+
+
+def speed_rows(result):
+    """The line as rows of the printed table, one for each rival."""
+    ours = result["seconds"]["Gradus"]
+    for name, ratio in result["ratios"].items():
+        theirs = result["seconds"][name]
+        agreement = result["agreement"][name]
+        different = agreement.get("labels_different")
+        labels = "-" if different is None else "equal" if different == 0 else f"{different} within rounding"
+        yield [
+            result["name"],
+            result["gradus_variant"],
+            f"{1e3 * statistics.median(ours):.0f} ±{1e3 * spread(ours):.0f}",
+            f"{1e3 * statistics.median(result['gradus_process_seconds']):.0f}",
+            name,
+            f"{1e3 * statistics.median(theirs):.0f} ±{1e3 * spread(theirs):.0f}",
+            f"{ratio['median']:.2f}",
+            f"{ratio['lowest']:.2f}-{ratio['highest']:.2f}",
+            f">= {ratio['target']:g}",
+            "reached" if ratio["median"] >= ratio["target"] else "missed",
+            labels,
+            f"{agreement['inertia_difference']:.1e}",
+        ]
+
+
+SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "rival", "rival ms", "ratio", "range", "target",
+                "", "labels", "inertia differs by"]
+
+
+def agreement_sets():
+    """Name, points, initial centroids. Off their exact ties: where a point is equally far from two centroids, rounding
+    decides in scikit-learn and the lower index in Gradus."""
+    import numpy
+
+    generator = numpy.random.Generator(numpy.random.PCG64(4))
+    points = blobs(100_000, 8, "f8", 20, 1.0)
+    yield "blobs", points, points[:20].copy()
+    digits = REPOSITORY / "data" / "digits.npy"
+    points = numpy.load(digits).astype("f8")
+    yield "digits", points, points[:10] + 0.01 * generator.random((10, points.shape[1]))
+    points = pixels(200_000, "f8")
+    first, _ = first_or_strided(points, 32)
+    yield "pixels", points, off_the_grid(first)
+    points = blobs(100_000, 8, "f8", 20, 1.0) + 1e6
+    yield "blobs offset by 1e6", points, points[:20].copy()
+    points = numpy.repeat(uniform(3_000, 4, "f8"), 10, axis=0)
+    yield "every point ten times", points, points[: 10 * 12 : 10].copy()
+
+
+def agree(options, folder, gradus, rival):
+    """Until no label changes, the same labels and the same inertia to 1e-9."""
+    import numpy
+
+    results = []
+    for name, points, first in agreement_sets():
+        numpy.save(folder / "points.npy", points)
+        numpy.save(folder / "first.npy", first)
+        ours = gradus.fit(len(first), 3000)
+        theirs = rival.fit(points, first, len(first), 3000)
+        different = int(numpy.count_nonzero(ours["labels"] != theirs["labels"]))
+        inertia = inertia_of(points, theirs["centroids"], theirs["labels"])
+        difference = abs(ours["inertia"] - inertia) / inertia
+        results.append({
+            "name": name, "n": len(points), "d": points.shape[1], "k": len(first), "dtype": "f64",
+            "iterations": {"Gradus": ours["iterations"], rival.name: int(theirs["iterations"])},
+            "inertia": {"Gradus": ours["inertia"], rival.name: inertia,
+                        rival.name + " reported": theirs["inertia_reported"]},
+            "labels_different": different, "inertia_difference": difference,
+            "agrees": different == 0 and difference <= 1e-9,
+        })
+    rows = [[r["name"], f"{r['n']} x {r['d']}", str(r["k"]), str(r["iterations"]["Gradus"]),
+             str(r["iterations"][rival.name]),
+             "equal" if r["labels_different"] == 0 else f"{r['labels_different']} differ",
+             f"{r['inertia_difference']:.1e}", "agrees" if r["agrees"] else "DISAGREES"] for r in results]
+    print_table(["points", "shape", "K", "iterations", "of " + rival.name, "labels", "inertia differs by", ""], rows)
+    return {"agreement": results}, all(result["agrees"] for result in results)
+
+
+def speed(options, folder, gradus, rivals):
+    results = []
+    problems = []
+    for line in KMEANS_LINES:
+        if options.lines and not any(word in line.name(line.rows) for word in options.lines):
+            continue
+        try:
+            results.append(measure_line(line, options, folder, gradus, rivals))
+        except Disagreement as disagreement:
+            problems.append(f"{line.name(line.scaled(options.scale))}: {disagreement}; no figure is given")
+    if not results and not problems:
+        names = "".join(f"\n  {line.name(line.rows)}" for line in KMEANS_LINES)
+        raise SystemExit(f"rivals: no line has such a name; the names are:{names}")
+    print_table(SPEED_HEADER, [row for result in results for row in speed_rows(result)])
+    print(f"""{ITERATIONS} iterations, tolerance 0; medians of {options.repeats} alternate runs, {options.threads} threads.
+± is the median deviation; range is that of the ratio run by run.
+Labels: "equal", or how many differ; the double-precision distances of each of these to the two centroids differ by no
+more than the rival's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
+double precision, is compared to 1e-9 for f64 and 1e-4 for f32 (1e-3 for FAISS, which fills an empty cluster by
+splitting a large one).""")
+    if options.scale != 1:
+        print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
+    for problem in problems:
+        print(f"DISAGREES: {problem}")
+    return {"lines": results, "disagreements": problems}, not problems
+
+
+def versions():
+    import faiss
+    import numpy
+    import sklearn
+
+    return {"scikit-learn": sklearn.__version__, "faiss": faiss.__version__, "numpy": numpy.__version__}
+
+
+def add_options(parser):
+    parser.add_argument("--agree", action="store_true", help="compare results until convergence instead of speed")
+
+
+def result_name(options):
+    return "kmeans-agreement.json" if options.agree else "kmeans-rivals.json"
+
+
+def run(options, folder):
+    """The results, and whether everything agrees."""
+    gradus = Gradus(options.gradus, options.threads, folder)
+    rival = ScikitLearn(options.threads)
+    if options.agree:
+        return agree(options, folder, gradus, rival)
+    return speed(options, folder, gradus, [rival, Faiss(options.threads)])

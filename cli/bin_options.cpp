@@ -1,0 +1,62 @@
+#include "cli/bin_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "cli/lists.hpp"
+#include "gradus/error.hpp"
+#include "io/points.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+constexpr double least = std::numeric_limits<double>::denorm_min();
+constexpr double most = std::numeric_limits<double>::max();
+
+}  // namespace
+
+void add_bin_options(Options& options, PairBins& bins, std::string& edges_file) {
+  options.value("--bin-width", "W", "width of the bins; the first begins at distance 0",
+                [&bins](const std::string& text) { bins.bin_width = parse_real("--bin-width", text, least, most); });
+  options.value("--bins", "N", "number of bins [up to --cutoff, or to half of --box]",
+                [&bins](const std::string& text) {
+                  bins.bins = parse_whole("--bins", text, 1, std::numeric_limits<std::int64_t>::max());
+                });
+  options.file("--edges", edges_file, "FILE", "instead: increasing distances between which the bins lie");
+  options.value("--cutoff", "R", "count no pair at this distance or farther",
+                [&bins](const std::string& text) { bins.cutoff = parse_real("--cutoff", text, least, most); });
+}
+
+void add_box_option(Options& options, std::vector<double>& box) {
+  options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are those of the nearest images",
+                [&box](const std::string& text) { box = parse_real_list("--box", text, least, most); });
+}
+
+void check_bins(const PairBins& bins, const std::string& edges_file) {
+  if (edges_file.empty() == (bins.bin_width == 0))
+    throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
+  if (!edges_file.empty() && bins.bins != 0)
+    throw UsageError("--bins is for bins of one width; --edges says how many there are by itself");
+}
+
+void complete_bins(PairBins& bins, const std::vector<double>& box) {
+  if (bins.bin_width == 0 || bins.bins > 0) return;
+  if (bins.cutoff == 0 && box.empty())
+    throw UsageError(
+        "--bins is missing: how many bins of --bin-width there are; or give a --cutoff, or a --box, up to "
+        "half of which they go");
+  if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box) / 2;
+  constexpr double most_bins = 0x1p62;  // far more than the library takes, but still a whole number
+  bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most_bins));
+}
+
+std::vector<double> read_edges(const std::string& file, std::stop_token stop) {
+  const io::VectorOf<double> edges = io::read_vector<double>(file, {.type = {}, .stop = std::move(stop)});
+  return {edges.view.begin(), edges.view.end()};
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,564 @@
+// simd_dual_tree: points in nested boxes; pairs of boxes whose distances all lie in one bin are counted at once.
+//
+// The idea. All pairs of two groups of points are at least as far apart as the boxes around the groups, and at most as
+// far as the boxes' farthest corners. Where both distances lie in one bin, so do all pairs: n1 n2 of them for one test.
+// Otherwise smaller groups are tried, and at last single points.
+//
+// * The tree is a kd-tree whose nodes are kept at three heights only: 256 points, 16 points, a point. A vector unit
+// tests
+//   16 boxes against one in less time than a pointer is followed, so that more heights would not pay: the tests at the
+//   top are n^2 / 2 / 65536.
+// * Boxes are stored column by column: middle and half extent. The test takes |difference of the middles| less, or
+// plus,
+//   the half extents; the square roots of both sums of squares, and sees whether they fall into one bin, with a margin
+//   of several times the filter's error (FilterPlan::error), which covers the rounding of the boxes too. In a periodic
+//   box the difference of the middles is that to the nearest image, and no separation is longer than half the box: as a
+//   function of the difference the separation changes no faster than it.
+// * A node of 256 points finds the nodes for which it is not so simple; each of its 16 leaves does so among their
+// leaves, and
+//   packs these; each of a leaf's 16 points tests these again, as a box of no extent, which halves what is left. For
+//   what is left the filter of simd_filter counts pair by pair: 16 pairs, a whole vector, for each leaf.
+// * Less than 256 points that are over at the end form no node. They meet all others in the ordinary way.
+//
+// What changes from `simd_filter`: with bins of a width w and boxes of extent a the share of unresolved pairs is about
+// a / w, and a shrinks as n^(-1/d). So the work grows as n^(2 - 1/d), and it pays for many points and few bins.
+// Memory: 4 d + 4 bytes for each point, and a half for each of the boxes' numbers. Limits: no weights; at most 2^28
+// points. Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
+// "Computing distance histograms efficiently in scientific databases" (2009).
+#include "cpu/threads.hpp"
+#include "pair_histogram/simd_pairs.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pair_histogram/simd_dual_tree.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "pair_histogram/simd_pairs-inl.hpp"
+
+#ifndef GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE
+#define GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE
+namespace gradus::pair_histogram_detail {
+
+constexpr std::int64_t leaf_points = filter_block;
+constexpr std::int64_t node_leaves = 16;
+constexpr std::int64_t node_points = node_leaves * leaf_points;
+constexpr std::int64_t packed_nodes = 32;
+constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
+
+// Boxes, column by column: where the middles are, in the form of the points' coordinates, and the half extents in
+// cells.
+struct BoxColumns {
+  const float* middle[dimension_limit];
+  const float* half[dimension_limit];
+};
+
+// Leaves that a leaf could not settle as a whole.
+struct PackedLeaves {
+  alignas(64) float middle[dimension_limit][packed_leaves + 2 * filter_block];
+  alignas(64) float half[dimension_limit][packed_leaves + 2 * filter_block];
+  alignas(64) std::int32_t numbers[packed_leaves + 2 * filter_block];
+  alignas(64) std::int32_t unsettled[packed_leaves + 2 * filter_block];
+};
+
+// What the kernels need of the trees, and what they fill. Plain data: it crosses into code for other instruction sets.
+struct TreeView {
+  const float* const* first_points;
+  const float* const* second_points;
+  BoxColumns first_nodes;
+  BoxColumns first_leaves;
+  BoxColumns second_nodes;
+  BoxColumns second_leaves;
+  std::int64_t second_node_count;
+  bool later;                        // the trees are one: only later points
+  float margin;                      // of a distance, in cells
+  float plain_magic;                 // FilterView::magic without its margin
+  float longest[dimension_limit];    // separation, in cells
+  const std::uint16_t* low_slots;    // of the least distance in a cell; null where cells are bins
+  const std::uint16_t* high_slots;   // of the greatest one
+  std::uint32_t unsettled;           // stands for a slot where a pair of boxes is not settled
+  std::uint64_t* counts[3];          // of settled pairs of nodes, of leaves, of a point and a leaf
+  std::uint32_t copy[filter_block];  // of these counts, where that of a lane begins: equal slots are the rule here
+  std::int32_t* nodes;               // those that a node could not settle
+  std::int64_t node_count;
+  PackedLeaves* packed;
+};
+
+}  // namespace gradus::pair_histogram_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::pair_histogram_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+using IntegerVector = hn::Vec<Integers>;
+
+// A box in all lanes.
+struct FirstBox {
+  FirstPoint middle;
+  FloatVector half[dimension_limit];
+};
+
+template <int D>
+HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
+  FirstBox box;
+  box.middle = first_point(boxes.middle, D, number);
+#pragma GCC unroll 3
+  for (int dim = 0; dim < D; ++dim) box.half[dim] = hn::Set(Floats(), boxes.half[dim][number]);
+  return box;
+}
+
+// Counts the boxes from `place` on that are settled with the first one, of lanes `from` up to `to`; returns the others.
+template <int D, bool periodic>
+HWY_INLINE hn::Mask<Integers> settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
+                                           const BoxColumns& boxes, std::int64_t place, std::int64_t from,
+                                           std::int64_t to, std::uint64_t* counts) {
+  const Floats f;
+  const Integers i;
+  const Numbers u;
+  auto nearest = hn::Set(f, 0x1p-60F);
+  auto farthest = nearest;
+#pragma GCC unroll 3
+  for (int dim = 0; dim < D; ++dim) {
+    const auto apart = hn::Abs(
+        separation<periodic>(view, dim, first.middle.coordinates[dim], hn::LoadU(f, boxes.middle[dim] + place)));
+    const auto half = first.half[dim] + hn::LoadU(f, boxes.half[dim] + place);
+    const auto near = hn::Max(apart - half, hn::Zero(f));
+    auto far = apart + half;
+    if constexpr (periodic) far = hn::Min(far, hn::Set(f, tree.longest[dim]));
+    nearest = hn::MulAdd(near, near, nearest);
+    farthest = hn::MulAdd(far, far, farthest);
+  }
+  const auto greatest = hn::Set(f, view.greatest_square);
+  const auto margin = hn::Set(f, tree.margin);
+  const auto magic = hn::Set(f, tree.plain_magic);
+  const auto low = hn::BitCast(u, hn::Max(root_of(hn::Min(nearest, greatest)) - margin, hn::Zero(f)) + magic);
+  const auto high = hn::BitCast(u, root_of(hn::Min(farthest, greatest)) + margin + magic);
+  const auto low_cells = hn::ShiftRightSame(low, view.fraction_bits) - hn::Set(u, view.ahead);
+  const auto high_cells = hn::ShiftRightSame(high, view.fraction_bits) - hn::Set(u, view.ahead);
+  const auto lanes = hn::Iota(i, 0);
+  const auto asked =
+      hn::And(lanes > hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(from, filter_block)) - 1),
+              lanes < hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(to, filter_block))));
+  const auto unsettled = hn::Set(u, tree.unsettled);
+  HWY_ALIGN std::uint32_t slots[hn::MaxLanes(u)];
+  auto found = hn::IfThenElse(low_cells == high_cells, low_cells, unsettled);
+  if (tree.low_slots != nullptr) {
+    HWY_ALIGN std::uint32_t high_slots[hn::MaxLanes(u)];
+    hn::Store(low_cells, u, slots);
+    hn::Store(high_cells, u, high_slots);
+    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) {
+      const std::uint32_t slot = tree.low_slots[slots[lane]];
+      slots[lane] = slot == tree.high_slots[high_slots[lane]] ? slot : tree.unsettled;
+    }
+    found = hn::Load(u, slots);
+  }
+  hn::Store(hn::IfThenElse(hn::RebindMask(u, asked), found, unsettled) + hn::LoadU(u, tree.copy), u, slots);
+#pragma GCC unroll 16
+  for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) ++counts[slots[lane]];
+  return hn::And(asked, hn::RebindMask(i, found == unsettled));
+}
+
+template <int D, bool periodic, int joint>
+void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
+  const Integers i;
+  tree.node_count = 0;
+  if (tree.later) tree.nodes[tree.node_count++] = static_cast<std::int32_t>(node);
+  const FirstBox box = first_box<D>(tree.first_nodes, node);
+  for (std::int64_t place = tree.later ? node + 1 : 0; place < tree.second_node_count; place += float_lanes()) {
+    const auto open = settle_boxes<D, periodic>(view, tree, box, tree.second_nodes, place, 0,
+                                                tree.second_node_count - place, tree.counts[0]);
+    hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, tree.nodes + tree.node_count);
+    tree.node_count += static_cast<std::int64_t>(hn::CountTrue(i, open));
+  }
+}
+
+// The points of a leaf and the packed leaves.
+template <int D, bool periodic, int joint>
+HWY_INLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf, std::int64_t length) {
+  const Integers i;
+  PackedLeaves& packed = *tree.packed;
+  const BoxColumns boxes = {{packed.middle[0], packed.middle[1], packed.middle[2]},
+                            {packed.half[0], packed.half[1], packed.half[2]}};
+  FirstBox box;
+  for (auto& half : box.half) half = hn::Zero(Floats());
+  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
+    box.middle = first_point(tree.first_points, D, point);
+    std::int64_t open_leaves = 0;
+    for (std::int64_t place = 0; place < length; place += float_lanes()) {
+      const auto open = settle_boxes<D, periodic>(view, tree, box, boxes, place, 0, length - place, tree.counts[2]);
+      hn::StoreU(hn::Compress(hn::LoadU(i, packed.numbers + place), open), i, packed.unsettled + open_leaves);
+      open_leaves += static_cast<std::int64_t>(hn::CountTrue(i, open));
+    }
+    if (open_leaves > 0)
+      count_row<D, periodic, joint>(view, box.middle, tree.second_points, ListedBlocks{packed.unsettled},
+                                    open_leaves * (filter_block / float_lanes()), float_lanes(),
+                                    PairNumbers{point, nullptr}, Weights{});
+  }
+}
+
+// Packs those leaves of some nodes that a leaf does not settle. Returns their number.
+template <int D, bool periodic>
+HWY_INLINE std::int64_t pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf,
+                                    cpu::Range numbers) {
+  const Floats f;
+  const Integers i;
+  const FirstBox box = first_box<D>(tree.first_leaves, leaf);
+  PackedLeaves& packed = *tree.packed;
+  std::int64_t length = 0;
+  for (std::int64_t number = numbers.begin; number < numbers.end; ++number) {
+    const std::int64_t first = tree.nodes[number] * node_leaves;
+    for (std::int64_t place = first; place < first + node_leaves; place += float_lanes()) {
+      const std::int64_t skip = tree.later ? std::max<std::int64_t>(0, leaf + 1 - place) : 0;
+      const auto open =
+          settle_boxes<D, periodic>(view, tree, box, tree.second_leaves, place, skip, float_lanes(), tree.counts[1]);
+      const auto open_floats = hn::RebindMask(f, open);
+#pragma GCC unroll 3
+      for (int dim = 0; dim < D; ++dim) {
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.middle[dim] + place), open_floats), f,
+                   packed.middle[dim] + length);
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.half[dim] + place), open_floats), f,
+                   packed.half[dim] + length);
+      }
+      hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, packed.numbers + length);
+      length += static_cast<std::int64_t>(hn::CountTrue(i, open));
+    }
+  }
+  return length;
+}
+
+// The leaves of a node, and some of the nodes that it does not settle: so few that they stay in the cache meanwhile.
+template <int D, bool periodic, int joint>
+void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  for (std::int64_t leaf = node * node_leaves; leaf < (node + 1) * node_leaves; ++leaf) {
+    const std::int64_t length = pack_leaves<D, periodic>(view, tree, leaf, numbers);
+    count_packed<D, periodic, joint>(view, tree, leaf, length);
+  }
+}
+
+// All pairs of a point with a range of others: of the points that form no node.
+template <int D, bool periodic, int joint>
+void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  count_run<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points, range.begin,
+                                range.end, PairNumbers{point, nullptr}, Weights{});
+}
+
+void find_nodes(FilterView& view, TreeView& tree, std::int64_t node) {
+  GRADUS_PAIR_KERNEL(nodes_kernel, view, tree, node)
+}
+void count_leaves(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  GRADUS_PAIR_KERNEL(leaves_kernel, view, tree, node, numbers)
+}
+void count_point(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  GRADUS_PAIR_KERNEL(point_kernel, view, tree, point, range)
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::pair_histogram_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <bit>
+#include <cmath>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "pair_histogram/tile_pairs.hpp"
+#include "pair_histogram/variants.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+HWY_EXPORT(find_nodes);
+HWY_EXPORT(count_leaves);
+HWY_EXPORT(count_point);
+
+namespace {
+
+constexpr double node_margin = 4;  // times the filter's error: of the boxes' middles, extents, sums and roots
+
+constexpr std::int64_t counts_to_copy = 1024;
+
+// A point on its way to its place in the tree.
+struct TreePoint {
+  float coordinates[dimension_limit];
+  std::int32_t row;
+};
+
+// Boxes of a height, padded by a vector.
+class Boxes {
+ public:
+  Boxes() = default;
+  Boxes(std::int64_t count, std::int64_t dimensions)
+      : stride_(count + filter_block), dimensions_(dimensions), values_(2 * dimensions * stride_, 0.0F) {}
+  float* middle(std::int64_t dim) { return values_.data() + dim * stride_; }
+  float* half(std::int64_t dim) { return values_.data() + (dimensions_ + dim) * stride_; }
+  BoxColumns columns() {
+    BoxColumns columns{};
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+      columns.middle[dim] = middle(dim);
+      columns.half[dim] = half(dim);
+    }
+    return columns;
+  }
+
+ private:
+  std::int64_t stride_ = 0;
+  std::int64_t dimensions_ = 0;
+  Buffer<float> values_;
+};
+
+template <class T>
+class Tree {
+ public:
+  Tree() = default;
+  Tree(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points, int threads)
+      : dimensions_(problem.d()), integers_(plan.coordinates == FilterCoordinates::integers), order_(points.rows()),
+        nodes_(points.rows() / node_points, problem.d()),
+        leaves_(points.rows() / node_points * node_leaves, problem.d()) {
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim)
+      cells_per_step_[dim] =
+          integers_ ? plan.cells_per_length / plan.steps_per_length[static_cast<std::size_t>(dim)] : 1.0;
+    sort(FilterColumns<T>(problem, plan, points, {}, threads), threads);
+    columns_ =
+        FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
+    enclose(nodes_, node_points, threads);
+    enclose(leaves_, leaf_points, threads);
+  }
+
+  const float* const* points() const { return columns_.columns(); }
+  const std::int32_t* order() const { return order_.data(); }
+  std::int64_t size() const { return order_.size(); }
+  std::int64_t node_count() const { return size() / node_points; }
+  BoxColumns nodes() { return nodes_.columns(); }
+  BoxColumns leaves() { return leaves_.columns(); }
+
+ private:
+  double value(float coordinate) const {
+    return integers_ ? static_cast<double>(std::bit_cast<std::int32_t>(coordinate)) : static_cast<double>(coordinate);
+  }
+
+  void sort(const FilterColumns<T>& columns, int threads) {
+    std::vector<TreePoint> points(static_cast<std::size_t>(size()));
+    for (std::int64_t row = 0; row < size(); ++row) {
+      TreePoint& point = points[static_cast<std::size_t>(row)];
+      for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
+      point.row = static_cast<std::int32_t>(row);
+    }
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    split(points.data(), points.data() + points.size());
+    for (std::int64_t place = 0; place < size(); ++place) order_[place] = points[static_cast<std::size_t>(place)].row;
+  }
+
+  // Halves a range across its longest side, and the halves in turn, where blocks of whole leaves end.
+  void split(TreePoint* begin, TreePoint* end) {
+    const std::int64_t count = end - begin;
+    if (count <= leaf_points) return;
+    double extents[dimension_limit] = {};
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+      const auto [low, high] = std::minmax_element(begin, end, [&](const TreePoint& a, const TreePoint& b) {
+        return value(a.coordinates[dim]) < value(b.coordinates[dim]);
+      });
+      extents[dim] = (value(high->coordinates[dim]) - value(low->coordinates[dim])) * cells_per_step_[dim];
+    }
+    const std::int64_t longest = std::max_element(extents, extents + dimensions_) - extents;
+    const auto half = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)) / 2);
+    TreePoint* const middle = begin + half;
+    std::nth_element(begin, middle, end, [&](const TreePoint& a, const TreePoint& b) {
+      return value(a.coordinates[longest]) < value(b.coordinates[longest]);
+    });
+    constexpr std::int64_t task_points = 1 << 14;
+#pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
+    split(begin, middle);
+    split(middle, end);
+#pragma omp taskwait
+  }
+
+  // Middles are rounded to what coordinates are; half extents are rounded up, and so enclose all the same.
+  void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads) {
+    const std::int64_t count = node_count() * (node_points / points_of_a_box);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t box = 0; box < count; ++box)
+      for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+        const float* const column = columns_.columns()[dim] + box * points_of_a_box;
+        double low = value(column[0]);
+        double high = low;
+        for (std::int64_t point = 1; point < points_of_a_box; ++point) {
+          low = std::min(low, value(column[point]));
+          high = std::max(high, value(column[point]));
+        }
+        const double exact = low + (high - low) / 2;
+        const float middle =
+            integers_ ? std::bit_cast<float>(static_cast<std::int32_t>(exact)) : static_cast<float>(exact);
+        const double half = std::max(high - value(middle), value(middle) - low) * cells_per_step_[dim];
+        boxes.middle(dim)[box] = middle;
+        boxes.half(dim)[box] = static_cast<float>(half * (1 + 0x1p-22));
+      }
+  }
+
+  std::int64_t dimensions_ = 0;
+  bool integers_ = false;
+  double cells_per_step_[dimension_limit] = {1, 1, 1};
+  FilterColumns<T> columns_;
+  Buffer<std::int32_t> order_;
+  Boxes nodes_;
+  Boxes leaves_;
+};
+
+// The slots of cells' ends, where cells are not bins.
+struct EndSlots {
+  std::vector<std::uint16_t> low;
+  std::vector<std::uint16_t> high;
+
+  EndSlots(const FilterPlan& plan, const Bins& bins) {
+    if (plan.joint) return;
+    const auto slot = [&](std::int64_t cell) {
+      const double distance = static_cast<double>(cell) / plan.cells_per_length;
+      return static_cast<std::uint16_t>(bins.slot(distance * distance));
+    };
+    for (std::int64_t cell = 0; cell < plan.cells; ++cell) {
+      low.push_back(slot(cell));
+      high.push_back(slot(cell + 1));
+    }
+  }
+};
+
+// A thread's share of the work.
+template <class T>
+class TreeCounter {
+ public:
+  TreeCounter(const Problem<T>& problem, const FilterPlan& plan, const EndSlots& ends, Tree<T>& first, Tree<T>& second,
+              FilterCounters<T>& counters)
+      : counters_(counters), joint_(plan.joint), first_size_(first.size()), second_size_(second.size()), packed_(1),
+        nodes_(static_cast<std::size_t>(second.node_count() + 2 * filter_block)) {
+    const FilterView& view = counters.view();
+    tree_.first_points = first.points();
+    tree_.second_points = second.points();
+    tree_.first_nodes = first.nodes();
+    tree_.first_leaves = first.leaves();
+    tree_.second_nodes = second.nodes();
+    tree_.second_leaves = second.leaves();
+    tree_.second_node_count = second.node_count();
+    tree_.later = !problem.cross;
+    const double unit = std::ldexp(1.0, -view.fraction_bits);
+    tree_.margin = static_cast<float>(node_margin * plan.error + 2 * unit);
+    tree_.plain_magic = std::bit_cast<float>(view.ahead << view.fraction_bits);
+    for (std::int64_t dim = 0; dim < problem.d(); ++dim)
+      tree_.longest[dim] =
+          static_cast<float>(problem.box[static_cast<std::size_t>(dim)] / 2 * plan.cells_per_length * (1 + 0x1p-20));
+    tree_.low_slots = plan.joint ? nullptr : ends.low.data();
+    tree_.high_slots = ends.high.data();
+    const std::int64_t slots = plan.joint ? plan.cells : problem.bins.slots();
+    tree_.unsettled = static_cast<std::uint32_t>(slots);
+    std::int64_t copies = filter_block;
+    while (copies > 1 && copies * (slots + 1) > counts_to_copy) copies /= 2;
+    for (std::int64_t lane = 0; lane < filter_block; ++lane)
+      tree_.copy[lane] = static_cast<std::uint32_t>(lane % copies * (slots + 1));
+    for (int height = 0; height < 3; ++height) {
+      counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
+      tree_.counts[height] = counts_[height].data();
+    }
+    tree_.nodes = nodes_.data();
+    tree_.packed = packed_.data();
+  }
+
+  // Items are the nodes, and then the points that are in none.
+  void count(std::int64_t item) {
+    FilterView& view = counters_.view();
+    const std::int64_t nodes = first_size_ / node_points;
+    const std::int64_t in_nodes = tree_.second_node_count * node_points;
+    if (item >= nodes) {
+      const std::int64_t point = nodes * node_points + item - nodes;
+      const cpu::Range range{tree_.later ? point + 1 : 0, second_size_};
+      counters_.expect(static_cast<std::uint64_t>(second_size_));
+      return HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, range);
+    }
+    HWY_DYNAMIC_DISPATCH(find_nodes)(view, tree_, item);
+    for (std::int64_t first = 0; first < tree_.node_count; first += packed_nodes) {
+      const cpu::Range numbers{first, std::min(first + packed_nodes, tree_.node_count)};
+      counters_.expect(static_cast<std::uint64_t>(numbers.size() * node_points * node_points));
+      HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
+    }
+    // What no pair of boxes has: the pairs within a leaf, and those with points that are in no node.
+    for (std::int64_t point = item * node_points; point < (item + 1) * node_points; ++point) {
+      counters_.expect(node_points + leaf_points);
+      if (tree_.later) {
+        const std::int64_t leaf_end = (point / leaf_points + 1) * leaf_points;
+        HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, {point + 1, leaf_end});
+      }
+      HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, {in_nodes, second_size_});
+    }
+  }
+
+  void finish() {
+    constexpr std::int64_t pairs[3] = {node_points * node_points, leaf_points * leaf_points, leaf_points};
+    for (int height = 0; height < 3; ++height)
+      for (std::size_t place = 0; place < counts_[height].size(); ++place)
+        if (const std::size_t slot = place % (tree_.unsettled + 1); slot != tree_.unsettled)
+          counters_.add(static_cast<std::int64_t>(slot) + (joint_ ? 1 : 0),
+                        counts_[height][place] * static_cast<std::uint64_t>(pairs[height]));
+  }
+
+ private:
+  FilterCounters<T>& counters_;
+  bool joint_;
+  std::int64_t first_size_;
+  std::int64_t second_size_;
+  TreeView tree_{};
+  std::vector<PackedLeaves> packed_;
+  std::vector<std::int32_t> nodes_;
+  std::vector<std::uint64_t> counts_[3];
+};
+
+}  // namespace
+
+std::uint64_t bytes_to_build_trees(const Shape& shape, int threads) {
+  const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
+  const auto dimensions = static_cast<std::uint64_t>(shape.dimensions);
+  const auto nodes = static_cast<std::uint64_t>(std::max(shape.points, shape.others) / node_points);
+  return points * (4 * dimensions + 4 + sizeof(TreePoint)) + points / leaf_points * 9 * dimensions +
+         static_cast<std::uint64_t>(threads) *
+             (sizeof(PackedLeaves) + 4 * nodes +
+              24 * static_cast<std::uint64_t>(std::max(counts_to_copy, shape.bins + 3)));
+}
+
+template <class T>
+Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cpu::thread_count(execution);
+  const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
+  // Boxes are settled where distances are known much better than to a cell.
+  if (!plan.usable || node_margin * plan.error > 0.4) {
+    const core::PhaseTimer timer(phases, "count");
+    return count_in_double(problem, execution, threads);
+  }
+  Tree<T> points;
+  Tree<T> others;
+  {
+    const core::PhaseTimer timer(phases, "build");
+    points = Tree<T>(problem, plan, problem.points, threads);
+    if (problem.cross) others = Tree<T>(problem, plan, problem.others, threads);
+  }
+  const core::PhaseTimer timer(phases, "count");
+  Tree<T>& second = problem.cross ? others : points;
+  const EndSlots ends(plan, problem.bins);
+  FilterTeam<T> team(problem, plan, threads, points.order(), second.order());
+  std::vector<TreeCounter<T>> counters;
+  counters.reserve(static_cast<std::size_t>(threads));
+  for (int part = 0; part < threads; ++part) counters.emplace_back(problem, plan, ends, points, second, team[part]);
+  const std::int64_t items = points.node_count() + points.size() % node_points;
+  for_each_item(execution, threads, items,
+                [&](int part, std::int64_t item) { counters[static_cast<std::size_t>(part)].count(item); });
+  for (TreeCounter<T>& counter : counters) counter.finish();
+  return team.finish();
+}
+
+template Histogram simd_dual_tree(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template Histogram simd_dual_tree(const Problem<double>&, const Execution&, std::vector<Phase>&);
+
+}  // namespace gradus::pair_histogram_detail
+#endif
