@@ -31,26 +31,27 @@ struct PairBins {
   double bin_width = 0;
   std::int64_t bins = 0;
   std::vector<double> edges;  ///< at least two, none negative, increasing
-  double cutoff = 0;          ///< the last bin ends here, and bins that begin here or farther are left out; 0: no cutoff
+  double cutoff = 0;  ///< the last bin ends here, and bins that begin here or farther are left out; 0: no cutoff
 };
 
 template <class T>
 struct PairHistogramOptions {
   PairBins bins;
-  MatrixView<const T> others;         ///< m x d: pairs of a point with one of these; no columns: pairs of points
-  std::vector<double> box;            ///< d lengths of a periodic box; empty: open space
-  std::vector<double> box_origin;     ///< its lower corner; empty: zero
-  VectorView<const T> weights;        ///< one for each point, or empty
-  VectorView<const T> other_weights;  ///< one for each of the others; given if, and only if, `weights` are and others are
+  MatrixView<const T> others;      ///< m x d: pairs of a point with one of these; no columns: pairs of points
+  std::vector<double> box;         ///< d lengths of a periodic box; empty: open space
+  std::vector<double> box_origin;  ///< its lower corner; empty: zero
+  VectorView<const T> weights;     ///< one for each point, or empty
+  VectorView<const T>
+      other_weights;  ///< one for each of the others; given if, and only if, `weights` are and others are
 };
 
 struct PairHistogramResult {
-  std::vector<double> edges;              ///< one more than there are bins; of uniform bins multiples of the width
-  std::vector<std::uint64_t> counts;      ///< of pairs in each bin
-  std::vector<double> weighted;           ///< sum of the pairs' weights in each bin; empty without weights
-  std::uint64_t below = 0;                ///< pairs nearer than the first edge
-  std::uint64_t beyond = 0;               ///< pairs at the last edge or the cutoff, or past it
-  std::uint64_t pairs = 0;                ///< all of them: n (n - 1) / 2, or n m
+  std::vector<double> edges;          ///< one more than there are bins; of uniform bins multiples of the width
+  std::vector<std::uint64_t> counts;  ///< of pairs in each bin
+  std::vector<double> weighted;       ///< sum of the pairs' weights in each bin; empty without weights
+  std::uint64_t below = 0;            ///< pairs nearer than the first edge
+  std::uint64_t beyond = 0;           ///< pairs at the last edge or the cutoff, or past it
+  std::uint64_t pairs = 0;            ///< all of them: n (n - 1) / 2, or n m
   std::vector<Phase> phases;
   std::string variant;  ///< which one ran
   std::string device;   ///< what it ran on, for a person
