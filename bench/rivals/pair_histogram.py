@@ -180,7 +180,7 @@ def neighbours(dtype):
         ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
         return line_result(name, points, bins, samples, ratios, {"Corrfunc": agreement}, box=BOX,
                            gradus_variant=ours["variant"], threads=options.threads, rechecked=ours["rechecked"],
-                           neighbours=2 * sum(ours["counts"]) / rows)
+                           corrfunc_isa=rival.instructions, neighbours=2 * sum(ours["counts"]) / rows)
 
     return measure
 
@@ -203,7 +203,7 @@ def all_pairs(options, folder, name, rows):
                         min(options.repeats, 2), name)
     ratios = {"Corrfunc": ratio_of(samples["Gradus"], samples["Corrfunc"], 1.2)}
     return line_result(name, points, bins, samples, ratios, agreement, box=None, gradus_variant=ours["variant"],
-                       threads=options.threads, rechecked=ours["rechecked"])
+                       threads=options.threads, rechecked=ours["rechecked"], corrfunc_isa=rival.instructions)
 
 
 def one_core(options, folder, name, rows):
