@@ -164,6 +164,14 @@ void add_bins(const Add& add) {
   add("cutoff_past_the_bins", [](auto seed) { return cut(plain(uniform(300, 2, seed), 0.3, 7), 50); });
   add("cutoff_in_the_first_bin", [](auto seed) { return cut(plain(uniform(500, 3, seed), 3, 4), 0.7); });
   add("cutoff_between_edges", [](auto seed) { return cut(between(uniform(300, 3, seed), {0.5, 2, 4, 8}), 3); });
+  // Of so many points trees have several nodes, and most pairs of these lie in one bin.
+  add("wide_bins", [](auto seed) { return plain(uniform(1500, 3, seed), 4, 5); });
+  add("wide_bins_2d", [](auto seed) { return plain(groups(1300, 2, seed), 3, 9); });
+  add("wide_edges", [](auto seed) { return between(uniform(1500, 3, seed), {2, 3, 7, 15}); });
+  add("wide_bins_periodic", [](auto seed) { return boxed(plain(uniform(1400, 3, seed), 2.5, 2), {10, 10, 10}); });
+  add("wide_bins_lattice", [](auto) { return plain(lattice(11, 3), 4, 4); });
+  add("wide_bins_cross",
+      [](auto seed) { return crossed(plain(uniform(800, 3, seed), 4, 4), uniform(1100, 3, seed + 5)); });
   add("small_cutoff", [](auto seed) { return cut(plain(uniform(900, 3, seed), 0.05, 20), 0.9); });
 }
 

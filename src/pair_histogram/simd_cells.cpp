@@ -8,12 +8,11 @@
 //   memory. What lies near some height of a column is therefore one run of points, which a vector unit likes: the
 //   columns are as wide as makes a run about a vector long (but a quarter of the reach to the whole reach), and the
 //   cells are thin. There are never more cells than about the number of points.
-// * Groups. Up to eight neighbouring points of a column share a list of the points near them: for each column in reach
-// of
-//   their bounding box, the run that can be near enough; of the run those whose distance from the box is within reach
-//   are packed to the list (Compress). Each point of the group then meets the whole list with the filter of
-//   simd_filter. Without others each pair must come once: a group looks at the columns after its own, and in its own at
-//   what stands after it; the first pairs of the list are those within the group.
+// * Groups. Up to eight neighbouring points of a column share a list of the points near them: for each column in
+//   reach of their bounding box, the run that can be near enough; of the run those whose distance from the box is
+//   within reach are packed to the list (Compress). Each point of the group then meets the whole list with the filter
+//   of simd_filter. Without others each pair must come once: a group looks at the columns after its own, and in its own
+//   at what stands after it; the first pairs of the list are those within the group.
 // * Coordinates are 32-bit integers, of which 2^32 go around a periodic box, or 2^30 across open space: half a step is
 //   far below float's error. The list holds float coordinates relative to the middle of the group's box, computed from
 //   differences of integers, which wrap as the box does: the nearest image comes for nothing, and so does accuracy in a
@@ -25,10 +24,11 @@
 //
 // What changes from `simd_filter`: O(n) times the number of neighbours in place of O(n^2).
 // Work with half of m neighbours: about 1.5 m pairs of the filter and 3 m coordinates packed for each group; three
-// passes over the points to sort them. Memory: 4 (d + 2) bytes for each point and 4 for each cell. Limits: points that
-// crowd into few cells make it brute force in a roundabout way. Source: B. Quentrec, C. Brot (1973) for cells; S. Pall,
-// B. Hess, "A flexible algorithm for calculating pair interactions on SIMD architectures" (2013) for groups; M. Sinha,
-// L. Garrison, "Corrfunc" (2020) for pair counts.
+// passes over the points to sort them.
+// Memory: 8 d + 8 bytes for each point while they are sorted, and 4 for each cell and sorting thread.
+// Limits: points that crowd into few cells make it brute force in a roundabout way.
+// Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
+// interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
 #include "pair_histogram/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -133,24 +133,39 @@ HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_
   }
 }
 
-template <int D, bool periodic, int joint>
+template <int D, int joint>
 void group_kernel(FilterView& view, const CellGroup& group) {
-  if constexpr (!periodic) {
-    std::int64_t length = 0;
-    std::int64_t own = 0;  // the place in the list where the group begins, or began
-    for (std::int64_t run = 0; run < group.run_count; ++run)
-      for (std::int64_t place = group.runs[run].begin; place < group.runs[run].end; place += float_lanes()) {
-        length = append_near<D>(view, group, place, group.runs[run].end, length);
-        if (HWY_LIKELY(length <= list_points)) continue;
-        count_list<D, joint>(view, group, length, own);
-        own -= length;
-        length = 0;
-      }
-    count_list<D, joint>(view, group, length, own);
+  std::int64_t length = 0;
+  std::int64_t own = 0;  // the place in the list where the group begins, or began
+  for (std::int64_t run = 0; run < group.run_count; ++run)
+    for (std::int64_t place = group.runs[run].begin; place < group.runs[run].end; place += float_lanes()) {
+      length = append_near<D>(view, group, place, group.runs[run].end, length);
+      if (HWY_LIKELY(length <= list_points)) continue;
+      count_list<D, joint>(view, group, length, own);
+      own -= length;
+      length = 0;
+    }
+  count_list<D, joint>(view, group, length, own);
+}
+
+template <int D>
+void group_of_shape(FilterView& view, const CellGroup& group) {
+  switch (view.joint) {
+    case 0: return group_kernel<D, 0>(view, group);
+    case 1: return group_kernel<D, 1>(view, group);
+    case 2: return group_kernel<D, 2>(view, group);
+    case 3: return group_kernel<D, 3>(view, group);
+    default: return group_kernel<D, 4>(view, group);
   }
 }
 
-void count_group(FilterView& view, const CellGroup& group) { GRADUS_PAIR_KERNEL(group_kernel, view, group) }
+void count_group(FilterView& view, const CellGroup& group) {
+  switch (view.dimensions) {
+    case 1: return group_of_shape<1>(view, group);
+    case 2: return group_of_shape<2>(view, group);
+    default: return group_of_shape<3>(view, group);
+  }
+}
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -5,25 +5,30 @@
 // Otherwise smaller groups are tried, and at last single points.
 //
 // * The tree is a kd-tree whose nodes are kept at three heights only: 256 points, 16 points, a point. A vector unit
-// tests
-//   16 boxes against one in less time than a pointer is followed, so that more heights would not pay: the tests at the
-//   top are n^2 / 2 / 65536.
+//   tests 16 boxes against one in less time than a pointer is followed, so that more heights would not pay: the tests
+//   at the top are n^2 / 2 / 65536.
 // * Boxes are stored column by column: middle and half extent. The test takes |difference of the middles| less, or
-// plus,
-//   the half extents; the square roots of both sums of squares, and sees whether they fall into one bin, with a margin
-//   of several times the filter's error (FilterPlan::error), which covers the rounding of the boxes too. In a periodic
-//   box the difference of the middles is that to the nearest image, and no separation is longer than half the box: as a
-//   function of the difference the separation changes no faster than it.
-// * A node of 256 points finds the nodes for which it is not so simple; each of its 16 leaves does so among their
-// leaves, and
-//   packs these; each of a leaf's 16 points tests these again, as a box of no extent, which halves what is left. For
-//   what is left the filter of simd_filter counts pair by pair: 16 pairs, a whole vector, for each leaf.
+//   plus, the half extents; the square roots of both sums of squares; and sees whether they fall into one bin, with a
+//   margin of several times the filter's error (FilterPlan::error), which covers the rounding of the boxes too. In a
+//   periodic box the difference of the middles is that to the nearest image, and no separation is longer than half the
+//   box: as a function of the difference the separation changes no faster than it.
+// * A node of 256 points finds the nodes for which it is not so simple. Each of its 16 leaves does so among their
+//   leaves. Nodes are taken 32 at a time, so that they stay in the cache meanwhile.
+// * What is left is two leaves of 16 points each. Mostly just one edge lies between their least distance and their
+//   greatest one. Then the pairs are on the one side of it or on the other, which two comparisons of the squared
+//   distance tell, without a root: one with a bit less than the edge's square and one with a bit more. The lanes of a
+//   vector count how often either holds, and where the two counts differ some pair was in doubt.
+// * Where several edges lie between, each point of the leaf tests the other leaf again, as a box of no extent, and what
+//   is not settled then, a vector of 16 pairs, is counted by the filter of simd_filter.
+// * Pairs in doubt are decided by the canonical rule.
 // * Less than 256 points that are over at the end form no node. They meet all others in the ordinary way.
 //
-// What changes from `simd_filter`: with bins of a width w and boxes of extent a the share of unresolved pairs is about
-// a / w, and a shrinks as n^(-1/d). So the work grows as n^(2 - 1/d), and it pays for many points and few bins.
-// Memory: 4 d + 4 bytes for each point, and a half for each of the boxes' numbers. Limits: no weights; at most 2^28
-// points. Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
+// What changes from `simd_filter`: with bins of width w and leaves of side a, the share of the pairs that is left is
+// about 1.4 a / w in space, and a shrinks as n^(-1/d). So the work grows as n^(2 - 1/d), and it pays for many points
+// and few bins. Pairs beyond the last edge count as one wide bin.
+// Memory: 4 d + 20 bytes for each point while the tree is built, 4 d + 4 and d / 2 for the boxes thereafter.
+// Limits: no weights; at most 2^28 points.
+// Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
 // "Computing distance histograms efficiently in scientific databases" (2009).
 #include "cpu/threads.hpp"
 #include "pair_histogram/simd_pairs.hpp"
@@ -55,12 +60,23 @@ struct BoxColumns {
   const float* half[dimension_limit];
 };
 
-// Leaves that a leaf could not settle as a whole.
+// Leaves that a leaf could not settle as a whole: those that one edge divides, with the edge, and the others.
 struct PackedLeaves {
-  alignas(64) float middle[dimension_limit][packed_leaves + 2 * filter_block];
-  alignas(64) float half[dimension_limit][packed_leaves + 2 * filter_block];
-  alignas(64) std::int32_t numbers[packed_leaves + 2 * filter_block];
-  alignas(64) std::int32_t unsettled[packed_leaves + 2 * filter_block];
+  static constexpr std::int64_t room = packed_leaves + 2 * filter_block;
+  alignas(64) std::int32_t divided[room];
+  alignas(64) std::int32_t edges[room];
+  alignas(64) float middle[dimension_limit][room];
+  alignas(64) float half[dimension_limit][room];
+  alignas(64) std::int32_t numbers[room];
+  alignas(64) std::int32_t unsettled[room];  // of these, what a point did not settle either
+  std::int64_t divided_count;
+  std::int64_t count;
+};
+
+// A leaf that an edge divides from where another one is.
+struct DividedLeaf {
+  std::int64_t number;
+  std::int64_t edge;
 };
 
 // What the kernels need of the trees, and what they fill. Plain data: it crosses into code for other instruction sets.
@@ -78,9 +94,14 @@ struct TreeView {
   float longest[dimension_limit];    // separation, in cells
   const std::uint16_t* low_slots;    // of the least distance in a cell; null where cells are bins
   const std::uint16_t* high_slots;   // of the greatest one
+  std::uint32_t first_slot;          // the number that slots are counted from here: cells that are bins begin with 1
   std::uint32_t unsettled;           // stands for a slot where a pair of boxes is not settled
   std::uint64_t* counts[3];          // of settled pairs of nodes, of leaves, of a point and a leaf
   std::uint32_t copy[filter_block];  // of these counts, where that of a lane begins: equal slots are the rule here
+  const float* below_edge;           // by slot: a square less than this is certainly nearer than where the slot begins
+  const float* past_edge;            // and one not less than this is certainly not
+  std::uint64_t* at_edge;            // by slot: pairs of leaves that only its beginning divides
+  std::uint32_t* after_edge;         // and, by lane, how many of their pairs are not nearer
   std::int32_t* nodes;               // those that a node could not settle
   std::int64_t node_count;
   PackedLeaves* packed;
@@ -111,11 +132,18 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   return box;
 }
 
+// Boxes that are not settled with a first one, and the slots of their greatest distance from it.
+struct OpenBoxes {
+  hn::Mask<Integers> open;
+  hn::Mask<Integers> divided;  // those of them that a single edge divides: where this slot begins
+  IntegerVector slots;
+};
+
 // Counts the boxes from `place` on that are settled with the first one, of lanes `from` up to `to`; returns the others.
 template <int D, bool periodic>
-HWY_INLINE hn::Mask<Integers> settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
-                                           const BoxColumns& boxes, std::int64_t place, std::int64_t from,
-                                           std::int64_t to, std::uint64_t* counts) {
+HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, const FirstBox& first,
+                                  const BoxColumns& boxes, std::int64_t place, std::int64_t from, std::int64_t to,
+                                  std::uint64_t* counts) {
   const Floats f;
   const Integers i;
   const Numbers u;
@@ -143,26 +171,26 @@ HWY_INLINE hn::Mask<Integers> settle_boxes(const FilterView& view, const TreeVie
   const auto asked =
       hn::And(lanes > hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(from, filter_block)) - 1),
               lanes < hn::Set(i, static_cast<std::int32_t>(std::min<std::int64_t>(to, filter_block))));
-  const auto unsettled = hn::Set(u, tree.unsettled);
+  auto low_slots = low_cells;
+  auto high_slots = high_cells;
   HWY_ALIGN std::uint32_t slots[hn::MaxLanes(u)];
-  auto found = hn::IfThenElse(low_cells == high_cells, low_cells, unsettled);
   if (tree.low_slots != nullptr) {
-    HWY_ALIGN std::uint32_t high_slots[hn::MaxLanes(u)];
-    hn::Store(low_cells, u, slots);
-    hn::Store(high_cells, u, high_slots);
-    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) {
-      const std::uint32_t slot = tree.low_slots[slots[lane]];
-      slots[lane] = slot == tree.high_slots[high_slots[lane]] ? slot : tree.unsettled;
-    }
-    found = hn::Load(u, slots);
+    const auto look_up = [&](const std::uint16_t* table, NumberVector cells) {
+      hn::Store(cells, u, slots);
+      for (std::uint32_t& slot : slots) slot = table[slot];
+      return hn::Load(u, slots);
+    };
+    low_slots = look_up(tree.low_slots, low_cells);
+    high_slots = look_up(tree.high_slots, high_cells);
   }
-  hn::Store(hn::IfThenElse(hn::RebindMask(u, asked), found, unsettled) + hn::LoadU(u, tree.copy), u, slots);
-#pragma GCC unroll 16
-  for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) ++counts[slots[lane]];
-  return hn::And(asked, hn::RebindMask(i, found == unsettled));
+  const auto settled = hn::And(hn::RebindMask(u, asked), low_slots == high_slots);
+  hn::Store(hn::IfThenElse(settled, low_slots, hn::Set(u, tree.unsettled)) + hn::LoadU(u, tree.copy), u, slots);
+  for (const std::uint32_t slot : slots) ++counts[slot];
+  const auto open = hn::AndNot(hn::RebindMask(i, settled), asked);
+  return {open, hn::And(open, hn::RebindMask(i, high_slots == low_slots + hn::Set(u, 1))), hn::BitCast(i, high_slots)};
 }
 
-template <int D, bool periodic, int joint>
+template <int D, bool periodic>
 void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   const Integers i;
   tree.node_count = 0;
@@ -170,15 +198,83 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
   const FirstBox box = first_box<D>(tree.first_nodes, node);
   for (std::int64_t place = tree.later ? node + 1 : 0; place < tree.second_node_count; place += float_lanes()) {
     const auto open = settle_boxes<D, periodic>(view, tree, box, tree.second_nodes, place, 0,
-                                                tree.second_node_count - place, tree.counts[0]);
+                                                tree.second_node_count - place, tree.counts[0])
+                          .open;
     hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, tree.nodes + tree.node_count);
     tree.node_count += static_cast<std::int64_t>(hn::CountTrue(i, open));
   }
 }
 
-// The points of a leaf and the packed leaves.
+// Between which squares the canonical rule has to tell on which side of an edge a pair lies.
+struct AboutEdge {
+  FloatVector below;
+  FloatVector past;
+};
+
+// Looks again at the pairs of two leaves, for those in doubt. They count as past the edge for the time being.
+template <int D, bool periodic>
+HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+  const Floats f;
+  const Integers i;
+  const AboutEdge edge = {hn::Set(f, tree.below_edge[other.edge]), hn::Set(f, tree.past_edge[other.edge])};
+  HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
+  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
+    const FirstPoint first = first_point(tree.first_points, D, point);
+    for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
+      const std::int64_t place = other.number * leaf_points + lane;
+      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const auto doubtful = hn::And(square >= edge.below, square < edge.past);
+      hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), hn::RebindMask(i, doubtful)), i, places);
+      const auto count = static_cast<std::int64_t>(hn::CountTrue(f, doubtful));
+      for (std::int64_t index = 0; index < count; ++index)
+        view.queue[view.queued++] = {static_cast<std::int32_t>(point), places[index],
+                                     static_cast<std::uint32_t>(other.edge) + tree.first_slot};
+      if (view.queued >= doubt_limit) view.settle(view.owner);
+    }
+  }
+}
+
+// The pairs of two leaves that one edge divides: nothing but the side of the edge is asked for, no root is taken, and
+// counts stay in registers.
+template <int D, bool periodic>
+HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+  const Floats f;
+  const Numbers u;
+  const AboutEdge edge = {hn::Set(f, tree.below_edge[other.edge]), hn::Set(f, tree.past_edge[other.edge])};
+  const auto one = hn::Set(u, 1);
+  auto not_below = hn::Zero(u);
+  auto past = hn::Zero(u);
+  for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
+    const std::int64_t place = other.number * leaf_points + lane;
+#pragma GCC unroll 16
+    for (std::int64_t index = 0; index < leaf_points; ++index) {
+      const FirstPoint first = first_point(tree.first_points, D, leaf * leaf_points + index);
+      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      not_below = hn::IfThenElse(hn::RebindMask(u, square >= edge.below), not_below + one, not_below);
+      past = hn::IfThenElse(hn::RebindMask(u, square >= edge.past), past + one, past);
+    }
+  }
+  ++tree.at_edge[other.edge];
+  std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
+  hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_about_edge<D, periodic>(view, tree, leaf, other);
+}
+
+// The pairs of a point with leaves that it does not settle.
 template <int D, bool periodic, int joint>
-HWY_INLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf, std::int64_t length) {
+HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
+  count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
+                                ListedBlocks{tree.packed->unsettled}, leaves * (filter_block / float_lanes()),
+                                float_lanes(), PairNumbers{point, nullptr}, Weights{});
+}
+template <int D, bool periodic>
+void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
+  GRADUS_PAIR_KERNEL_JOINT(unsettled_kernel, D, periodic, view, tree, point, leaves)
+}
+
+// The points of a leaf and the packed leaves that several edges divide.
+template <int D, bool periodic>
+HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf) {
   const Integers i;
   PackedLeaves& packed = *tree.packed;
   const BoxColumns boxes = {{packed.middle[0], packed.middle[1], packed.middle[2]},
@@ -187,55 +283,63 @@ HWY_INLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_
   for (auto& half : box.half) half = hn::Zero(Floats());
   for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
     box.middle = first_point(tree.first_points, D, point);
-    std::int64_t open_leaves = 0;
-    for (std::int64_t place = 0; place < length; place += float_lanes()) {
-      const auto open = settle_boxes<D, periodic>(view, tree, box, boxes, place, 0, length - place, tree.counts[2]);
-      hn::StoreU(hn::Compress(hn::LoadU(i, packed.numbers + place), open), i, packed.unsettled + open_leaves);
-      open_leaves += static_cast<std::int64_t>(hn::CountTrue(i, open));
+    std::int64_t unsettled = 0;
+    for (std::int64_t place = 0; place < packed.count; place += float_lanes()) {
+      const auto open =
+          settle_boxes<D, periodic>(view, tree, box, boxes, place, 0, packed.count - place, tree.counts[2]).open;
+      hn::StoreU(hn::Compress(hn::LoadU(i, packed.numbers + place), open), i, packed.unsettled + unsettled);
+      unsettled += static_cast<std::int64_t>(hn::CountTrue(i, open));
     }
-    if (open_leaves > 0)
-      count_row<D, periodic, joint>(view, box.middle, tree.second_points, ListedBlocks{packed.unsettled},
-                                    open_leaves * (filter_block / float_lanes()), float_lanes(),
-                                    PairNumbers{point, nullptr}, Weights{});
+    if (unsettled > 0) count_unsettled<D, periodic>(view, tree, point, unsettled);
   }
 }
 
-// Packs those leaves of some nodes that a leaf does not settle. Returns their number.
+// Packs those leaves of some nodes that a leaf does not settle.
 template <int D, bool periodic>
-HWY_INLINE std::int64_t pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf,
-                                    cpu::Range numbers) {
+HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::int64_t leaf, cpu::Range numbers) {
   const Floats f;
   const Integers i;
   const FirstBox box = first_box<D>(tree.first_leaves, leaf);
   PackedLeaves& packed = *tree.packed;
-  std::int64_t length = 0;
+  std::int64_t divided = 0;
+  std::int64_t count = 0;
   for (std::int64_t number = numbers.begin; number < numbers.end; ++number) {
     const std::int64_t first = tree.nodes[number] * node_leaves;
     for (std::int64_t place = first; place < first + node_leaves; place += float_lanes()) {
       const std::int64_t skip = tree.later ? std::max<std::int64_t>(0, leaf + 1 - place) : 0;
-      const auto open =
+      const OpenBoxes found =
           settle_boxes<D, periodic>(view, tree, box, tree.second_leaves, place, skip, float_lanes(), tree.counts[1]);
-      const auto open_floats = hn::RebindMask(f, open);
+      const auto places = hn::Iota(i, static_cast<std::int32_t>(place));
+      hn::StoreU(hn::Compress(places, found.divided), i, packed.divided + divided);
+      hn::StoreU(hn::Compress(found.slots, found.divided), i, packed.edges + divided);
+      divided += static_cast<std::int64_t>(hn::CountTrue(i, found.divided));
+      const auto others = hn::AndNot(found.divided, found.open);
+      if (hn::AllFalse(i, others)) continue;
+      const auto other_floats = hn::RebindMask(f, others);
 #pragma GCC unroll 3
       for (int dim = 0; dim < D; ++dim) {
-        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.middle[dim] + place), open_floats), f,
-                   packed.middle[dim] + length);
-        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.half[dim] + place), open_floats), f,
-                   packed.half[dim] + length);
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.middle[dim] + place), other_floats), f,
+                   packed.middle[dim] + count);
+        hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.half[dim] + place), other_floats), f,
+                   packed.half[dim] + count);
       }
-      hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, packed.numbers + length);
-      length += static_cast<std::int64_t>(hn::CountTrue(i, open));
+      hn::StoreU(hn::Compress(places, others), i, packed.numbers + count);
+      count += static_cast<std::int64_t>(hn::CountTrue(i, others));
     }
   }
-  return length;
+  packed.divided_count = divided;
+  packed.count = count;
 }
 
 // The leaves of a node, and some of the nodes that it does not settle: so few that they stay in the cache meanwhile.
-template <int D, bool periodic, int joint>
+template <int D, bool periodic>
 void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  const PackedLeaves& packed = *tree.packed;
   for (std::int64_t leaf = node * node_leaves; leaf < (node + 1) * node_leaves; ++leaf) {
-    const std::int64_t length = pack_leaves<D, periodic>(view, tree, leaf, numbers);
-    count_packed<D, periodic, joint>(view, tree, leaf, length);
+    pack_leaves<D, periodic>(view, tree, leaf, numbers);
+    for (std::int64_t index = 0; index < packed.divided_count; ++index)
+      count_divided<D, periodic>(view, tree, leaf, {packed.divided[index], packed.edges[index]});
+    if (packed.count > 0) count_packed<D, periodic>(view, tree, leaf);
   }
 }
 
@@ -246,6 +350,11 @@ void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Ran
                                 range.end, PairNumbers{point, nullptr}, Weights{});
 }
 
+template <int D, bool periodic>
+void point_of_shape(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
+  GRADUS_PAIR_KERNEL_JOINT(point_kernel, D, periodic, view, tree, point, range)
+}
+
 void find_nodes(FilterView& view, TreeView& tree, std::int64_t node) {
   GRADUS_PAIR_KERNEL(nodes_kernel, view, tree, node)
 }
@@ -253,7 +362,7 @@ void count_leaves(FilterView& view, TreeView& tree, std::int64_t node, cpu::Rang
   GRADUS_PAIR_KERNEL(leaves_kernel, view, tree, node, numbers)
 }
 void count_point(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
-  GRADUS_PAIR_KERNEL(point_kernel, view, tree, point, range)
+  GRADUS_PAIR_KERNEL(point_of_shape, view, tree, point, range)
 }
 
 }  // namespace
@@ -265,6 +374,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
@@ -282,6 +392,7 @@ namespace {
 constexpr double node_margin = 4;  // times the filter's error: of the boxes' middles, extents, sums and roots
 
 constexpr std::int64_t counts_to_copy = 1024;
+constexpr std::int64_t most_leaf_pairs = std::int64_t{1} << 27;  // each adds up to leaf_points to a lane of 32 bits
 
 // A point on its way to its place in the tree.
 struct TreePoint {
@@ -434,7 +545,7 @@ class TreeCounter {
  public:
   TreeCounter(const Problem<T>& problem, const FilterPlan& plan, const EndSlots& ends, Tree<T>& first, Tree<T>& second,
               FilterCounters<T>& counters)
-      : counters_(counters), joint_(plan.joint), first_size_(first.size()), second_size_(second.size()), packed_(1),
+      : counters_(counters), first_size_(first.size()), second_size_(second.size()), packed_(1),
         nodes_(static_cast<std::size_t>(second.node_count() + 2 * filter_block)) {
     const FilterView& view = counters.view();
     tree_.first_points = first.points();
@@ -451,6 +562,7 @@ class TreeCounter {
     for (std::int64_t dim = 0; dim < problem.d(); ++dim)
       tree_.longest[dim] =
           static_cast<float>(problem.box[static_cast<std::size_t>(dim)] / 2 * plan.cells_per_length * (1 + 0x1p-20));
+    tree_.first_slot = plan.joint ? 1 : 0;
     tree_.low_slots = plan.joint ? nullptr : ends.low.data();
     tree_.high_slots = ends.high.data();
     const std::int64_t slots = plan.joint ? plan.cells : problem.bins.slots();
@@ -463,6 +575,7 @@ class TreeCounter {
       counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
       tree_.counts[height] = counts_[height].data();
     }
+    lay_edges(plan, problem.bins.thresholds(), slots);
     tree_.nodes = nodes_.data();
     tree_.packed = packed_.data();
   }
@@ -482,6 +595,7 @@ class TreeCounter {
     for (std::int64_t first = 0; first < tree_.node_count; first += packed_nodes) {
       const cpu::Range numbers{first, std::min(first + packed_nodes, tree_.node_count)};
       counters_.expect(static_cast<std::uint64_t>(numbers.size() * node_points * node_points));
+      if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
       HWY_DYNAMIC_DISPATCH(count_leaves)(view, tree_, item, numbers);
     }
     // What no pair of boxes has: the pairs within a leaf, and those with points that are in no node.
@@ -496,23 +610,62 @@ class TreeCounter {
   }
 
   void finish() {
+    gather_after_edges();
+    for (std::size_t place = 1; place < at_edge_.size(); ++place)
+      counters_.add(static_cast<std::int64_t>(place) + tree_.first_slot - 1,
+                    at_edge_[place] * leaf_points * leaf_points);
     constexpr std::int64_t pairs[3] = {node_points * node_points, leaf_points * leaf_points, leaf_points};
     for (int height = 0; height < 3; ++height)
       for (std::size_t place = 0; place < counts_[height].size(); ++place)
         if (const std::size_t slot = place % (tree_.unsettled + 1); slot != tree_.unsettled)
-          counters_.add(static_cast<std::int64_t>(slot) + (joint_ ? 1 : 0),
+          counters_.add(static_cast<std::int64_t>(slot) + tree_.first_slot,
                         counts_[height][place] * static_cast<std::uint64_t>(pairs[height]));
   }
 
  private:
+  // The squares about the beginnings of slots between which the canonical rule decides.
+  void lay_edges(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+    constexpr double rounding = 0x1p-22;  // of the squares to float
+    for (std::int64_t place = 0; place < slots; ++place) {
+      const std::int64_t slot = place + tree_.first_slot;
+      const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
+      const double edge = std::sqrt(threshold) * plan.cells_per_length;
+      const double below = std::max(0.0, edge - plan.error);
+      const double past = edge + plan.error;
+      below_edge_.push_back(static_cast<float>(below * below * (1 - rounding)));
+      past_edge_.push_back(static_cast<float>(past * past * (1 + rounding)));
+    }
+    at_edge_.resize(static_cast<std::size_t>(slots));
+    after_edge_.resize(static_cast<std::size_t>(slots * filter_block));
+    tree_.below_edge = below_edge_.data();
+    tree_.past_edge = past_edge_.data();
+    tree_.at_edge = at_edge_.data();
+    tree_.after_edge = after_edge_.data();
+  }
+
+  // Pairs that are not nearer than the beginning of a slot count there, and not in the slot before.
+  void gather_after_edges() {
+    for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
+      const std::uint64_t pairs = std::exchange(after_edge_[at], 0);
+      const auto slot = static_cast<std::int64_t>(at) / filter_block + tree_.first_slot;
+      counters_.add(slot, pairs);
+      counters_.add(slot - 1, std::uint64_t{0} - pairs);  // modulo 2^64: the others are added at the end
+    }
+    leaf_pairs_ = 0;
+  }
+
   FilterCounters<T>& counters_;
-  bool joint_;
   std::int64_t first_size_;
   std::int64_t second_size_;
   TreeView tree_{};
   std::vector<PackedLeaves> packed_;
   std::vector<std::int32_t> nodes_;
   std::vector<std::uint64_t> counts_[3];
+  std::vector<float> below_edge_;
+  std::vector<float> past_edge_;
+  std::vector<std::uint64_t> at_edge_;
+  std::vector<std::uint32_t> after_edge_;
+  std::int64_t leaf_pairs_ = 0;  // since the lanes were gathered
 };
 
 }  // namespace
@@ -524,7 +677,7 @@ std::uint64_t bytes_to_build_trees(const Shape& shape, int threads) {
   return points * (4 * dimensions + 4 + sizeof(TreePoint)) + points / leaf_points * 9 * dimensions +
          static_cast<std::uint64_t>(threads) *
              (sizeof(PackedLeaves) + 4 * nodes +
-              24 * static_cast<std::uint64_t>(std::max(counts_to_copy, shape.bins + 3)));
+              (24 + 16 + 4 * filter_block) * static_cast<std::uint64_t>(std::max(counts_to_copy, shape.bins + 3)));
 }
 
 template <class T>

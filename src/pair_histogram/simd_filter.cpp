@@ -74,7 +74,12 @@ void tiles_kernel(FilterView& view, const FilterTiles& tiles) {
   }
 }
 
-void count_tiles(FilterView& view, const FilterTiles& tiles) { GRADUS_PAIR_KERNEL(tiles_kernel, view, tiles) }
+template <int D, bool periodic>
+void tiles_of_shape(FilterView& view, const FilterTiles& tiles) {
+  GRADUS_PAIR_KERNEL_JOINT(tiles_kernel, D, periodic, view, tiles)
+}
+
+void count_tiles(FilterView& view, const FilterTiles& tiles) { GRADUS_PAIR_KERNEL(tiles_of_shape, view, tiles) }
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

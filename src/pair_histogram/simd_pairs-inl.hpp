@@ -63,11 +63,10 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
          hn::Set(Floats(), view.scale[dim]);
 }
 
-// The distances from the first point to those from `place` on, as fixed-point numbers: cells, and `fraction_bits` of
-// what is left, plus the margin.
+// The squared distances from the first point to those from `place` on, in cells.
 template <int D, bool periodic>
-HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
-                                        std::int64_t place) {
+HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
+                                         std::int64_t place) {
   const Floats f;
   auto square = hn::Set(f, 0x1p-60F);  // the root of 0 would divide by it
 #pragma GCC unroll 3
@@ -75,8 +74,16 @@ HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint
     const auto apart = separation<periodic>(view, dim, first.coordinates[dim], hn::LoadU(f, columns[dim] + place));
     square = hn::MulAdd(apart, apart, square);
   }
-  square = hn::Min(square, hn::Set(f, view.greatest_square));
-  return hn::BitCast(Numbers(), root_of(square) + hn::Set(f, view.magic));
+  return square;
+}
+
+// The distances as fixed-point numbers: cells, and `fraction_bits` of what is left, plus the margin.
+template <int D, bool periodic>
+HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
+                                        std::int64_t place) {
+  const auto square = squared_distances<D, periodic>(view, first, columns, place);
+  return hn::BitCast(Numbers(),
+                     root_of(hn::Min(square, hn::Set(Floats(), view.greatest_square))) + hn::Set(Floats(), view.magic));
 }
 
 HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
@@ -142,13 +149,6 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// The products of weights in all lanes, as the exact sums take them.
-HWY_INLINE void split_products(const FilterView& view, double first_weight, const double* second_weights,
-                               core::Limbs* limbs) {
-  for (std::int64_t lane = 0; lane < float_lanes(); ++lane)
-    limbs[lane] = view.weight_grid.split(first_weight * second_weights[lane]);
-}
-
 // One pair at a time, by the table of cells. `second_weights` is null without weights.
 HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNumbers& numbers, std::int64_t place,
                               double first_weight, const double* second_weights) {
@@ -164,10 +164,11 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
                                    numbers.second(place + static_cast<std::int64_t>(lane)), view.doubtful};
   }
   if (second_weights != nullptr) {
-    core::Limbs limbs[hn::MaxLanes(u)];
-    split_products(view, first_weight, second_weights + place, limbs);
-    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane)
-      view.weights[view.by_cell[cells[lane]]] += view.weight_grid.total(limbs[lane]);
+    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) {
+      const core::Grid& grid = view.weight_grid;
+      view.weights[view.by_cell[cells[lane]]] +=
+          grid.total(grid.split(first_weight * second_weights[place + static_cast<std::int64_t>(lane)]));
+    }
   }
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }
@@ -238,7 +239,7 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
                                   end - begin - (vectors - 1) * float_lanes(), numbers, weights);
 }
 
-// Calls kernel<D, periodic, joint>(...) for the view's numbers.
+// Calls kernel<D, periodic, joint>(view, ...) for the view's number of pairs to a counter.
 #define GRADUS_PAIR_KERNEL_JOINT(kernel, D, periodic, view, ...) \
   switch ((view).joint) {                                        \
     case 0: return kernel<D, periodic, 0>(view, __VA_ARGS__);    \
@@ -247,17 +248,19 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
     case 3: return kernel<D, periodic, 3>(view, __VA_ARGS__);    \
     default: return kernel<D, periodic, 4>(view, __VA_ARGS__);   \
   }
-#define GRADUS_PAIR_KERNEL(kernel, view, ...)                                \
-  if ((view).periodic) switch ((view).dimensions) {                          \
-      case 1: GRADUS_PAIR_KERNEL_JOINT(kernel, 1, true, view, __VA_ARGS__)   \
-      case 2: GRADUS_PAIR_KERNEL_JOINT(kernel, 2, true, view, __VA_ARGS__)   \
-      default: GRADUS_PAIR_KERNEL_JOINT(kernel, 3, true, view, __VA_ARGS__)  \
-    }                                                                        \
-  else switch ((view).dimensions) {                                          \
-      case 1: GRADUS_PAIR_KERNEL_JOINT(kernel, 1, false, view, __VA_ARGS__)  \
-      case 2: GRADUS_PAIR_KERNEL_JOINT(kernel, 2, false, view, __VA_ARGS__)  \
-      default: GRADUS_PAIR_KERNEL_JOINT(kernel, 3, false, view, __VA_ARGS__) \
-    }
+
+// Calls kernel<D, periodic>(view, ...) for the view's points.
+#define GRADUS_PAIR_KERNEL(kernel, view, ...)             \
+  if ((view).periodic) switch ((view).dimensions) {       \
+      case 1: return kernel<1, true>(view, __VA_ARGS__);  \
+      case 2: return kernel<2, true>(view, __VA_ARGS__);  \
+      default: return kernel<3, true>(view, __VA_ARGS__); \
+    }                                                     \
+  switch ((view).dimensions) {                            \
+    case 1: return kernel<1, false>(view, __VA_ARGS__);   \
+    case 2: return kernel<2, false>(view, __VA_ARGS__);   \
+    default: return kernel<3, false>(view, __VA_ARGS__);  \
+  }
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -213,9 +213,9 @@ void FilterCounters<T>::settle() {
     const auto slot = static_cast<std::size_t>(problem_.bins.slot(squared));
     --histogram_.counts[pair.slot];
     ++histogram_.counts[slot];
-    if (!weighted) continue;
-    histogram_.weights[slot] += problem_.product(static_cast<double>(problem_.weights[first]),
-                                                 static_cast<double>(problem_.second_weights()[second]));
+    if (weighted)
+      histogram_.weights[slot] += problem_.product(static_cast<double>(problem_.weights[first]),
+                                                   static_cast<double>(problem_.second_weights()[second]));
   }
   histogram_.rechecked += static_cast<std::uint64_t>(view_.queued);
   view_.queued = 0;
