@@ -39,7 +39,7 @@ TEST_P(Ladder, float_equals_oracle) { check<float>(GetParam()); }
 TEST_P(Ladder, double_equals_oracle) { check<double>(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(kmeans, Ladder, testing::ValuesIn(rows()), [](const auto& info) {
-  return std::string(info.param.variant->name) + "_" + info.param.data->name;
+  return std::string(info.param.variant->name) + "__" + info.param.data->name;
 });
 
 // The filters for many columns, on every instruction set that this machine has, with dot-product instructions and

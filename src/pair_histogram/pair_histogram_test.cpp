@@ -33,7 +33,7 @@ TEST_P(Ladder, float_equals_oracle) { check<float>(GetParam()); }
 TEST_P(Ladder, double_equals_oracle) { check<double>(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(pair_histogram, Ladder, testing::ValuesIn(rows()), [](const auto& info) {
-  return std::string(info.param.variant->name) + "_" + info.param.data->name;
+  return std::string(info.param.variant->name) + "__" + info.param.data->name;
 });
 
 }  // namespace
