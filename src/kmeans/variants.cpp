@@ -1,6 +1,7 @@
 // THE table of k-means variants, in the order of the ladder, and the choice among them.
 #include "kmeans/variants.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -10,6 +11,7 @@
 #include "kmeans/cuda_tensor.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
+#include "kmeans/gpu_points.hpp"
 #include "kmeans/openmp_common.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
@@ -299,6 +301,21 @@ constexpr std::array table = {
 
 std::span<const Variant> variants() { return table; }
 
+namespace {
+
+/// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
+/// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
+bool fits_gpu(const Variant& variant, const Shape& shape, const cpu::Machine& machine) {
+  double needed =
+      shape.bytes() + static_cast<double>(std::max(variant.gpu_memory(shape), gpu_cover_bytes(shape.points, true)));
+  if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
+  for (const cpu::Gpu& gpu : machine.gpus)
+    if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;
+  return true;
+}
+
+}  // namespace
+
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
   // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
   // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
@@ -307,16 +324,15 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // (docs/results/kmeans-h200-cuda-tensor.txt).
   const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
-  // The tiles run on request only until compute-sanitizer has passed them: their results were compared, their memory
-  // accesses were not checked.
   const bool few = static_cast<bool>(few_columns.supports(shape, machine));
-  const bool tiled = !few || (device == Device::gpu && shape.dimensions > 8 && shape.clusters > 128);
+  const bool tiled = !few || (shape.dimensions > 8 && shape.clusters > 128);
   const Variant& on_device = tiled ? tiles : few_columns;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
                            support.reason + "); use the CPU (--device cpu)");
-  const bool unasked = device == Device::automatic && !tiled && shape.operations() >= worth_a_gpu;
+  const bool unasked =
+      device == Device::automatic && shape.operations() >= worth_a_gpu && fits_gpu(on_device, shape, machine);
   if (support && (device == Device::gpu || unasked)) return on_device;
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
