@@ -802,6 +802,8 @@ Kernel<T> pick_kernel(std::int64_t d, bool many_points) {
 template <class T>
 class SmallDimEngine {
  public:
+  static constexpr bool leaves_labels_on_gpu = true;
+
   SmallDimEngine(CudaJob<T>& job, const Execution& execution)
       : job_(job), sums_(job.problem()), centroids_(job.problem().k() * job.problem().d()),
         labels_(label_bytes(job.problem())), records_(record_limit), outcome_(1), inertia_(2),

@@ -615,6 +615,8 @@ struct StepOutcome {
 template <class T>
 class TensorEngine {
  public:
+  static constexpr bool leaves_labels_on_gpu = true;
+
   explicit TensorEngine(CudaJob<T>& job)
       : job_(job), stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
         padded_clusters_(static_cast<int>(tensor_padded(job.problem().k(), tensor_clusters))), sums_(job.problem()),
@@ -628,9 +630,7 @@ class TensorEngine {
     prepare_points();
   }
 
-  static std::uint64_t bytes(const Problem<T>& problem) {
-    return cuda_tensor_bytes(shape_of(problem));
-  }
+  static std::uint64_t bytes(const Problem<T>& problem) { return cuda_tensor_bytes(shape_of(problem)); }
 
   Steps advance(MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
     const cuda::Stream& stream = job_.stream();
@@ -694,7 +694,7 @@ class TensorEngine {
 
  private:
   static constexpr std::int64_t list_words = tensor_list_words;  // of four bytes, for each point; see describe()
-  static constexpr double look_seconds = 0.25;   // between two looks of the host at the progress and a stop request
+  static constexpr double look_seconds = 0.25;  // between two looks of the host at the progress and a stop request
 
   // The streamed kernels have 512 threads, the others 256.
   using Few = Tile<4, true>;

@@ -312,8 +312,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   problem.metric = options.metric;
   if (!options.labels.place().is_host()) prepared.gpu()->require_here(options.labels.data(), "labels");
   // Of several fits it is known only afterwards whose labels are wanted.
-  if (!options.labels.place().is_host() && options.restarts == 1 && variant.contract == core::Contract::same_bits)
-    problem.labels_on_gpu = options.labels.data();
+  if (!options.labels.place().is_host() && options.restarts == 1) problem.labels_on_gpu = options.labels.data();
   {
     core::PhaseTimer timer(phases, "examine");
     prepared.require_distinct(options.clusters);
@@ -371,7 +370,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment
   if (!labels.place().is_host()) prepared.gpu()->require_here(labels.data(), "labels");
-  if (!labels.place().is_host() && variant.contract == core::Contract::same_bits) problem.labels_on_gpu = labels.data();
+  if (!labels.place().is_host()) problem.labels_on_gpu = labels.data();
   KMeansResult<T> result = variant.run(problem, here);
   deliver(result.labels, labels, prepared.gpu());
   return {std::move(result.labels), result.inertia};

@@ -13,7 +13,8 @@
 //   Steps advance(centroids, rules, phases)
 //                                      some iterations from `centroids`, which it brings up to date
 //
-// and the frame takes over for an iteration with an empty cluster that must be moved or reported.
+// and the frame takes over for an iteration with an empty cluster that must be moved or reported. An engine with
+// `leaves_labels_on_gpu` writes them to Problem::labels_on_gpu where finish() is given none.
 #pragma once
 
 #include <algorithm>
@@ -63,6 +64,11 @@ concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std
   engine.pass(centroids, labels, phases);
 };
 
+template <class Engine>
+concept LeavesLabelsOnGpu = requires {
+  requires Engine::leaves_labels_on_gpu;
+};
+
 /// A point that was taken out of its cluster to start an empty one anew.
 struct Relocation {
   std::int64_t point = 0;
@@ -94,7 +100,7 @@ class Lloyd {
     result_.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
     // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
-    if (!problem_.labels_on_gpu) make_labels();
+    if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
     bool labels_are_current = false;
@@ -105,7 +111,7 @@ class Lloyd {
     }
     {
       core::PhaseTimer timer(result_.phases, "finish");
-      if (problem_.labels_on_gpu) result_.labels = {};
+      if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia =
           engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
       count_labels();
@@ -117,6 +123,8 @@ class Lloyd {
   }
 
  private:
+  bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
+
   void make_labels() {
     const std::int64_t n = problem_.n();
     result_.labels = Buffer<std::int32_t>(n);

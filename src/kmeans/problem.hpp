@@ -53,7 +53,7 @@ struct Problem {
   EmptyCluster empty = EmptyCluster::relocate;
   Metric metric = Metric::euclidean;
   const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
-  std::int32_t* labels_on_gpu = nullptr;  ///< where an exact GPU variant leaves the labels, instead of the result
+  std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
