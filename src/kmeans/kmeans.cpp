@@ -201,7 +201,6 @@ class Prepared {
   VectorView<const T> weights() const { return weights_; }      ///< in host memory
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const room::GpuPoints<T>* gpu() const { return gpu_.get(); }
-  const room::Statistics& statistics() const { return statistics_; }
 
   void require_distinct(std::int64_t clusters) const {
     room::require_distinct(points_, weights_, clusters, gpu_.get());
@@ -310,9 +309,11 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(points.rows()));
   problem.empty = options.empty;
   problem.metric = options.metric;
-  if (!options.labels.place().is_host()) prepared.gpu()->require_here(options.labels.data(), "labels");
-  // Of several fits it is known only afterwards whose labels are wanted.
-  if (!options.labels.place().is_host() && options.restarts == 1) problem.labels_on_gpu = options.labels.data();
+  if (!options.labels.empty() && !options.labels.place().is_host()) {
+    prepared.gpu()->require_here(options.labels.data(), "labels");
+    // Of several fits it is known only afterwards whose labels are wanted.
+    if (options.restarts == 1) problem.labels_on_gpu = options.labels.data();
+  }
   {
     core::PhaseTimer timer(phases, "examine");
     prepared.require_distinct(options.clusters);
@@ -369,8 +370,10 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment
-  if (!labels.place().is_host()) prepared.gpu()->require_here(labels.data(), "labels");
-  if (!labels.place().is_host()) problem.labels_on_gpu = labels.data();
+  if (!labels.empty() && !labels.place().is_host()) {
+    prepared.gpu()->require_here(labels.data(), "labels");
+    problem.labels_on_gpu = labels.data();
+  }
   KMeansResult<T> result = variant.run(problem, here);
   deliver(result.labels, labels, prepared.gpu());
   return {std::move(result.labels), result.inertia};
