@@ -47,6 +47,10 @@ struct Execution {
   std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
   std::function<void(const Progress&)> progress;  ///< called from the calling thread only
   std::stop_token stop;  ///< a stop request ends the job with InterruptedError within one iteration
+  /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and
+  /// written after what the caller put into it before the call; when the call returns its results are there, for any
+  /// stream. Not looked at where no view lies on a GPU.
+  void* stream = nullptr;
 };
 
 }  // namespace gradus

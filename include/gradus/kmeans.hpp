@@ -12,6 +12,13 @@
 /// * Inertia: the sum of w * D(x, c_label) on such a grid, rounded once to double. With Metric::cosine it is
 ///   half of that, which is the sum of w * (1 - cosine similarity).
 ///
+/// Memory of a GPU: every view may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or
+/// managed memory. Points there are used where they are, and the job runs on that GPU: on another device, and with a
+/// variant that needs points in host memory, it is refused (UnsupportedError, or UsageError where the request names two
+/// GPUs). One copy is made where a kernel cannot read them as they lie: for rows that are not contiguous, do not begin
+/// at a multiple of 16 bytes or do not end at one (with Metric::cosine also for the rows of unit length). Weights lie
+/// beside the points or in host memory, given centroids anywhere. Execution::stream says when the memory may be read.
+///
 /// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
 /// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
 #pragma once
@@ -56,7 +63,10 @@ struct KMeansOptions {
   KMeansInit init = KMeansInit::kmeans_plus_plus;
   MatrixView<const T> initial_centroids;  ///< clusters x d, read when init is `given`
   VectorView<const T> weights;            ///< one non-negative weight per point, or empty
-  int restarts = 1;                       ///< fits from different seeds; the one with the least inertia wins
+  /// Memory of the caller's for the n labels, in host memory or on the GPU that the job runs on; then
+  /// KMeansResult::labels stays empty. Empty: the labels are in the result.
+  VectorView<std::int32_t> labels;
+  int restarts = 1;  ///< fits from different seeds; the one with the least inertia wins
   int max_iterations = 300;
   /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
   /// columns (scikit-learn's definition). 0 switches the rule off; "no label changed" always stops.
@@ -82,7 +92,7 @@ struct KMeansIteration {
 template <class T>
 struct KMeansResult {
   Matrix<T> centroids;               ///< clusters x d
-  Buffer<std::int32_t> labels;       ///< n; each point's nearest of `centroids`
+  Buffer<std::int32_t> labels;       ///< n, or empty (KMeansOptions::labels); each point's nearest of `centroids`
   std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
   double inertia = 0;                ///< of `labels` and `centroids`
   int iterations = 0;
@@ -116,12 +126,27 @@ template <class T>
 GRADUS_EXPORT KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                                  Metric metric = Metric::euclidean, const Execution& execution = {});
 
+/// The same into memory of the caller's: n labels, in host memory or on the GPU that the job runs on. Returns the
+/// inertia. InputError where the labels' number is not that of the points.
+template <class T>
+GRADUS_EXPORT double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                    VectorView<std::int32_t> labels, Metric metric = Metric::euclidean,
+                                    const Execution& execution = {});
+
 /// The distance (not squared; with Metric::cosine, 1 - cosine similarity) of every point to every centroid: n x k.
 template <class T>
 GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
                                          Metric metric = Metric::euclidean, const Execution& execution = {});
 
-/// Bytes that `kmeans` would take beyond its input.
+/// The same into memory of the caller's: n x k elements, in host memory or, for a job on a GPU, there. The job runs on
+/// a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are nearer
+/// to the result. InputError where the shape is not n x k.
+template <class T>
+GRADUS_EXPORT void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                                    Metric metric = Metric::euclidean, const Execution& execution = {});
+
+/// Bytes of host memory that `kmeans` would take beyond its input. (What a job needs on a GPU is compared with what is
+/// free there before anything is allocated; Error with both numbers.)
 template <class T>
 GRADUS_EXPORT std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
                                           const Execution& execution = {});

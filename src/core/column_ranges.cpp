@@ -58,17 +58,20 @@ template <class T>
   for (std::int64_t row = 0; row < rows.rows(); ++row)
     for (std::int64_t column = 0; column < rows.columns(); ++column) {
       const double value = static_cast<double>(rows(row, column));
-      if (std::abs(value) <= largest_magnitude) continue;
-      const std::string kind = std::isnan(value)   ? "NaN"
-                               : std::isinf(value) ? "infinite"
-                                                   : "too large (its squared distances would overflow)";
-      throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                       std::to_string(column) + " (counted from 0) is " + kind);
+      if (!(std::abs(value) <= largest_magnitude)) throw_bad_value(what, row, column, value);
     }
   throw InputError(std::string(what) + ": a value changed while it was read");
 }
 
 }  // namespace
+
+void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value) {
+  const std::string kind = std::isnan(value)   ? "NaN"
+                           : std::isinf(value) ? "infinite"
+                                               : "too large (its squared distances would overflow)";
+  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
+                   std::to_string(column) + " (counted from 0) is " + kind);
+}
 
 template <class T>
 ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads) {

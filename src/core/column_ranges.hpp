@@ -15,6 +15,9 @@ struct ColumnRanges {
   std::vector<double> highest;
 };
 
+/// InputError that begins with `what`, for a value that is NaN, infinite, or above largest_magnitude.
+[[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
+
 /// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
 /// NaN, infinite, or above largest_magnitude.
 template <class T>

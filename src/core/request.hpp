@@ -19,10 +19,9 @@ namespace gradus::core {
 /// UnsupportedError where the memory is not the host's.
 void check_place(MemoryPlace place, const char* what);
 
-/// UnsupportedError, InputError or UsageError for a view that no problem can read: its place, its size, its stride.
+/// InputError or UsageError for a view that no problem can read, wherever it lies: its size, its stride.
 template <class T>
-void check_rows(MatrixView<const T> rows, const char* what) {
-  check_place(rows.place(), what);
+void check_extent(MatrixView<const T> rows, const char* what) {
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
                      " rows are more than the supported 2147483647");
@@ -32,13 +31,26 @@ void check_rows(MatrixView<const T> rows, const char* what) {
   checked_multiply(rows.rows(), rows.row_stride(), what);
 }
 
+/// UnsupportedError, InputError or UsageError for a view that no problem can read: its place, its size, its stride.
+template <class T>
+void check_rows(MatrixView<const T> rows, const char* what) {
+  check_place(rows.place(), what);
+  check_extent(rows, what);
+}
+
 /// InputError unless there is a weight for each of `count` points, or none at all.
 template <class T>
-void check_one_for_each(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
-  check_place(weights.place(), what);
+void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
   if (weights.empty() || weights.size() == count) return;
   throw InputError(std::string(what) + ": there are " + std::to_string(weights.size()) + " weights for " +
                    std::to_string(count) + " " + of + "; one for each is needed");
+}
+
+/// The same, and UnsupportedError where the weights are not in host memory.
+template <class T>
+void check_one_for_each(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
+  check_place(weights.place(), what);
+  check_number(weights, count, what, of);
 }
 
 /// Error where `needed` bytes are more than the job may take or the machine has.

@@ -45,6 +45,12 @@ class PreparedCase {
   explicit PreparedCase(const CaseData& data);
 
   Shape shape() const;
+  MatrixView<const T> points() const { return rows_; }
+  const KMeansOptions<T>& options() const { return options_; }
+  /// "" where a result of points() and options() is right under the variant's contract.
+  std::string compare_with_truth(const KMeansResult<T>& result, const core::VariantInfo& variant) const {
+    return compare(result, truth_, problem_, variant);
+  }
   /// Runs `variant` on the case and compares; "" where it is right.
   std::string check(const Variant& variant, const Execution& execution) const;
 

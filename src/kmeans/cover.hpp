@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
+#include "core/philox.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/row_sums.hpp"
 
@@ -56,7 +57,30 @@ class Cover {
   std::int64_t row_at(std::uint64_t target) const {
     return sums_.row_at(target, [this](std::int64_t row) { return integer(row); });
   }
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const {
+    std::vector<std::int64_t> rows;
+    for (const std::uint64_t target : targets) rows.push_back(row_at(target));
+    return rows;
+  }
   const std::vector<std::int64_t>& chosen() const { return chosen_; }
+
+  /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
+    std::vector<std::int64_t> rows;
+#pragma omp parallel num_threads(threads_)
+    {
+      std::vector<std::int64_t> partial;
+#pragma omp for schedule(static)
+      for (std::int64_t row = 0; row < points_.rows(); ++row) {
+        const std::uint64_t share = integer(row);
+        if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row)))) partial.push_back(row);
+      }
+#pragma omp critical(gradus_sample_rows)
+      rows.insert(rows.end(), partial.begin(), partial.end());
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
 
   /// By how much total() would fall, for each of the candidates, if it alone were chosen too.
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const {

@@ -8,10 +8,10 @@ namespace {
 
 // Launch shape: one thread per element, the grid's stride over all of them.
 template <class T>
-__global__ void transpose(const T* rows, std::int64_t n, std::int64_t d, T* columns) {
+__global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
-    columns[index] = rows[index % n * d + index / n];  // neighbouring threads write side by side
+    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write side by side
 }
 
 constexpr int inertia_threads = 256;
@@ -43,6 +43,15 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
 }
 
+/// Whether kernels may read the rows by quads of 16 bytes, the last of which may reach beyond the last element.
+template <class T>
+bool readable_by_quads(const CudaPoints<T>& points) {
+  const MatrixView<const T> rows = points.rows();
+  const std::int64_t bytes = rows.rows() * rows.columns() * static_cast<std::int64_t>(sizeof(T));
+  return points.has_room_behind() ||
+         (rows.contiguous() && bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(rows.data()) % 16 == 0);
+}
+
 }  // namespace
 
 int block_threads(const Execution& execution, int preferred) {
@@ -54,31 +63,34 @@ int block_threads(const Execution& execution, int preferred) {
 
 template <class T>
 CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
-    : problem_(problem), gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
-      threads_(cpu::thread_count(execution)), layout_(layout), device_(execution.gpu) {
+    : problem_(problem), gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), layout_(layout) {
   const auto start = core::Clock::now();
-  const std::int64_t n = problem.n();
-  const std::int64_t d = problem.d();
-  const auto area = static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(d) * sizeof(T);
-  const auto per_point = static_cast<std::uint64_t>(n) * (4 + (problem.weights.empty() ? 0 : sizeof(T)));
-  cuda::require_free_memory((layout == Layout::columns ? 2 : 1) * area + per_point + extra_bytes);
-  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));  // kernels read by quads of 16 bytes
-  points_ = cuda::DeviceBuffer<T>(n * d + quad);
-  cuda::check(cudaMemsetAsync(points_.data() + n * d, 0, 16, stream_), "cudaMemsetAsync");
-  cuda::upload(problem.points, points_, staging_, threads_, stream_);
+  const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
+  extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
+  if (!problem.gpu) own_ = std::make_unique<CudaPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
+  // The one class of its kind in a build with CUDA.
+  const CudaPoints<T>& on_gpu = own_ ? *own_ : static_cast<const CudaPoints<T>&>(*problem.gpu);
+  session_ = on_gpu.session();
+  points_ = on_gpu.rows().data();
+  weights_ = on_gpu.weights().data();
   if (layout == Layout::columns) {
-    cuda::DeviceBuffer<T> columns(n * d);
-    transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, stream_>>>(points_.data(), n, d,
-                                                                                        columns.data());
-    cuda::check_launch("transpose");
-    stream_.wait();
-    points_ = std::move(columns);
+    lay_out_columns(on_gpu.rows());
+  } else if (!readable_by_quads(on_gpu)) {
+    cuda::require_free_memory(area + extra_bytes);
+    copy_ = contiguous_copy(on_gpu.rows(), *session_);
+    points_ = copy_.data();
   }
-  if (!problem.weights.empty()) {
-    weights_ = cuda::DeviceBuffer<T>(n);
-    cuda::upload(MatrixView<const T>(problem.weights.data(), n, 1), weights_, staging_, threads_, stream_);
-  }
+  session_->stream.wait();
   upload_seconds_ = core::seconds_since(start);
+}
+
+template <class T>
+void CudaJob<T>::lay_out_columns(MatrixView<const T> rows) {
+  copy_ = cuda::DeviceBuffer<T>(rows.rows() * rows.columns());
+  transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, session_->stream>>>(
+      rows.data(), rows.row_stride(), rows.rows(), rows.columns(), copy_.data());
+  cuda::check_launch("transpose");
+  points_ = copy_.data();
 }
 
 template <class T>

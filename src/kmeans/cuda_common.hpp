@@ -8,6 +8,7 @@
 #include "cuda/devices.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/transfer.hpp"
+#include "kmeans/cuda_points.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/lloyd.hpp"
 
@@ -28,7 +29,8 @@ enum class Layout : std::uint8_t {
   columns  ///< a coordinate of all points side by side: element dim * n + point
 };
 
-/// The GPU that a job runs on, its stream, and the problem's data there.
+/// The GPU that a job runs on, its stream, and the problem's data there: points that lie on the GPU are used in place
+/// where the layout and the kernels' reading by quads permit, all others are copied.
 template <class T>
 class CudaJob {
  public:
@@ -36,13 +38,13 @@ class CudaJob {
   CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
 
   const Problem<T>& problem() const { return problem_; }
-  const cuda::Stream& stream() const { return stream_; }
-  cuda::Staging& staging() { return staging_; }
+  const cuda::Stream& stream() const { return session_->stream; }
+  cuda::Staging& staging() { return session_->staging; }
   const cpu::Gpu& gpu() const { return gpu_; }
-  int threads() const { return threads_; }
+  int threads() const { return session_->threads; }
   Layout layout() const { return layout_; }
-  const T* points() const { return points_.data(); }
-  const T* weights() const { return weights_.size() > 0 ? weights_.data() : nullptr; }  ///< null: all 1
+  const T* points() const { return points_; }
+  const T* weights() const { return weights_; }  ///< null: all 1
 
   /// Adds the time that the first copy took, once.
   void add_upload_phase(std::vector<Phase>& phases) {
@@ -51,15 +53,16 @@ class CudaJob {
   }
 
  private:
+  void lay_out_columns(MatrixView<const T> rows);
+
   const Problem<T>& problem_;
   const cpu::Gpu& gpu_;
-  int threads_;
   Layout layout_;
-  cuda::CurrentDevice device_;
-  cuda::Stream stream_;
-  cuda::Staging staging_;
-  cuda::DeviceBuffer<T> points_;
-  cuda::DeviceBuffer<T> weights_;
+  std::unique_ptr<CudaPoints<T>> own_;  ///< of points in host memory
+  std::shared_ptr<CudaSession> session_;
+  cuda::DeviceBuffer<T> copy_;  ///< where they cannot be used as they lie
+  const T* points_ = nullptr;
+  const T* weights_ = nullptr;
   double upload_seconds_ = 0;
 };
 

@@ -802,6 +802,8 @@ Kernel<T> pick_kernel(std::int64_t d, bool many_points) {
 template <class T>
 class SmallDimEngine {
  public:
+  static constexpr bool leaves_labels_on_gpu = true;
+
   SmallDimEngine(CudaJob<T>& job, const Execution& execution)
       : job_(job), sums_(job.problem()), centroids_(job.problem().k() * job.problem().d()),
         labels_(label_bytes(job.problem())), records_(record_limit), outcome_(1), inertia_(2),
@@ -823,9 +825,7 @@ class SmallDimEngine {
   }
 
   static std::uint64_t bytes(const Problem<T>& problem) {
-    const auto words = static_cast<std::uint64_t>(problem.k() * (2 * problem.d() + 3));
-    return centroid_bytes(problem) + 8 * 4 * words + sizeof(Record) * record_limit +
-           2 * static_cast<std::uint64_t>(problem.n());
+    return cuda_small_dim_bytes(shape_of(problem)) + sizeof(Record) * record_limit;
   }
 
   Steps advance(MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
@@ -984,18 +984,18 @@ class SmallDimEngine {
     launch();
   }
 
-  // The sums and the labels for the frame.
+  // The sums and the labels for the frame; null: the labels stay on the GPU.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     const std::int64_t n = job_.problem().n();
     Buffer<Word> words(device_sums_.size());
     device_sums_.copy_to_host(words.data(), words.size(), stream);
-    cuda::DeviceBuffer<std::int32_t> wide(n);
-    widen_labels<<<blocks_for(n, 256), 256, 0, stream>>>(device_, wide.data());
+    cuda::DeviceBuffer<std::int32_t> wide(labels ? n : 0);
+    widen_labels<<<blocks_for(n, 256), 256, 0, stream>>>(device_, labels ? wide.data() : job_.problem().labels_on_gpu);
     cuda::check_launch("widen_labels");
     stream.wait();
     sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
-    cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
+    if (labels) cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
   }
 
   CudaJob<T>& job_;

@@ -22,4 +22,12 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
          queues;
 }
 
+/// Bytes on the GPU beside points and weights, but for a history of fixed length: labels, and sums in four copies.
+constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
+  const auto k = static_cast<std::uint64_t>(shape.clusters);
+  const auto d = static_cast<std::uint64_t>(shape.dimensions);
+  return k * d * static_cast<std::uint64_t>(shape.element_bytes) + 8 * 4 * k * (2 * d + 3) +
+         2 * static_cast<std::uint64_t>(shape.points);
+}
+
 }  // namespace gradus::kmeans_detail

@@ -47,7 +47,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr unsigned int everyone = 0xffffffffu;
-constexpr int candidate_room = 8;  // clusters noted for a doubtful point: as many lanes compare them
+constexpr int candidate_room = tensor_candidates;  // clusters noted for a doubtful point: as many lanes compare them
 constexpr int row_bytes = 2 * tensor_chunk;
 constexpr int cluster_tile_bytes = tensor_clusters * row_bytes;
 constexpr int largest_split = 8;  // parts of the clusters among which blocks share the second product
@@ -615,6 +615,8 @@ struct StepOutcome {
 template <class T>
 class TensorEngine {
  public:
+  static constexpr bool leaves_labels_on_gpu = true;
+
   explicit TensorEngine(CudaJob<T>& job)
       : job_(job), stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
         padded_clusters_(static_cast<int>(tensor_padded(job.problem().k(), tensor_clusters))), sums_(job.problem()),
@@ -628,13 +630,7 @@ class TensorEngine {
     prepare_points();
   }
 
-  static std::uint64_t bytes(const Problem<T>& problem) {
-    const auto n = static_cast<std::uint64_t>(problem.n());
-    const auto d = static_cast<std::uint64_t>(tensor_padded(problem.d(), tensor_columns));
-    const auto k = static_cast<std::uint64_t>(tensor_padded(problem.k(), tensor_clusters));
-    return n * (2 * d + sizeof(TensorLengths) + 4 * (list_words + candidate_room)) + k * (2 * d + 12 + 8 + 16) +
-           2 * centroid_bytes(problem) + 8 * k * (2 * d + 3) + 28 * d;
-  }
+  static std::uint64_t bytes(const Problem<T>& problem) { return cuda_tensor_bytes(shape_of(problem)); }
 
   Steps advance(MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
     const cuda::Stream& stream = job_.stream();
@@ -697,8 +693,8 @@ class TensorEngine {
   }
 
  private:
-  static constexpr std::int64_t list_words = 8;  // of four bytes, for each point; see describe()
-  static constexpr double look_seconds = 0.25;   // between two looks of the host at the progress and a stop request
+  static constexpr std::int64_t list_words = tensor_list_words;  // of four bytes, for each point; see describe()
+  static constexpr double look_seconds = 0.25;  // between two looks of the host at the progress and a stop request
 
   // The streamed kernels have 512 threads, the others 256.
   using Few = Tile<4, true>;
@@ -878,14 +874,20 @@ class TensorEngine {
     fetch_outcome();
   }
 
-  // The sums and the labels for the frame.
+  // The sums and the labels for the frame; null: the labels stay on the GPU.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     Buffer<Word> words(device_sums_.size());
     device_sums_.copy_to_host(words.data(), words.size(), stream);
     stream.wait();
     sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
-    cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), stream);
+    if (labels) {
+      cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), stream);
+      return;
+    }
+    cuda::check(cudaMemcpyAsync(job_.problem().labels_on_gpu, labels_.data(), static_cast<std::size_t>(filter_.n) * 4,
+                                cudaMemcpyDeviceToDevice, stream),
+                "cudaMemcpyAsync");
   }
 
   CudaJob<T>& job_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/host_device.hpp"
+#include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -27,6 +28,19 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
   if (padded > tensor_resident_columns) return 3 * tile * tensor_streamed_stages;
   return (static_cast<std::uint64_t>(tensor_padded(padded, tensor_chunk)) / tensor_chunk + tensor_resident_stages) *
          tile;
+}
+
+inline constexpr int tensor_list_words = 8;  ///< lists of points, four bytes for each
+inline constexpr int tensor_candidates = 8;  ///< clusters noted for a doubtful point
+
+/// Bytes on the GPU beside points and weights.
+constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
+  const auto n = static_cast<std::uint64_t>(shape.points);
+  const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
+  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, tensor_clusters));
+  const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
+  return n * (2 * d + 8 + 4 * (tensor_list_words + tensor_candidates)) + k * (2 * d + 12 + 8 + 16) + 2 * area +
+         8 * k * (2 * d + 3) + 28 * d;
 }
 
 /// What is kept of a row beside its FP16 copy, both rounded up.

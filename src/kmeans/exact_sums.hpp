@@ -57,17 +57,20 @@ class ExactSums {
 
   /// The mean of the cluster without the points `without`, rounded once to Real. Its weight must be positive.
   template <class Real>
-  void mean(std::int64_t cluster, Real* out, std::span<const std::int64_t> without) const {
+  void mean(std::int64_t cluster, Real* out, std::span<const TakenPoint<T>> without) const {
     const std::int64_t d = problem_->d();
     const Statistics& statistics = problem_->statistics;
     core::Int128 weight = total_weight(cluster);
-    for (const std::int64_t point : without)
-      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(problem_->weight(point))) : 1;
+    for (const TakenPoint<T>& point : without)
+      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.weight)) : 1;
     const int weight_unit = weights_.size() > 0 ? statistics.weight.unit : 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       const core::Grid& grid = statistics.columns[static_cast<std::size_t>(dim)];
       core::Int128 sum = grid.total({plain(cluster, dim), plain(cluster, limb_columns(d) + dim)});
-      for (const std::int64_t point : without) sum -= grid.total(grid.split(value(point, dim)));
+      for (const TakenPoint<T>& point : without) {
+        const double coordinate = static_cast<double>(point.row[dim]);
+        sum -= grid.total(grid.split(weights_.size() > 0 ? point.weight * coordinate : coordinate));
+      }
       out[dim] = core::round_quotient<Real>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
     }
   }

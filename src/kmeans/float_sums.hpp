@@ -57,14 +57,14 @@ struct FloatSums {
   double weight(std::int64_t cluster) const { return counts[cluster] > 0 ? weights[cluster] : 0.0; }
 
   template <class Real>
-  void mean(std::int64_t cluster, Real* out, std::span<const std::int64_t> without) const {
+  void mean(std::int64_t cluster, Real* out, std::span<const TakenPoint<T>> without) const {
     const std::int64_t d = problem->d();
     for (std::int64_t dim = 0; dim < d; ++dim) {
       double sum = sums[cluster * d + dim];
       double weight = weights[cluster];
-      for (const std::int64_t point : without) {
-        sum -= problem->weight(point) * static_cast<double>(problem->points(point, dim));
-        weight -= problem->weight(point);
+      for (const TakenPoint<T>& point : without) {
+        sum -= point.weight * static_cast<double>(point.row[dim]);
+        weight -= point.weight;
       }
       out[dim] = static_cast<Real>(sum / weight);
     }

@@ -19,6 +19,7 @@
 #include "core/philox.hpp"
 #include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/devices.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/problem.hpp"
@@ -740,6 +741,50 @@ TEST(Refusal, zero_row_with_the_cosine_metric) {
   EXPECT_NO_THROW(kmeans<double>(view(points), options));
 }
 
+TEST(Refusal, points_on_a_gpu_where_there_is_none) {
+  if (cuda::why_no_gpu(cpu::this_machine()).empty()) GTEST_SKIP() << "there is a GPU; gpu_points_test uses it";
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  const MatrixView<const double> there(points.data(), points.rows(), points.columns(), MemoryPlace::on_gpu(0));
+  error_of<UnsupportedError>([&] { kmeans<double>(there, {}); });
+  error_of<UnsupportedError>([&] { kmeans_predict<double>(view(points).slice(0, 3), there); });
+  error_of<UnsupportedError>([&] { kmeans_transform<double>(view(points).slice(0, 3), there); });
+  KMeansOptions<double> options;
+  std::int32_t label = 0;
+  options.labels = {&label, points.rows(), MemoryPlace::on_gpu(0)};
+  error_of<UnsupportedError>([&] { kmeans<double>(view(points), options); });
+}
+
+TEST(Labels, go_to_memory_of_the_callers) {
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  KMeansOptions<double> options;
+  options.clusters = 3;
+  const std::vector<std::int32_t> truth = labels_of(kmeans<double>(view(points), options));
+  std::vector<std::int32_t> labels(truth.size(), -1);
+  options.labels = {labels.data(), points.rows()};
+  const KMeansResult<double> fit = kmeans<double>(view(points), options);
+  EXPECT_EQ(fit.labels.size(), 0);
+  EXPECT_EQ(labels, truth);
+  std::fill(labels.begin(), labels.end(), -1);
+  EXPECT_EQ(kmeans_predict<double>(view(fit.centroids), view(points), options.labels), fit.inertia);
+  EXPECT_EQ(labels, truth);
+  const VectorView<std::int32_t> short_by_one(labels.data(), points.rows() - 1);
+  error_of<InputError>([&] { kmeans_predict<double>(view(fit.centroids), view(points), short_by_one); });
+  options.labels = short_by_one;
+  error_of<InputError>([&] { kmeans<double>(view(points), options); });
+}
+
+TEST(Distances, go_to_memory_of_the_callers) {
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  const MatrixView<const double> centroids = view(points).slice(0, 3);
+  const Matrix<double> truth = kmeans_transform<double>(centroids, view(points));
+  Matrix<double> padded(points.rows(), 5);
+  kmeans_transform<double>(centroids, view(points), MatrixView<double>(padded.data(), points.rows(), 3, 5));
+  for (std::int64_t row = 0; row < points.rows(); ++row)
+    for (std::int64_t cluster = 0; cluster < 3; ++cluster) EXPECT_EQ(padded(row, cluster), truth(row, cluster));
+  Matrix<double> narrow(points.rows(), 2);
+  error_of<InputError>([&] { kmeans_transform<double>(centroids, view(points), narrow.view()); });
+}
+
 TEST(Refusal, no_points_or_no_columns) {
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {5, 0}, {0, 0}}) {
     const Matrix<double> points(rows, columns);
@@ -772,6 +817,30 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
   execution.variant = "openmp-reduce-first-touch";  // hyphens as on the command line
   EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).variant, "openmp_reduce_first_touch");
+}
+
+// A pure function of shape and machine: a GPU of 141 GB need not be there.
+TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
+  cpu::Machine machine;
+  machine.cuda_compiled = true;
+  cpu::Gpu gpu;
+  gpu.usable = true;
+  gpu.memory_bytes = 141'000'000'000;
+  gpu.shared_bytes = 232448;
+  machine.gpus.push_back(gpu);
+  const auto name = [&](Shape shape, Device device = Device::automatic) {
+    return kmeans_detail::choose(shape, machine, device).name;
+  };
+  EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_small_dim");
+  EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // done before the GPU is ready
+  EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
+  EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
+  EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
+            "cuda_tensor");  // refused later, with both numbers
+  machine.gpus.clear();
+  EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
 }
 
 TEST(Choice, no_name_means_a_variant_of_the_table) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "core/philox.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/cover.hpp"
+#include "kmeans/gpu_points.hpp"
 #include "kmeans/row_sums.hpp"
 
 namespace gradus::kmeans_detail {
@@ -93,72 +96,109 @@ std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weight
   return chosen;
 }
 
-/// Greedy k-means++ and k-means|| over weighted points.
+/// Where the seeding's points lie: in host memory.
 template <class T>
+struct HostRows {
+  MatrixView<const T> points;
+  VectorView<const T> weights;
+  int threads;
+
+  std::unique_ptr<Cover<T>> cover(std::int64_t first, std::int64_t expected, bool /*groups*/) const {
+    return std::make_unique<Cover<T>>(points, weights, first, expected, threads);
+  }
+  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
+  static const GpuPoints<T>* gpu() { return nullptr; }
+  /// The same for a sample of the points.
+  HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
+    return {rows, row_weights, threads};
+  }
+};
+
+/// On a GPU. The weights are in host memory too.
+template <class T>
+struct GpuRows {
+  const GpuPoints<T>* on_gpu;
+  MatrixView<const T> points;
+  VectorView<const T> weights;
+  const Execution* execution;
+  std::shared_ptr<GpuPoints<T>> owned = nullptr;
+
+  std::unique_ptr<GpuCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
+    return on_gpu->cover(first, groups);
+  }
+  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
+  const GpuPoints<T>* gpu() const { return on_gpu; }
+  GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
+    std::shared_ptr<GpuPoints<T>> copy =
+        make_gpu_points(rows, row_weights, *execution, gpu_cover_bytes(rows.rows(), false));
+    return {copy.get(), copy->rows(), row_weights, execution, copy};
+  }
+};
+
+/// Greedy k-means++ and k-means|| over weighted points.
+template <class T, class Rows>
 class Seeding {
  public:
-  Seeding(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k, const core::Philox& random,
-          const Execution& execution, int threads)
-      : points_(points), weights_(weights), k_(k), random_(random), execution_(execution), threads_(threads) {}
+  Seeding(const Rows& rows, std::int64_t k, const core::Philox& random, const Execution& execution)
+      : rows_(rows), k_(k), random_(random), execution_(execution) {}
 
   /// `first_draw`: the index of the first random number; the draws count up from there.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
-    Cover<T> cover(points_, weights_, first_row(), k_, threads_);
-    std::vector<std::int64_t> chosen = cover.chosen();
-    extend(cover, chosen);
+    const auto cover = rows_.cover(first_row(), k_, false);
+    std::vector<std::int64_t> chosen = cover->chosen();
+    extend(*cover, chosen);
     return chosen;
   }
 
   std::vector<std::int64_t> parallel() {
-    const auto expected = static_cast<std::int64_t>(oversampling_factor) * oversampling_rounds * k_ + 1;
-    Cover<T> cover(points_, weights_, first_row(), expected, threads_);
-    for (int round = 0; round < oversampling_rounds && cover.total() > 0; ++round) {
-      add_all(cover, sample(cover, round));
+    const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
+    const auto expected = static_cast<std::int64_t>(wanted) * oversampling_rounds + 1;
+    const auto cover = rows_.cover(first_row(), expected, true);
+    for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
+      add_all(*cover, cover->sample(wanted, random_, round));
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
     // A row without points of its own repeats another one.
-    const std::vector<std::uint64_t> weights = cover.weights_of_chosen();
+    const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
     for (std::size_t index = 0; index < weights.size(); ++index)
       if (weights[index] > 0) {
-        rows.push_back(cover.chosen()[index]);
+        rows.push_back(cover->chosen()[index]);
         row_weights.push_back(static_cast<T>(weights[index]));
       }
     if (static_cast<std::int64_t>(rows.size()) <= k_) {
-      extend(cover, rows);
+      extend(*cover, rows);
       return rows;
     }
-    const Matrix<T> sample = rows_of(points_, rows);
+    const Matrix<T> sample = rows_.copy_rows(rows);
     const VectorView<const T> sample_weights(row_weights.data(), static_cast<std::int64_t>(row_weights.size()));
     Execution quiet = execution_;
     quiet.progress = nullptr;
-    Seeding of_sample(sample.view(), sample_weights, k_, random_, quiet, threads_);
+    const Rows sample_rows = rows_.of_sample(sample.view(), sample_weights);
+    Seeding of_sample(sample_rows, k_, random_, quiet);
     std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
   }
 
  private:
-  /// Numbers for a row in a round of k-means||, apart from those that count up from 0.
-  static std::uint64_t index_of(int round, std::int64_t row) {
-    return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
-  }
-
   std::int64_t first_row() {
-    if (!weights_.empty()) return WeightedRows<T>(weights_).draw(random_, draws_++);
-    return static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(points_.rows())));
+    if (!rows_.weights.empty()) return WeightedRows<T>(rows_.weights).draw(random_, draws_++);
+    return static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.points.rows())));
   }
 
   /// Steps of greedy k-means++ until k rows are chosen.
-  void extend(Cover<T>& cover, std::vector<std::int64_t>& chosen) {
+  template <class AnyCover>
+  void extend(AnyCover& cover, std::vector<std::int64_t>& chosen) {
     const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k_)));
-    std::vector<std::int64_t> candidates(static_cast<std::size_t>(trials));
+    std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials));
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
-      for (std::int64_t& candidate : candidates) candidate = cover.row_at(random_.below(draws_++, cover.total()));
+      for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
+      const std::vector<std::int64_t> candidates = cover.rows_at(targets);
       const std::vector<std::uint64_t> gains = cover.gains(candidates);
       // The one that leaves the least; the first on ties.
       const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
@@ -172,81 +212,76 @@ class Seeding {
   /// For rows that differ by so little that all squared distances are zero: the first ones that are not chosen yet.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
-    const auto is_new = [&](std::int64_t row) {
-      std::string bytes(static_cast<std::size_t>(points_.columns()) * sizeof(T), '\0');
-      for (std::int64_t dim = 0; dim < points_.columns(); ++dim) {
-        const T value = points_(row, dim) + T{0};  // -0 counts as 0
+    const auto is_new = [&](const T* row) {
+      std::string bytes(static_cast<std::size_t>(rows_.points.columns()) * sizeof(T), '\0');
+      for (std::int64_t dim = 0; dim < rows_.points.columns(); ++dim) {
+        const T value = row[dim] + T{0};  // -0 counts as 0
         std::memcpy(bytes.data() + static_cast<std::size_t>(dim) * sizeof(T), &value, sizeof(T));
       }
       return seen.insert(std::move(bytes)).second;
     };
-    for (const std::int64_t row : chosen) is_new(row);
-    for (std::int64_t row = 0; row < points_.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row)
-      if ((weights_.empty() || weights_[row] > 0) && is_new(row)) chosen.push_back(row);
+    const Matrix<T> before = rows_.copy_rows(chosen);
+    for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
+    visit_rows(rows_.points, rows_.gpu(), [&](std::int64_t first, MatrixView<const T> some) {
+      for (std::int64_t row = 0; row < some.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row)
+        if ((rows_.weights.empty() || rows_.weights[first + row] > 0) && is_new(some.row(row)))
+          chosen.push_back(first + row);
+      return static_cast<std::int64_t>(chosen.size()) < k_;
+    });
     if (static_cast<std::int64_t>(chosen.size()) < k_)
       throw InputError("points: fewer different points of positive weight than clusters");
   }
 
-  /// A round of k-means||: each row by itself with probability min(1, 2k w D / total), ascending.
-  std::vector<std::int64_t> sample(const Cover<T>& cover, int round) const {
-    const std::int64_t n = points_.rows();
-    const auto wanted = static_cast<core::UInt128>(oversampling_factor * static_cast<std::uint64_t>(k_));
-    const std::uint64_t total = cover.total();
-    std::vector<std::int64_t> rows;
-#pragma omp parallel num_threads(threads_)
-    {
-      std::vector<std::int64_t> partial;
-#pragma omp for schedule(static)
-      for (std::int64_t row = 0; row < n; ++row) {
-        const core::UInt128 odds = wanted * cover.integer(row);
-        if (odds == 0) continue;
-        // bits / 2^64 < odds / total. Where odds < total < 2^62, neither product overflows.
-        if (odds >= total || static_cast<core::UInt128>(random_.bits(index_of(round, row))) * total < odds << 64)
-          partial.push_back(row);
-      }
-#pragma omp critical(gradus_sample_rows)
-      rows.insert(rows.end(), partial.begin(), partial.end());
-    }
-    std::sort(rows.begin(), rows.end());
-    return rows;
-  }
-
-  void add_all(Cover<T>& cover, const std::vector<std::int64_t>& rows) const {
-    for (std::size_t first = 0; first < rows.size(); first += Cover<T>::most_candidates) {
+  template <class AnyCover>
+  void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
+    for (std::size_t first = 0; first < rows.size(); first += AnyCover::most_candidates) {
       honour_stop(execution_);
-      const std::size_t count = std::min<std::size_t>(Cover<T>::most_candidates, rows.size() - first);
+      const std::size_t count = std::min<std::size_t>(AnyCover::most_candidates, rows.size() - first);
       cover.add(std::span(rows).subspan(first, count));
     }
   }
 
-  MatrixView<const T> points_;
-  VectorView<const T> weights_;
+  const Rows& rows_;
   std::int64_t k_;
   const core::Philox& random_;
   const Execution& execution_;
-  int threads_;
   std::uint64_t draws_ = 0;
 };
+
+template <class T, class Rows>
+Matrix<T> choose_rows(const Rows& rows, const KMeansOptions<T>& options, const Execution& execution, int restart) {
+  const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
+  const std::int64_t k = options.clusters;
+  Seeding<T, Rows> seeding(rows, k, random, execution);
+  switch (options.init) {
+    case KMeansInit::random: return rows.copy_rows(random_rows(rows.points.rows(), rows.weights, k, random));
+    case KMeansInit::kmeans_plus_plus: return rows.copy_rows(seeding.plus_plus(0));
+    case KMeansInit::kmeans_parallel: return rows.copy_rows(seeding.parallel());
+    case KMeansInit::first:
+    case KMeansInit::given: break;
+  }
+  throw UsageError("unknown initialization");
+}
 
 }  // namespace
 
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
-                     int restart) {
-  const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
-  const std::int64_t k = options.clusters;
-  Seeding<T> seeding(points, options.weights, k, random, execution, cpu::thread_count(execution));
-  switch (options.init) {
-    case KMeansInit::given: return Matrix<T>::copy_of(options.initial_centroids);
-    case KMeansInit::first: return Matrix<T>::copy_of(points.slice(0, k));
-    case KMeansInit::random: return rows_of(points, random_rows(points.rows(), options.weights, k, random));
-    case KMeansInit::kmeans_plus_plus: return rows_of(points, seeding.plus_plus(0));
-    case KMeansInit::kmeans_parallel: return rows_of(points, seeding.parallel());
+                     int restart, const GpuPoints<T>* gpu) {
+  if (options.init == KMeansInit::given) return Matrix<T>::copy_of(options.initial_centroids);
+  if (options.init == KMeansInit::first)
+    return gpu ? gpu->copy_slice(0, options.clusters) : Matrix<T>::copy_of(points.slice(0, options.clusters));
+  if (gpu) {
+    const GpuRows<T> rows{gpu, points, options.weights, &execution};
+    return choose_rows(rows, options, execution, restart);
   }
-  throw UsageError("unknown initialization");
+  const HostRows<T> rows{points, options.weights, cpu::thread_count(execution)};
+  return choose_rows(rows, options, execution, restart);
 }
 
-template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int);
-template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int);
+template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
+                                  const GpuPoints<float>*);
+template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int,
+                                   const GpuPoints<double>*);
 
 }  // namespace gradus::kmeans_detail

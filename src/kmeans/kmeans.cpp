@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/request.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/devices.hpp"
 #include "kmeans/distance.hpp"
+#include "kmeans/gpu_points.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/lloyd.hpp"
 #include "kmeans/statistics.hpp"
@@ -32,7 +35,7 @@ namespace {
 
 template <class T>
 void check_points(MatrixView<const T> points) {
-  core::check_rows(points, "points");
+  core::check_extent(points, "points");
   if (points.rows() < 1 || points.columns() < 1)
     throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
                      " x " + std::to_string(points.columns()));
@@ -54,16 +57,22 @@ void check_options(const KMeansOptions<T>& options) {
     throw UsageError("the changed fraction must lie between 0 and 1");
 }
 
+void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
+  if (labels.size() == n) return;
+  throw InputError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
+                   std::to_string(n) + " points");
+}
+
 template <class T>
 void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& options) {
   const std::int64_t n = points.rows();
   if (options.clusters > n)
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
                      std::to_string(n) + " points; ask for at most that many clusters");
-  core::check_one_for_each(options.weights, n, "weights", "points");
+  core::check_number(options.weights, n, "weights", "points");
+  if (!options.labels.empty()) require_labels(options.labels, n);
   if (options.init != KMeansInit::given) return;
   const MatrixView<const T>& given = options.initial_centroids;
-  core::check_place(given.place(), "initial centroids");
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
@@ -84,8 +93,44 @@ void check_graph_file(const room::Variant& variant, const Execution& execution) 
                    execution.graph_file + "'; the variants that have one: " + writers);
 }
 
-const room::Variant& select(const room::Shape& shape, const Execution& execution) {
+std::string gpu_name(int gpu) { return "GPU " + std::to_string(gpu); }
+
+/// The request, with the GPU on which the points lie as the one to run on.
+Execution where_points_lie(MemoryPlace place, const Execution& execution) {
+  Execution here = execution;
+  if (place.is_host()) return here;
+  if (execution.device == Device::cpu)
+    throw UnsupportedError("points: they lie on " + gpu_name(place.gpu) +
+                           ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
+  if (execution.device == Device::gpu && execution.gpu != place.gpu)
+    throw UsageError("points: they lie on " + gpu_name(place.gpu) + ", but " + gpu_name(execution.gpu) +
+                     " was asked for");
+  here.device = Device::gpu;
+  here.gpu = place.gpu;
+  return here;
+}
+
+/// Weights and labels are in host memory or where the job runs.
+void check_beside_points(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
+  if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
+  throw UnsupportedError(std::string(what) + ": they lie on " + gpu_name(place.gpu) + ", but the job runs on " +
+                         (runs_on_gpu ? gpu_name(gpu) : "the CPU") + "; keep them there or in host memory");
+}
+
+void check_takes_gpu_points(const room::Variant& variant, MemoryPlace place) {
+  if (place.is_host() || variant.gpu_memory) return;
+  std::string takers;
+  for (const room::Variant& other : room::variants())
+    if (other.gpu_memory) takers += (takers.empty() ? "'" : ", '") + std::string(other.name) + "'";
+  throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
+                         "' needs points in host memory, but they lie on " + gpu_name(place.gpu) +
+                         "; the variants that use them there: " + takers);
+}
+
+/// `place`: of the points; `execution`: as where_points_lie() gives it.
+const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace place = {}) {
   const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
+  check_takes_gpu_points(variant, place);
   check_graph_file(variant, execution);
   core::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
@@ -124,10 +169,104 @@ Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads) {
     if (zero) zero_row = std::min(zero_row, row);
     room::normalize_rows(unit.view().slice(row, 1));
   }
-  if (zero_row < points.rows())
-    throw InputError(std::string(what) + ": row " + std::to_string(zero_row) +
-                     " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
+  if (zero_row < points.rows()) room::throw_zero_row(what, zero_row);
   return unit;
+}
+
+/// What a job knows of its points before it starts, and the memory that this takes.
+template <class T>
+class Prepared {
+ public:
+  /// `centroids`: given ones in host memory, or none. `gpu_bytes`: what the job will take on the GPU beside points and
+  /// weights.
+  Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, Metric metric,
+           const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
+      : threads_(cpu::thread_count(execution)), points_(points), weights_(weights), centroids_(centroids) {
+    if (on_gpu) {
+      core::PhaseTimer timer(phases, "to_device");
+      if (metric == Metric::cosine)
+        gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
+      gpu_ = room::make_gpu_points(points, weights, execution, gpu_bytes);
+      points_ = gpu_->rows();
+      weights_ = gpu_->host_weights();
+    }
+    core::PhaseTimer timer(phases, "examine");
+    examine();
+    if (metric != Metric::cosine) return;
+    to_unit_rows();
+    examine();
+  }
+
+  MatrixView<const T> points() const { return points_; }
+  VectorView<const T> weights() const { return weights_; }      ///< in host memory
+  MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
+  const room::GpuPoints<T>* gpu() const { return gpu_.get(); }
+
+  void require_distinct(std::int64_t clusters) const {
+    room::require_distinct(points_, weights_, clusters, gpu_.get());
+  }
+
+  double mean_column_variance() const {
+    if (!gpu_) return room::mean_column_variance(points_, threads_);
+    return gpu_->mean_column_variance(room::describe<T>(gpu_->column_ranges(), points_.rows(), {}, {}));
+  }
+
+  /// A problem that refers to this object's memory.
+  room::Problem<T> problem() const {
+    room::Problem<T> problem;
+    problem.points = points_;
+    problem.weights = weights_;
+    problem.initial_centroids = centroids_;
+    problem.statistics = statistics_;
+    problem.gpu = gpu_.get();
+    return problem;
+  }
+
+ private:
+  void examine() {
+    statistics_ = gpu_ ? room::describe(gpu_->column_ranges(), points_.rows(), weights_, centroids_)
+                       : room::examine(points_, weights_, centroids_, threads_);
+  }
+
+  void to_unit_rows() {
+    if (gpu_) {
+      gpu_->to_unit_rows();
+      points_ = gpu_->rows();
+    } else {
+      unit_points_ = unit_rows(points_, "points", threads_);
+      points_ = std::as_const(unit_points_).view();
+    }
+    if (centroids_.rows() == 0) return;
+    unit_centroids_ = unit_rows(centroids_, "initial centroids", 1);
+    centroids_ = std::as_const(unit_centroids_).view();
+  }
+
+  int threads_;
+  MatrixView<const T> points_;
+  VectorView<const T> weights_;
+  MatrixView<const T> centroids_;
+  std::unique_ptr<room::GpuPoints<T>> gpu_;
+  Matrix<T> unit_points_;
+  Matrix<T> unit_centroids_;
+  room::Statistics statistics_;
+};
+
+/// Centroids in host memory: `rows` themselves, or a copy of them in `copy`.
+template <class T>
+MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
+                                   Matrix<T>& copy) {
+  if (rows.place().is_host()) return rows;
+  copy = room::copy_to_host(rows, what, execution);
+  return std::as_const(copy).view();
+}
+
+/// Brings labels that are in the result to where the caller wants them.
+template <class T>
+void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const room::GpuPoints<T>* gpu) {
+  if (to.empty() || labels.size() == 0) return;
+  if (to.place().is_host()) std::copy_n(labels.data(), to.size(), to.data());
+  else gpu->store_labels(labels.data(), to);
+  labels = {};
 }
 
 }  // namespace
@@ -145,41 +284,40 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   check_options(options);
   check_points(points);
   check_against_points(points, options);
-  const int threads = cpu::thread_count(execution);
+  const Execution here = where_points_lie(points.place(), execution);
   const room::Shape shape = shape_of(points.rows(), points.columns(), options);
-  const room::Variant& variant = select(shape, execution);
-  core::check_memory(memory_needed(shape, options, execution, variant), execution);
+  const room::Variant& variant = select(shape, here, points.place());
+  const bool on_gpu = variant.gpu_memory != nullptr;
+  check_beside_points(options.weights.place(), "weights", on_gpu, here.gpu);
+  check_beside_points(options.labels.place(), "labels", on_gpu, here.gpu);
+  core::check_memory(memory_needed(shape, options, here, variant), here);
 
   std::vector<Phase> phases;
-  room::Problem<T> problem;
-  problem.points = points;
-  problem.weights = options.weights;
+  Matrix<T> copied_centroids;
+  KMeansOptions<T> initial = options;
+  if (options.init == KMeansInit::given)
+    initial.initial_centroids = in_host_memory(options.initial_centroids, "initial centroids", here, copied_centroids);
+  else initial.initial_centroids = {};
+  const std::uint64_t gpu_bytes =
+      on_gpu ? std::max(room::gpu_cover_bytes(shape.points, true), variant.gpu_memory(shape)) : 0;
+  const Prepared<T> prepared(points, options.weights, initial.initial_centroids, options.metric, here, on_gpu,
+                             gpu_bytes, phases);
+  initial.weights = prepared.weights();
+  initial.initial_centroids = prepared.centroids();
+  room::Problem<T> problem = prepared.problem();
   problem.max_iterations = options.max_iterations;
   problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(points.rows()));
   problem.empty = options.empty;
   problem.metric = options.metric;
-
-  KMeansOptions<T> initial = options;
-  Matrix<T> unit_points;
-  Matrix<T> unit_centroids;
+  if (!options.labels.empty() && !options.labels.place().is_host()) {
+    prepared.gpu()->require_here(options.labels.data(), "labels");
+    // Of several fits it is known only afterwards whose labels are wanted.
+    if (options.restarts == 1) problem.labels_on_gpu = options.labels.data();
+  }
   {
     core::PhaseTimer timer(phases, "examine");
-    const MatrixView<const T> given =
-        options.init == KMeansInit::given ? options.initial_centroids : MatrixView<const T>{};
-    problem.statistics = room::examine(points, options.weights, given, threads);
-    room::require_distinct(points, options.weights, options.clusters);
-    if (options.metric == Metric::cosine) {
-      unit_points = unit_rows(points, "points", threads);
-      problem.points = std::as_const(unit_points).view();
-      if (given.rows() > 0) {
-        unit_centroids = unit_rows(given, "initial centroids", 1);
-        initial.initial_centroids = std::as_const(unit_centroids).view();
-      }
-      problem.statistics = room::examine(problem.points, options.weights, initial.initial_centroids, threads);
-      room::require_distinct(problem.points, options.weights, options.clusters);
-    }
-    if (options.tolerance > 0)
-      problem.shift_limit = options.tolerance * room::mean_column_variance(problem.points, threads);
+    prepared.require_distinct(options.clusters);
+    if (options.tolerance > 0) problem.shift_limit = options.tolerance * prepared.mean_column_variance();
   }
 
   std::optional<KMeansResult<T>> best;
@@ -187,18 +325,19 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     Matrix<T> first;
     {
       core::PhaseTimer timer(phases, "initialize");
-      first = room::initialize(problem.points, initial, execution, restart);
+      first = room::initialize(problem.points, initial, here, restart, prepared.gpu());
     }
     problem.initial_centroids = std::as_const(first).view();
-    KMeansResult<T> result = variant.run(problem, execution);
+    KMeansResult<T> result = variant.run(problem, here);
     for (const Phase& phase : result.phases) core::add_phase(phases, phase.name, phase.seconds);
     if (!best || result.inertia < best->inertia) {
       best = std::move(result);
       best->restart = restart;
     }
   }
+  deliver(best->labels, options.labels, prepared.gpu());
   best->variant = variant.name;
-  best->device = core::device_name(variant, execution);
+  best->device = core::device_name(variant, here);
   core::add_phase(phases, "total", core::seconds_since(start));
   best->phases = std::move(phases);
   return std::move(*best);
@@ -209,55 +348,41 @@ namespace {
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points) {
   check_points(points);
-  core::check_place(centroids.place(), "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
                      std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
                      " columns");
 }
 
-}  // namespace
-
 template <class T>
-KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
-                                   const Execution& execution) {
+KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
+                            Metric metric, const Execution& execution) {
   check_model(centroids, points);
-  const int threads = cpu::thread_count(execution);
-  room::Problem<T> problem;
-  problem.points = points;
-  problem.initial_centroids = centroids;
+  const Execution here = where_points_lie(points.place(), execution);
+  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+  const room::Variant& variant = select(shape, here, points.place());
+  const bool on_gpu = variant.gpu_memory != nullptr;
+  check_beside_points(labels.place(), "labels", on_gpu, here.gpu);
+  Matrix<T> copied_centroids;
+  std::vector<Phase> phases;
+  const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
+                             on_gpu, on_gpu ? variant.gpu_memory(shape) : 0, phases);
+  room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment
-  problem.statistics = room::examine<T>(points, {}, centroids, threads);
-  Matrix<T> unit_points;
-  Matrix<T> unit_centroids;
-  if (metric == Metric::cosine) {
-    unit_points = unit_rows(points, "points", threads);
-    unit_centroids = unit_rows(centroids, "centroids", 1);
-    problem.points = std::as_const(unit_points).view();
-    problem.initial_centroids = std::as_const(unit_centroids).view();
-    problem.statistics = room::examine<T>(problem.points, {}, problem.initial_centroids, threads);
+  if (!labels.empty() && !labels.place().is_host()) {
+    prepared.gpu()->require_here(labels.data(), "labels");
+    problem.labels_on_gpu = labels.data();
   }
-  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-  KMeansResult<T> result = select(shape, execution).run(problem, execution);
+  KMeansResult<T> result = variant.run(problem, here);
+  deliver(result.labels, labels, prepared.gpu());
   return {std::move(result.labels), result.inertia};
 }
 
+// On the processor, all in host memory.
 template <class T>
-Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
-                           const Execution& execution) {
-  check_model(centroids, points);
-  const int threads = cpu::thread_count(execution);
-  room::examine<T>(points, {}, centroids, threads);
-  Matrix<T> unit_points;
-  Matrix<T> unit_centroids;
-  if (metric == Metric::cosine) {
-    unit_points = unit_rows(points, "points", threads);
-    unit_centroids = unit_rows(centroids, "centroids", 1);
-    points = std::as_const(unit_points).view();
-    centroids = std::as_const(unit_centroids).view();
-  }
-  Matrix<T> distances(points.rows(), centroids.rows());
+void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
+                    int threads) {
 #pragma omp parallel num_threads(threads)
   {
     // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
@@ -280,13 +405,61 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
       }
     }
   }
+}
+
+}  // namespace
+
+template <class T>
+KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
+                                   const Execution& execution) {
+  return predict(centroids, points, {}, metric, execution);
+}
+
+template <class T>
+double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
+                      Metric metric, const Execution& execution) {
+  check_points(points);
+  require_labels(labels, points.rows());
+  return predict(centroids, points, labels, metric, execution).inertia;
+}
+
+template <class T>
+void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
+                      const Execution& execution) {
+  check_model(centroids, points);
+  if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
+    throw InputError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
+                     std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
+                     std::to_string(centroids.rows()) + " is needed (points x centroids)");
+  const Execution here = where_points_lie(points.place(), execution);
+  const bool on_gpu = here.device == Device::gpu;
+  if (on_gpu) cuda::require_gpu(cpu::this_machine(), here.gpu);
+  check_beside_points(distances.place(), "distances", on_gpu, here.gpu);
+  Matrix<T> copied_centroids;
+  std::vector<Phase> phases;
+  const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
+                             on_gpu, 0, phases);
+  if (!distances.place().is_host()) prepared.gpu()->require_here(distances.data(), "distances");
+  if (on_gpu) prepared.gpu()->distances(prepared.centroids(), metric, distances);
+  else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here));
+}
+
+template <class T>
+Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
+                           const Execution& execution) {
+  check_model(centroids, points);
+  Matrix<T> distances(points.rows(), centroids.rows());
+  kmeans_transform(centroids, points, distances.view(), metric, execution);
   return distances;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                      \
-  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions<T>&, const Execution&);                 \
-  template KMeansPrediction<T> kmeans_predict(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&); \
-  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);         \
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions<T>&, const Execution&);                   \
+  template KMeansPrediction<T> kmeans_predict(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);   \
+  template double kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>, Metric,         \
+                                 const Execution&);                                                                  \
+  template void kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, Metric, const Execution&); \
+  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);           \
   template std::uint64_t kmeans_memory(std::int64_t, std::int64_t, const KMeansOptions<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

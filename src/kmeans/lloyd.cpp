@@ -1,6 +1,7 @@
 #include "kmeans/lloyd.hpp"
 
 #include "kmeans/distance.hpp"
+#include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -9,7 +10,8 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
                                  const std::vector<std::int32_t>& empty, int threads) {
   const std::int64_t n = problem.n();
   Buffer<double> distances(n);
-  own_squared_distances(problem.points, centroids, labels, distances.data(), threads);
+  if (problem.gpu) problem.gpu->own_squared_distances(centroids, labels, distances.data());
+  else own_squared_distances(problem.points, centroids, labels, distances.data(), threads);
   const auto has_weight = [&](std::int64_t point) {
     const core::Grid& grid = problem.statistics.weight;
     return grid.total(grid.split(problem.weight(point))) > 0;
@@ -48,6 +50,17 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
 }
 
 template <class T>
+Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) {
+  std::vector<std::int64_t> points;
+  for (const Relocation& move : moves) points.push_back(move.point);
+  if (problem.gpu && !points.empty()) return problem.gpu->copy_rows(points);
+  Matrix<T> rows(static_cast<std::int64_t>(points.size()), problem.d());
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    std::copy_n(problem.points.row(points[static_cast<std::size_t>(row)]), problem.d(), rows.row(row));
+  return rows;
+}
+
+template <class T>
 void normalize_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     double squares = 0;
@@ -65,6 +78,7 @@ void normalize_rows(MatrixView<T> rows) {
 #define GRADUS_INSTANTIATE(T)                                                                            \
   template std::vector<Relocation> relocate(const Problem<T>&, MatrixView<const T>, const std::int32_t*, \
                                             const std::vector<std::int32_t>&, int);                      \
+  template Matrix<T> rows_of(const Problem<T>&, std::span<const Relocation>);                            \
   template void normalize_rows(MatrixView<T>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

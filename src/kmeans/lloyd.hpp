@@ -13,7 +13,8 @@
 //   Steps advance(centroids, rules, phases)
 //                                      some iterations from `centroids`, which it brings up to date
 //
-// and the frame takes over for an iteration with an empty cluster that must be moved or reported.
+// and the frame takes over for an iteration with an empty cluster that must be moved or reported. An engine with
+// `leaves_labels_on_gpu` writes them to Problem::labels_on_gpu where finish() is given none.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include <concepts>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,11 @@ concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std
   engine.pass(centroids, labels, phases);
 };
 
+template <class Engine>
+concept LeavesLabelsOnGpu = requires {
+  requires Engine::leaves_labels_on_gpu;
+};
+
 /// A point that was taken out of its cluster to start an empty one anew.
 struct Relocation {
   std::int64_t point = 0;
@@ -75,6 +82,10 @@ template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty, int threads);
 
+/// The coordinates of the points that move, in host memory.
+template <class T>
+Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
+
 /// Scales each row to unit length; a row of length zero stays.
 template <class T>
 void normalize_rows(MatrixView<T> rows);
@@ -86,14 +97,10 @@ class Lloyd {
       : problem_(problem), execution_(execution), engine_(engine), threads_(cpu::thread_count(execution)) {}
 
   KMeansResult<T> run() {
-    const std::int64_t n = problem_.n();
     result_.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
-    result_.labels = Buffer<std::int32_t>(n);
-    std::int32_t* labels = result_.labels.data();
-    cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
+    // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
+    if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
     bool labels_are_current = false;
@@ -104,7 +111,9 @@ class Lloyd {
     }
     {
       core::PhaseTimer timer(result_.phases, "finish");
-      result_.inertia = engine_.finish(std::as_const(result_.centroids).view(), labels, labels_are_current);
+      if (labels_stay_on_gpu()) result_.labels = {};
+      result_.inertia =
+          engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
       count_labels();
       complete_history();
       if (problem_.metric == Metric::cosine) halve_inertia();
@@ -114,6 +123,17 @@ class Lloyd {
   }
 
  private:
+  bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
+
+  void make_labels() {
+    const std::int64_t n = problem_.n();
+    result_.labels = Buffer<std::int32_t>(n);
+    std::int32_t* labels = result_.labels.data();
+    cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
+  }
+
   // Some iterations by the engine itself, and one by the frame where the engine asks for it.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     const StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
@@ -133,6 +153,7 @@ class Lloyd {
   bool iterate(Matrix<T>& next) {
     const auto start = core::Clock::now();
     KMeansIteration record;
+    if (result_.labels.size() == 0) make_labels();
     const auto& sums = engine_.sums();
     Outcome outcome;
     const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
@@ -173,16 +194,18 @@ class Lloyd {
       if (problem_.empty == EmptyCluster::relocate)
         relocations = relocate<T>(problem_, result_.centroids.view(), result_.labels.data(), empty, threads_);
     }
+    const Matrix<T> moved = rows_of<T>(problem_, relocations);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-      std::vector<std::int64_t> without;
-      for (const Relocation& move : relocations)
-        if (move.from == cluster) without.push_back(move.point);
+      std::vector<TakenPoint<T>> without;
+      for (std::size_t move = 0; move < relocations.size(); ++move)
+        if (relocations[move].from == cluster)
+          without.push_back({moved.row(static_cast<std::int64_t>(move)), problem_.weight(relocations[move].point)});
       if (sums.weight(cluster) > 0) sums.mean(cluster, next.row(cluster), without);
       else std::copy_n(result_.centroids.row(cluster), problem_.d(), next.row(cluster));
     }
-    for (const Relocation& move : relocations)
-      std::copy_n(problem_.points.row(move.point), problem_.d(), next.row(move.to));
+    for (std::size_t move = 0; move < relocations.size(); ++move)
+      std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
     if (problem_.metric == Metric::cosine) normalize_rows<T>(next.view());
     return !relocations.empty();
   }

@@ -32,7 +32,7 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
 
   const auto assign_and_sum = [&copies](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                                         FloatSums<T>& total) {
-    return assign_and_reduce<T>(job, centroids, labels, copies, total);
+    return assign_and_reduce<T>(job, centroids, labels, copies, static_cast<int>(copies.size()), total);
   };
   TextbookEngine engine(problem, assign_and_sum);
   return lloyd(problem, execution, engine);

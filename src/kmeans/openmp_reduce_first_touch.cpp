@@ -1,13 +1,19 @@
 // openmp_reduce_first_touch: private copies of the sums as before, each on pages of its own that its thread asked for
-// and wrote first.
+// and wrote first; and each thread's share of the points in pieces, so that who is done early can help.
 //
-// What changes from `openmp_reduce`: only where the copies lie. Each starts a page, so that no cache line belongs to
-// two of them and false sharing is gone; and because the operating system places a page in the memory of the core that
-// writes to it first, each copy lies in its own thread's memory node. (--pin keeps a thread near its pages; without it
-// the operating system may move the thread away.) The pages come straight from the operating system: memory of the
-// heap may have been touched by another thread before.
+// What changes from `openmp_reduce`: where the copies lie. Each starts a page, so that no cache line belongs to two of
+// them and false sharing is gone; and because the operating system places a page in the memory of the core that writes
+// to it first, each copy lies in its own thread's memory node. (--pin keeps a thread near its pages; without it the
+// operating system may move the thread away.) The pages come straight from the operating system: memory of the heap may
+// have been touched by another thread before.
+// And: a share of the points has up to sixteen pieces, each with a copy of the sums. The slowest core decides when an
+// iteration ends, and cores are not equally fast: one that shares its execution units with a neighbour, another's
+// program perhaps, has been measured at little more than half the speed. A thread begins with its own pieces and then
+// takes those that others have not begun. A copy for each piece, and not for each thread, so that the sums are the same
+// whoever makes them.
 //
-// Work of an iteration: as before. Memory: 8 k (d + 2) bytes for each thread, rounded up to whole pages, and the total.
+// Work of an iteration: as before. Memory: 8 k (d + 2) bytes for each piece, rounded up to whole pages, at most 4 MiB
+// for each thread where more than one piece is its share; and the total.
 // Limits: the points are the caller's memory, or a mapped file, and lie where they are: copying them to the threads'
 // nodes would double the job's memory. Who allocates points should write them in parallel, as `gradus bench` does; the
 // labels are first touched by their threads in the frame (lloyd.hpp).
@@ -47,12 +53,13 @@ class FreshPages {
   std::size_t bytes_ = 0;
 };
 
-/// A copy of the sums for each thread. They are made in the first pass, by the threads that will use them: earlier the
-/// threads would not be where the frame binds them.
+/// A copy of the sums for each piece of each thread's share. They are made in the first pass, by the threads that will
+/// use them: earlier the threads would not be where the frame binds them.
 class OwnPages {
  public:
-  OwnPages(std::int64_t clusters, std::int64_t dimensions, int threads)
-      : k_(clusters), d_(dimensions), pages_(static_cast<std::size_t>(threads)) {}
+  OwnPages(const Shape& shape, int threads)
+      : k_(shape.clusters), d_(shape.dimensions), threads_(threads),
+        pages_(static_cast<std::size_t>(threads * first_touch_pieces(shape, threads))) {}
 
   std::span<const PrivateSums> copies() {
     if (copies_.empty()) allocate();
@@ -64,16 +71,18 @@ class OwnPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // The schedule is that of assign_and_reduce(): part and thread are the same pair there.
-#pragma omp parallel for num_threads(parts) schedule(static)
-    for (int part = 0; part < parts; ++part) {
-      const auto at = static_cast<std::size_t>(part);
-      pages_[at] = FreshPages(bytes);
-      if (!pages_[at]) continue;  // an exception cannot leave a parallel region
-      double* const sums = pages_[at].data();
-      double* const weights = sums + k_ * d_;
-      copies[at] = {sums, weights, reinterpret_cast<std::int64_t*>(weights + k_)};
-      std::memset(sums, 0, bytes);
+    // The schedule and the shares are those of assign_and_reduce(): thread and parts are the same there.
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (int thread = 0; thread < threads_; ++thread) {
+      const cpu::Range own = cpu::share(parts, thread, threads_);
+      for (auto at = static_cast<std::size_t>(own.begin); at < static_cast<std::size_t>(own.end); ++at) {
+        pages_[at] = FreshPages(bytes);
+        if (!pages_[at]) continue;  // an exception cannot leave a parallel region
+        double* const sums = pages_[at].data();
+        double* const weights = sums + k_ * d_;
+        copies[at] = {sums, weights, reinterpret_cast<std::int64_t*>(weights + k_)};
+        std::memset(sums, 0, bytes);
+      }
     }
     for (const FreshPages& pages : pages_)
       if (!pages) throw Error("cannot allocate " + std::to_string(bytes) + " bytes for a thread's sums: out of memory");
@@ -82,6 +91,7 @@ class OwnPages {
 
   std::int64_t k_;
   std::int64_t d_;
+  int threads_;
   std::vector<FreshPages> pages_;
   std::vector<PrivateSums> copies_;
 };
@@ -90,10 +100,11 @@ class OwnPages {
 
 template <class T>
 KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execution& execution) {
-  OwnPages pages(problem.k(), problem.d(), cpu::thread_count(execution));
-  const auto assign_and_sum = [&pages](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
-                                       FloatSums<T>& total) {
-    return assign_and_reduce<T>(job, centroids, labels, pages.copies(), total);
+  const int threads = cpu::thread_count(execution);
+  OwnPages pages(shape_of(problem), threads);
+  const auto assign_and_sum = [&pages, threads](const Problem<T>& job, MatrixView<const T> centroids,
+                                                std::int32_t* labels, FloatSums<T>& total) {
+    return assign_and_reduce<T>(job, centroids, labels, pages.copies(), threads, total);
   };
   TextbookEngine engine(problem, assign_and_sum);
   return lloyd(problem, execution, engine);

@@ -39,9 +39,12 @@ struct Statistics {
 };
 
 template <class T>
+class GpuPoints;
+
+template <class T>
 struct Problem {
   MatrixView<const T> points;             ///< n x d, finite
-  VectorView<const T> weights;            ///< n, or empty
+  VectorView<const T> weights;            ///< n, or empty; in host memory
   MatrixView<const T> initial_centroids;  ///< k x d
   Statistics statistics;
   int max_iterations = 300;
@@ -49,11 +52,25 @@ struct Problem {
   std::int64_t changed_limit = 0;  ///< stop when at most this many labels changed; 0: none changed
   EmptyCluster empty = EmptyCluster::relocate;
   Metric metric = Metric::euclidean;
+  const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
+  std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
   std::int64_t k() const { return initial_centroids.rows(); }
   double weight(std::int64_t point) const { return weights.empty() ? 1.0 : static_cast<double>(weights[point]); }
+};
+
+template <class T>
+Shape shape_of(const Problem<T>& problem) {
+  return {problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)), !problem.weights.empty()};
+}
+
+/// A point that is taken out of a sum: its coordinates in host memory, and its weight.
+template <class T>
+struct TakenPoint {
+  const T* row = nullptr;
+  double weight = 1;
 };
 
 /// A row of the table of variants. `run` does a whole fit from the problem's initial centroids.
@@ -63,6 +80,8 @@ struct Variant : core::VariantInfo {
   KMeansResult<float> (*run_f32)(const Problem<float>&, const Execution&);
   KMeansResult<double> (*run_f64)(const Problem<double>&, const Execution&);
   bool writes_graph = false;  ///< whether it honours Execution::graph_file
+  /// Bytes on the GPU beside points and weights; null for a variant that cannot use points where they lie on a GPU.
+  std::uint64_t (*gpu_memory)(const Shape&) = nullptr;
 
   template <class T>
   KMeansResult<T> run(const Problem<T>& problem, const Execution& execution) const {

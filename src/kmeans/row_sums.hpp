@@ -18,15 +18,35 @@ class Quantizer {
  public:
   Quantizer() = default;
   Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
-  std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
+  GRADUS_HOST_DEVICE std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
 
   /// The integer plus raw_zero: for sums in vector instructions, from which the zeros are taken away once.
-  std::uint64_t raw(double value) const { return std::bit_cast<std::uint64_t>(value * scale_ + core::integer_magic); }
+  GRADUS_HOST_DEVICE std::uint64_t raw(double value) const {
+#ifdef __CUDA_ARCH__
+    return static_cast<std::uint64_t>(__double_as_longlong(value * scale_ + core::integer_magic));
+#else
+    return std::bit_cast<std::uint64_t>(value * scale_ + core::integer_magic);
+#endif
+  }
   static constexpr std::uint64_t raw_zero = core::integer_magic_bits;
 
  private:
   double scale_ = 1;
 };
+
+/// The index of the random number for a row in a round of k-means||, apart from those that count up from 0.
+constexpr std::uint64_t draw_index(int round, std::int64_t row) {
+  return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
+}
+
+/// Whether 64 random bits take a row into a sample of `wanted` rows, drawn one by one with probability wanted * integer
+/// / total (or surely, where that is above 1). wanted * integer and total * 2^64 stay below 2^126.
+GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t integer, std::uint64_t total,
+                                           std::uint64_t bits) {
+  const core::UInt128 odds = static_cast<core::UInt128>(wanted) * integer;
+  if (odds == 0) return false;
+  return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
+}
 
 /// The sums of the integers of 256 rows each (blocks) and of 256 blocks each. The integers themselves stay with the
 /// caller, who gives them as a function of the row.

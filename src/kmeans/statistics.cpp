@@ -6,18 +6,21 @@
 #include <string>
 #include <unordered_set>
 
-#include "core/column_ranges.hpp"
 #include "kmeans/distance.hpp"
+#include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
                    int threads) {
-  const std::int64_t n = points.rows();
-  const auto d = static_cast<std::size_t>(points.columns());
-  const core::ColumnRanges ranges = core::column_ranges(points, "points", threads);
+  return describe(core::column_ranges(points, "points", threads), points.rows(), weights, initial_centroids);
+}
 
+template <class T>
+Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
+                    MatrixView<const T> initial_centroids) {
+  const std::size_t d = ranges.lowest.size();
   double largest_weight = 1;
   if (!weights.empty()) {
     largest_weight = 0;
@@ -58,6 +61,11 @@ Statistics examine(MatrixView<const T> points, VectorView<const T> weights, Matr
   // Twice the bound: rounding in the distance chain and in this sum stays far below that.
   statistics.inertia = core::Grid(core::exponent_above(2 * farthest * largest_weight), n);
   return statistics;
+}
+
+void throw_zero_row(const char* what, std::int64_t row) {
+  throw InputError(std::string(what) + ": row " + std::to_string(row) +
+                   " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
 }
 
 template <class T>
@@ -112,26 +120,32 @@ double mean_column_variance(MatrixView<const T> points, int threads) {
 }
 
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k) {
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
+                      const GpuPoints<T>* gpu) {
   // Ends as soon as k different rows were seen, which with ordinary data is after about k rows.
   std::unordered_set<std::string> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
-  for (std::int64_t point = 0; point < points.rows(); ++point) {
-    if (!weights.empty() && !(weights[point] > 0)) continue;
-    for (std::int64_t dim = 0; dim < points.columns(); ++dim)
-      row[static_cast<std::size_t>(dim)] = points(point, dim) + T{0};  // -0 counts as 0
-    seen.emplace(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
-    if (static_cast<std::int64_t>(seen.size()) >= k) return;
-  }
+  const auto see = [&](std::int64_t first, MatrixView<const T> some) {
+    for (std::int64_t index = 0; index < some.rows() && static_cast<std::int64_t>(seen.size()) < k; ++index) {
+      if (!weights.empty() && !(weights[first + index] > 0)) continue;
+      for (std::int64_t dim = 0; dim < points.columns(); ++dim)
+        row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
+      seen.emplace(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
+    }
+    return static_cast<std::int64_t>(seen.size()) < k;
+  };
+  visit_rows(points, gpu, see);
+  if (static_cast<std::int64_t>(seen.size()) >= k) return;
   throw InputError("points: " + std::to_string(k) + " clusters were asked for, but there are only " +
                    std::to_string(seen.size()) + " different points" + (weights.empty() ? "" : " of positive weight") +
                    "; ask for at most that many clusters");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                      \
-  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int); \
-  template double mean_column_variance(MatrixView<const T>, int);                                  \
-  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t)
+#define GRADUS_INSTANTIATE(T)                                                                                      \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int);                 \
+  template double mean_column_variance(MatrixView<const T>, int);                                                  \
+  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>); \
+  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

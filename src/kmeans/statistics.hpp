@@ -1,6 +1,7 @@
 // One look at the points before the first iteration: are they finite, how large are they, how do they vary.
 #pragma once
 
+#include "core/column_ranges.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -11,12 +12,21 @@ template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
                    int threads);
 
+/// The same from the points' ranges: of `rows` points.
+template <class T>
+Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
+                    MatrixView<const T> initial_centroids);
+
+/// InputError: the row has no direction, which the cosine metric needs.
+[[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
+
 /// The mean over the columns of their (unweighted, population) variances: by exact sums, so independent of the order.
 template <class T>
 double mean_column_variance(MatrixView<const T> points, int threads);
 
-/// InputError unless at least k different rows have weight.
+/// InputError unless at least k different rows have weight. `gpu`: the points' object where they lie on a GPU.
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k);
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
+                      const GpuPoints<T>* gpu = nullptr);
 
 }  // namespace gradus::kmeans_detail

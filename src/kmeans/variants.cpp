@@ -1,6 +1,7 @@
 // THE table of k-means variants, in the order of the ladder, and the choice among them.
 #include "kmeans/variants.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -10,6 +11,8 @@
 #include "kmeans/cuda_tensor.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
+#include "kmeans/gpu_points.hpp"
+#include "kmeans/openmp_common.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
@@ -35,7 +38,8 @@ std::uint64_t float_sums_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t bytes = FloatSums<double>::bytes(shape);
   const std::uint64_t copy = (bytes + page - 1) / page * page;
-  return bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(threads), "sums");
+  const int copies = threads * first_touch_pieces(shape, threads);
+  return bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(copies), "sums");
 }
 
 std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
@@ -156,6 +160,17 @@ std::uint64_t cuda_host_exact(const Shape& shape, int) {
   return 2 * ExactSums<double>::bytes(shape) + cuda_staging_bytes;
 }
 
+// On the GPU, beside points and weights.
+std::uint64_t gpu_labels(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
+
+std::uint64_t gpu_columns(const Shape& shape) {  // the points once more, column by column
+  return static_cast<std::uint64_t>(shape.bytes()) + gpu_labels(shape) + 2 * FloatSums<double>::bytes(shape);
+}
+
+std::uint64_t gpu_small_dim(const Shape& shape) { return cuda_small_dim_bytes(shape) + gpu_labels(shape); }
+
+std::uint64_t gpu_tensor(const Shape& shape) { return cuda_tensor_bytes(shape) + gpu_labels(shape); }
+
 constexpr std::array table = {
     Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::tolerance, 1e-4},
             always,
@@ -180,13 +195,13 @@ constexpr std::array table = {
             float_sums_per_thread,
             openmp_reduce<float>,
             openmp_reduce<double>},
-    Variant{
-        {"openmp_reduce_first_touch", "private copies of the sums on pages of their own, first touched by their thread",
-         Backend::openmp, Contract::tolerance, 1e-4},
-        always,
-        float_sums_on_pages,
-        openmp_reduce_first_touch<float>,
-        openmp_reduce_first_touch<double>},
+    Variant{{"openmp_reduce_first_touch",
+             "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
+             Backend::openmp, Contract::tolerance, 1e-4},
+            always,
+            float_sums_on_pages,
+            openmp_reduce_first_touch<float>,
+            openmp_reduce_first_touch<double>},
     Variant{{"tbb_flow_graph", "the iteration as a graph of tasks, run by work stealing", Backend::tbb,
              Contract::tolerance, 1e-4},
             always,
@@ -250,32 +265,56 @@ constexpr std::array table = {
              Backend::cuda, Contract::tolerance, 1e-4},
             centroids_in_shared,
             cuda_host_sums,
-            GRADUS_CUDA_RUNS(cuda_update_kernel)},
+            GRADUS_CUDA_RUNS(cuda_update_kernel),
+            false,
+            gpu_columns},
     Variant{{"cuda_all_gpu", "assignment, sums and new centroids on the GPU", Backend::cuda, Contract::tolerance, 1e-4},
             sums_in_shared,
             cuda_host_sums,
-            GRADUS_CUDA_RUNS(cuda_all_gpu)},
+            GRADUS_CUDA_RUNS(cuda_all_gpu),
+            false,
+            gpu_columns},
     Variant{{"cuda_graph", "the whole loop as a graph that the GPU runs by itself", Backend::cuda, Contract::tolerance,
              1e-4},
             sums_in_shared,
             cuda_host_sums,
             GRADUS_CUDA_RUNS(cuda_graph),
-            true},
+            true,
+            gpu_columns},
     Variant{{"cuda_small_dim", "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
              Backend::cuda, Contract::same_bits, 0},
             few_columns_on_gpu,
             cuda_host_exact,
-            GRADUS_CUDA_RUNS(cuda_small_dim)},
+            GRADUS_CUDA_RUNS(cuda_small_dim),
+            false,
+            gpu_small_dim},
     Variant{{"cuda_tensor", "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
              Backend::cuda, Contract::same_bits, 0},
             tiles_on_gpu,
             cuda_host_exact,
-            GRADUS_CUDA_RUNS(cuda_tensor)},
+            GRADUS_CUDA_RUNS(cuda_tensor),
+            false,
+            gpu_tensor},
 };
 
 }  // namespace
 
 std::span<const Variant> variants() { return table; }
+
+namespace {
+
+/// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
+/// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
+bool fits_gpu(const Variant& variant, const Shape& shape, const cpu::Machine& machine) {
+  double needed =
+      shape.bytes() + static_cast<double>(std::max(variant.gpu_memory(shape), gpu_cover_bytes(shape.points, true)));
+  if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
+  for (const cpu::Gpu& gpu : machine.gpus)
+    if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;
+  return true;
+}
+
+}  // namespace
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
   // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
@@ -285,16 +324,15 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // (docs/results/kmeans-h200-cuda-tensor.txt).
   const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
-  // The tiles run on request only until compute-sanitizer has passed them: their results were compared, their memory
-  // accesses were not checked.
   const bool few = static_cast<bool>(few_columns.supports(shape, machine));
-  const bool tiled = !few || (device == Device::gpu && shape.dimensions > 8 && shape.clusters > 128);
+  const bool tiled = !few || (shape.dimensions > 8 && shape.clusters > 128);
   const Variant& on_device = tiled ? tiles : few_columns;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
                            support.reason + "); use the CPU (--device cpu)");
-  const bool unasked = device == Device::automatic && !tiled && shape.operations() >= worth_a_gpu;
+  const bool unasked =
+      device == Device::automatic && shape.operations() >= worth_a_gpu && fits_gpu(on_device, shape, machine);
   if (support && (device == Device::gpu || unasked)) return on_device;
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
