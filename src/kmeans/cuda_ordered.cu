@@ -42,13 +42,6 @@ namespace {
 
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// A tile's bounding box in the filter's coordinates.
-template <int Columns>
-struct Box {
-  float middle[Columns];
-  float half[Columns];
-};
-
 /// Words of a tile's sums.
 template <class T>
 __host__ __device__ int tile_words(const SmallDimJob<T>& job) {
@@ -67,20 +60,6 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
   return box;
 }
 
-/// By how much a cluster's score exceeds another's at least, over the box.
-template <int Columns>
-__device__ float least_gap(const float (&entry)[entry_floats<Columns>], const float (&other)[entry_floats<Columns>],
-                           const Box<Columns>& box) {
-  float gap = entry[0] - other[0];
-#pragma unroll
-  for (int dim = 0; dim < Columns; ++dim) {
-    const float step = entry[1 + dim] - other[1 + dim];
-    gap = __fmaf_rn(box.middle[dim], step, gap);
-    gap = __fmaf_rn(-box.half[dim], fabsf(step), gap);
-  }
-  return gap;
-}
-
 /// Whether all points of a tile certainly keep the label that they share.
 template <class T, int Columns>
 __device__ bool keeps_label(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile) {
@@ -94,7 +73,7 @@ __device__ bool keeps_label(const SmallDimJob<T>& job, const Shared<T, Columns>&
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
     load_entry<Columns>(shared.filter, cluster, entry);
-    near += !(least_gap<Columns>(entry, own, box) > 2 * job.bound);
+    near += !(least_gap(entry, own, box) > 2 * job.bound);
   }
   return near == 1;
 }
@@ -134,7 +113,7 @@ __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Column
     bool near = false;
     if (cluster < job.k) {
       load_entry<Columns>(shared.filter, cluster, entry);
-      near = !(least_gap<Columns>(entry, reference, box) > 2 * job.bound);
+      near = !(least_gap(entry, reference, box) > 2 * job.bound);
     }
     const unsigned int lanes = __ballot_sync(everyone, near);
     if (near) candidates[count + __popc(lanes & ((1u << lane) - 1))] = static_cast<unsigned short>(cluster);
@@ -147,10 +126,11 @@ __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Column
 /// The canonical label of a point among the candidates whose scores do not exceed `limit`.
 template <class T, int Columns>
 __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int point,
-                                const float (&coordinates)[Columns], float limit, const unsigned short* candidates,
-                                int count) {
+                                float limit, const unsigned short* candidates, int count) {
   T row[Columns];
+  float coordinates[Columns];
   load_row<T, Columns, true>(job, point, row);
+  to_filter<T, Columns, true>(job, row, coordinates);
   double least = INFINITY;
   int nearest = job.k;
   for (int index = 0; index < count; ++index) {
@@ -186,6 +166,20 @@ __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved
   if (before < job.k) add_to_word(job, moved, copy, word_of(before), Word{0} - addend);
 }
 
+/// A point that changed cluster.
+struct Move {
+  unsigned int point;
+  unsigned short from;
+  unsigned short to;
+};
+
+/// What a warp has in shared memory: the candidates of its tile, and moves until every lane has one.
+struct WarpLists {
+  unsigned short* candidates;
+  Move* moves;
+  int waiting;  ///< moves; the same in every lane
+};
+
 template <class T, int Columns, int PerThread>
 struct TileWalk {
   static constexpr int columns = Columns;
@@ -193,10 +187,11 @@ struct TileWalk {
   static constexpr int tile_points = 32 * PerThread;
   static constexpr int threads = Columns <= 2 ? 1024 : 768;
   static constexpr int registers = Columns <= 2 ? 64 : 80;
+  static constexpr int move_room = tile_points + 32;
 
-  /// A place in the queue for each thread, and a list of candidates for each warp.
+  /// A place in the queue for each thread, and each warp's lists.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
-    return (warps * (32 * 4 + 2 * job.k) + 7) & ~7;
+    return (warps * (32 * 4 + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) + 7) & ~7;
   }
 
   /// One walk of the block over its tiles. Runs of 32 tiles go to the blocks in turn, for where one is left, its
@@ -206,9 +201,10 @@ struct TileWalk {
     __shared__ unsigned int taken;
     const unsigned int lane = threadIdx.x % 32;
     const unsigned int warp = threadIdx.x / 32;
-    auto* const queue = reinterpret_cast<unsigned int*>(shared.work);
-    auto* const candidates =
-        reinterpret_cast<unsigned short*>(queue + blockDim.x) + warp * static_cast<unsigned int>(job.k);
+    auto* const moves = reinterpret_cast<Move*>(shared.work);
+    auto* const queue = reinterpret_cast<unsigned int*>(moves + blockDim.x / 32 * move_room);
+    auto* const candidates = reinterpret_cast<unsigned short*>(queue + blockDim.x);
+    WarpLists lists{candidates + warp * static_cast<unsigned int>(job.k), moves + warp * move_room, 0};
     Tally tally;
     for (unsigned int first = 0; first < job.tiles.count; first += gridDim.x * blockDim.x) {
       if (threadIdx.x == 0) waiting = taken = 0;
@@ -225,16 +221,17 @@ struct TileWalk {
         if (lane == 0) place = atomicAdd(&taken, 1u);
         place = __shfl_sync(everyone, place, 0);
         if (place >= waiting) break;
-        settle_tile(job, shared, queue[place], candidates, tally);
+        settle_tile(job, shared, queue[place], lists, tally);
       }
       __syncthreads();  // and empty again
     }
+    if (static_cast<int>(lane) < lists.waiting) move_point(job, shared, lists.moves[lane]);
     return tally;
   }
 
-  /// Finds the labels of a tile's points; moves those that changed.
+  /// Finds the labels of a tile's points; notes which of them move.
   static __device__ void settle_tile(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
-                                     unsigned short* candidates, Tally& tally) {
+                                     WarpLists& lists, Tally& tally) {
     const unsigned int lane = threadIdx.x % 32;
     const auto n = static_cast<unsigned int>(job.n);
     const unsigned int first = tile * tile_points + lane;
@@ -251,9 +248,9 @@ struct TileWalk {
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
     int nearest = 0;
-    const int count = find_candidates<T, Columns>(job, shared, tile, candidates, nearest);
+    const int count = find_candidates<T, Columns>(job, shared, tile, lists.candidates, nearest);
     int now[PerThread];
-    search(job, shared, first, coordinates, candidates, count, now, tally);
+    search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
     // Behind the last point there are repetitions of it, whose label is its own.
     bool alike = true;
@@ -269,15 +266,26 @@ struct TileWalk {
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) before[index] = to;
     }
-    move_points(job, shared, first, before, now, label == new_tile, tally);
-    if (!alike) {
 #pragma unroll
-      for (int index = 0; index < PerThread; ++index)
-        if (first + 32 * index < n && (was_alike || now[index] != before[index]))
-          set_label(job, first + 32 * index, now[index]);
+    for (int index = 0; index < PerThread; ++index) {
+      const unsigned int point = first + 32 * index;
+      const bool moves = point < n && now[index] != before[index];
+      if (point < n && !alike && (was_alike || moves)) set_label(job, point, now[index]);
+      const unsigned int moving = __ballot_sync(everyone, moves);
+      if (moves) {
+        lists.moves[lists.waiting + __popc(moving & ((1u << lane) - 1))] = {
+            point, static_cast<unsigned short>(before[index]), static_cast<unsigned short>(now[index])};
+        tally.changed += label != new_tile;  // those of a new tile were counted
+      }
+      lists.waiting += __popc(moving);
     }
     if (lane == 0) job.tiles.labels[tile] = alike ? static_cast<unsigned short>(common) : mixed_tile;
-    __syncwarp();  // the candidates are read, before the next tile's overwrite them
+    __syncwarp();  // the moves are noted; the candidates are read, before the next tile's overwrite them
+    while (lists.waiting >= 32) {
+      lists.waiting -= 32;
+      move_point(job, shared, lists.moves[lists.waiting + static_cast<int>(lane)]);
+      __syncwarp();  // read, before others overwrite them
+    }
   }
 
   /// The canonical labels of a lane's points, among the candidates.
@@ -304,39 +312,33 @@ struct TileWalk {
         best[index] = fminf(best[index], own);
       }
     }
+    unsigned int doubtful = 0;
 #pragma unroll
-    for (int index = 0; index < PerThread; ++index) {
-      if (second[index] - best[index] > job.bound) continue;
-      const auto n = static_cast<unsigned int>(job.n);
-      const unsigned int point = min(first + 32 * index, n - 1);
-      now[index] = nearest_by_chain<T, Columns>(job, shared, point, coordinates[index],
-                                                __fadd_ru(best[index], job.bound), candidates, count);
-      if (first + 32 * index < n) ++tally.rechecked;
+    for (int index = 0; index < PerThread; ++index)
+      if (!(second[index] - best[index] > job.bound)) doubtful |= 1u << index;
+    for (; doubtful != 0; doubtful &= doubtful - 1) {
+      const int which = __ffs(static_cast<int>(doubtful)) - 1;
+      float least = best[0];
+#pragma unroll
+      for (int index = 1; index < PerThread; ++index)  // registers have no address
+        if (index == which) least = best[index];
+      const unsigned int point = first + 32 * static_cast<unsigned int>(which);
+      const unsigned int existing = min(point, static_cast<unsigned int>(job.n) - 1);
+      const int label =
+          nearest_by_chain<T, Columns>(job, shared, existing, __fadd_ru(least, job.bound), candidates, count);
+#pragma unroll
+      for (int index = 0; index < PerThread; ++index)
+        if (index == which) now[index] = label;
+      tally.rechecked += existing == point;
     }
   }
 
-  /// `counted`: the points' changes were counted as their tile's.
-  static __device__ void move_points(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int first,
-                                     const int (&before)[PerThread], const int (&now)[PerThread], bool counted,
-                                     Tally& tally) {
+  static __device__ void move_point(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const Move& move) {
+    T row[Columns];
+    load_row<T, Columns, true>(job, move.point, row);
+    const double weight = job.weights ? static_cast<double>(job.weights[move.point]) : 1.0;
     const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-#pragma unroll 1
-    for (int index = 0; index < PerThread; ++index) {
-      const unsigned int point = first + 32 * index;
-      int from = before[0];
-      int to = now[0];
-#pragma unroll
-      for (int other = 1; other < PerThread; ++other) {  // registers have no address
-        if (other == index) from = before[other];
-        if (other == index) to = now[other];
-      }
-      if (point >= static_cast<unsigned int>(job.n) || from == to) continue;
-      if (!counted) ++tally.changed;
-      T row[Columns];
-      load_row<T, Columns, true>(job, point, row);
-      const double weight = job.weights ? static_cast<double>(job.weights[point]) : 1.0;
-      move_in_sums<T, Columns, true>(job, shared.moved, copy, from, to, row, weight);
-    }
+    move_in_sums<T, Columns, true>(job, shared.moved, copy, move.from, move.to, row, weight);
   }
 };
 

@@ -22,7 +22,7 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/cuda_common.hpp"
-#include "kmeans/cuda_small_dim.hpp"
+#include "kmeans/cuda_ordered.hpp"
 #include "kmeans/exact_sums.hpp"
 
 namespace gradus::kmeans_detail {
@@ -762,8 +762,7 @@ class ResidentEngine {
     // Far from the least normal number; smaller data get a coarse filter and more canonical chains.
     constexpr int least_exponent = sizeof(T) == 4 ? -100 : -900;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
-    const auto d = static_cast<float>(device_.d);
-    device_.bound = (6 * d * d + 16 * d) * 0x1p-24f;
+    device_.bound = filter_bound(device_.d);
     device_.weight = statistics.weight;
     device_.relocates = problem.empty != EmptyCluster::keep;
     device_.to_unit_length = problem.metric == Metric::cosine;
