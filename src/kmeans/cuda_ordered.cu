@@ -60,22 +60,35 @@ __device__ Box<Columns> load_box(const SmallDimJob<T>& job, unsigned int tile) {
   return box;
 }
 
-/// Whether all points of a tile certainly keep the label that they share.
+/// A tile that may not stay as it is, and the clusters that may be nearest to one of its points, in ascending order.
+struct alignas(16) OpenTile {
+  static constexpr int room = 4;
+  std::uint64_t candidates;  ///< of 16 bits each
+  unsigned int tile;
+  unsigned int count;  ///< of the candidates; 0: not known, or more than there is room for
+};
+
+/// Whether the points of a tile may change their labels: unless they share one, and all other clusters are farther.
 template <class T, int Columns>
-__device__ bool keeps_label(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile) {
-  const int label = job.tiles.labels[tile];
-  if (label >= job.k) return false;  // mixed, or new
+__device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
+                        OpenTile& open) {
+  const TileState state = job.tiles.states[tile];
+  open = {0, tile, 0};
+  if (state.label == new_tile) return true;
   const Box<Columns> box = load_box<T, Columns>(job, tile);
   float own[entry_floats<Columns>];
-  load_entry<Columns>(shared.filter, label, own);
-  int near = 0;  // its own cluster always is
+  load_entry<Columns>(shared.filter, state.hint, own);
+  unsigned int count = 0;  // with the hint itself
 #pragma unroll 4
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
     load_entry<Columns>(shared.filter, cluster, entry);
-    near += !(least_gap(entry, own, box) > 2 * job.bound);
+    if (least_gap(entry, own, box) > 2 * job.bound) continue;
+    if (count < OpenTile::room) open.candidates |= static_cast<std::uint64_t>(cluster) << (16 * count);
+    ++count;
   }
-  return near == 1;
+  if (count <= OpenTile::room) open.count = count;
+  return count > 1 || state.label != state.hint;
 }
 
 /// The clusters that may be nearest to some point of the box, in ascending order; the warp's common work. `nearest`:
@@ -191,7 +204,9 @@ struct TileWalk {
 
   /// A place in the queue for each thread, and each warp's lists.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
-    return (warps * (32 * 4 + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) + 7) & ~7;
+    return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
+            7) &
+           ~7;
   }
 
   /// One walk of the block over its tiles. Runs of 32 tiles go to the blocks in turn, for where one is left, its
@@ -201,21 +216,22 @@ struct TileWalk {
     __shared__ unsigned int taken;
     const unsigned int lane = threadIdx.x % 32;
     const unsigned int warp = threadIdx.x / 32;
-    auto* const moves = reinterpret_cast<Move*>(shared.work);
-    auto* const queue = reinterpret_cast<unsigned int*>(moves + blockDim.x / 32 * move_room);
-    auto* const candidates = reinterpret_cast<unsigned short*>(queue + blockDim.x);
+    auto* const queue = reinterpret_cast<OpenTile*>(shared.work);
+    auto* const moves = reinterpret_cast<Move*>(queue + blockDim.x);
+    auto* const candidates = reinterpret_cast<unsigned short*>(moves + blockDim.x / 32 * move_room);
     WarpLists lists{candidates + warp * static_cast<unsigned int>(job.k), moves + warp * move_room, 0};
     Tally tally;
     for (unsigned int first = 0; first < job.tiles.count; first += gridDim.x * blockDim.x) {
       if (threadIdx.x == 0) waiting = taken = 0;
       __syncthreads();  // the queue is empty
       const unsigned int tile = first + (warp * gridDim.x + blockIdx.x) * 32 + lane;
-      const bool asks = tile < job.tiles.count && !keeps_label<T, Columns>(job, shared, tile);
+      OpenTile open;
+      const bool asks = tile < job.tiles.count && is_open<T, Columns>(job, shared, tile, open);
       const unsigned int asking = __ballot_sync(everyone, asks);
       unsigned int place = 0;
       if (lane == 0 && asking != 0) place = atomicAdd(&waiting, static_cast<unsigned int>(__popc(asking)));
       place = __shfl_sync(everyone, place, 0);
-      if (asks) queue[place + static_cast<unsigned int>(__popc(asking & ((1u << lane) - 1)))] = tile;
+      if (asks) queue[place + static_cast<unsigned int>(__popc(asking & ((1u << lane) - 1)))] = open;
       __syncthreads();  // the queue is complete
       for (;;) {
         if (lane == 0) place = atomicAdd(&taken, 1u);
@@ -230,13 +246,14 @@ struct TileWalk {
   }
 
   /// Finds the labels of a tile's points; notes which of them move.
-  static __device__ void settle_tile(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
+  static __device__ void settle_tile(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const OpenTile& open,
                                      WarpLists& lists, Tally& tally) {
     const unsigned int lane = threadIdx.x % 32;
+    const unsigned int tile = open.tile;
     const auto n = static_cast<unsigned int>(job.n);
     const unsigned int first = tile * tile_points + lane;
     const unsigned int points = min(n - tile * tile_points, static_cast<unsigned int>(tile_points));
-    const int label = job.tiles.labels[tile];
+    const int label = job.tiles.states[tile].label;
     float coordinates[PerThread][Columns];
     int before[PerThread];
 #pragma unroll
@@ -247,8 +264,15 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;
-    const int count = find_candidates<T, Columns>(job, shared, tile, lists.candidates, nearest);
+    int nearest = 0;  // where the candidates had to be found: of a new tile, always
+    auto count = static_cast<int>(open.count);
+    if (count > 0) {
+      if (static_cast<int>(lane) < count)
+        lists.candidates[lane] = static_cast<unsigned short>(open.candidates >> (16 * lane));
+      __syncwarp();  // the list is written
+    } else {
+      count = find_candidates<T, Columns>(job, shared, tile, lists.candidates, nearest);
+    }
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
@@ -279,7 +303,10 @@ struct TileWalk {
       }
       lists.waiting += __popc(moving);
     }
-    if (lane == 0) job.tiles.labels[tile] = alike ? static_cast<unsigned short>(common) : mixed_tile;
+    const int in_middle = __shfl_sync(everyone, now[PerThread / 2], PerThread > 1 ? 0 : 16);
+    if (lane == 0)
+      job.tiles.states[tile] = {alike ? static_cast<unsigned short>(common) : mixed_tile,
+                                static_cast<unsigned short>(in_middle)};
     __syncwarp();  // the moves are noted; the candidates are read, before the next tile's overwrite them
     while (lists.waiting >= 32) {
       lists.waiting -= 32;
@@ -356,12 +383,13 @@ __global__ void gather_rows(const T* rows, const T* weights, const unsigned int*
   if (weights) ordered_weights[place] = weights[point];
 }
 
-// Boxes and sums. Launch shape: a warp for each tile.
+// Boxes, sums and states. Launch shape: a warp for each tile.
 template <class T, int Columns>
 __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float* boxes, Word* sums) {
   const unsigned int lane = threadIdx.x % 32;
   const unsigned int tile = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   if (tile >= job.tiles.count) return;
+  if (lane == 0) job.tiles.states[tile] = {new_tile, 0};
   const int words = tile_words(job);
   float lowest[Columns];
   float highest[Columns];
@@ -418,17 +446,15 @@ class OrderedPoints {
  public:
   OrderedPoints(const CudaJob<T>& job, SmallDimJob<T>& device, int tile_points)
       : rows_(device.n * device.d), weights_(device.weights ? device.n : 0),
-        labels_((device.n + tile_points - 1) / tile_points), boxes_(labels_.size() * 2 * device.d),
-        sums_(labels_.size() * tile_words(device)) {
+        states_((device.n + tile_points - 1) / tile_points), boxes_(states_.size() * 2 * device.d),
+        sums_(states_.size() * tile_words(device)) {
     UnitCube<T> cube{};
     for (int dim = 0; dim < device.d; ++dim) cube.middle[dim] = device.middle[dim];
     cube.scale = device.scale;
     order_ = order_along_curve(device.points, device.n, device.d, cube, job.stream());
-    std::vector<unsigned short> none(static_cast<std::size_t>(labels_.size()), new_tile);
-    labels_.copy_from_host(none.data(), labels_.size(), job.stream());
-    device.tiles = {tile_points,    static_cast<unsigned int>(labels_.size()),
+    device.tiles = {tile_points,    static_cast<unsigned int>(states_.size()),
                     boxes_.data(),  sums_.data(),
-                    labels_.data(), order_.data()};
+                    states_.data(), order_.data()};
     if (device.d == 1) fill<1>(device, job.stream());
     else if (device.d == 2) fill<2>(device, job.stream());
     else if (device.d == 3) fill<3>(device, job.stream());
@@ -439,7 +465,7 @@ class OrderedPoints {
   static std::uint64_t bytes(const Problem<T>& problem) {
     const auto n = static_cast<std::uint64_t>(problem.n());
     const auto d = static_cast<std::uint64_t>(problem.d());
-    const std::uint64_t of_tiles = (n / 32 + 1) * (2 + 8 * d + 8 * (2 * d + 2));
+    const std::uint64_t of_tiles = (n / 32 + 1) * (sizeof(TileState) + 8 * d + 8 * (2 * d + 2));
     return order_bytes(n) + n * (d + (problem.weights.empty() ? 0 : 1)) * sizeof(T) + of_tiles;
   }
 
@@ -452,13 +478,13 @@ class OrderedPoints {
     device.points = rows_.data();
     if (device.weights) device.weights = weights_.data();
     describe_tiles<T, Columns>
-        <<<blocks_for(32 * labels_.size(), 256), 256, 0, stream>>>(device, boxes_.data(), sums_.data());
+        <<<blocks_for(32 * states_.size(), 256), 256, 0, stream>>>(device, boxes_.data(), sums_.data());
     cuda::check_launch("describe_tiles");
   }
 
   cuda::DeviceBuffer<T> rows_;
   cuda::DeviceBuffer<T> weights_;
-  cuda::DeviceBuffer<unsigned short> labels_;
+  cuda::DeviceBuffer<TileState> states_;
   cuda::DeviceBuffer<float> boxes_;
   cuda::DeviceBuffer<Word> sums_;
   cuda::DeviceBuffer<unsigned int> order_;

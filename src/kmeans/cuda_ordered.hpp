@@ -16,7 +16,7 @@ inline constexpr int cuda_ordered_clusters = 65533;  ///< at most: two more labe
 /// Bytes of shared memory that a block of one warp needs.
 constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
-  constexpr std::uint64_t queue_and_moves = 32 * 4 + 160 * 8;
+  constexpr std::uint64_t queue_and_moves = 32 * 16 + 160 * 8;
   return cuda_small_dim_shared(shape) + 2 * k + queue_and_moves + 8;
 }
 

@@ -49,19 +49,24 @@ struct LoopOutcome {
   Word start_nanoseconds;
 };
 
+/// What is known of a tile's labels.
+struct TileState {
+  unsigned short label;  ///< of all its points; or one of the two below
+  unsigned short hint;   ///< the cluster of a point in its middle
+};
+constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
+constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
+
 /// Where points are ordered so that neighbours in memory are neighbours in space (cuda_ordered): what is kept of every
 /// tile of so many points. Null elsewhere.
 struct Tiles {
   int points;
   unsigned int count;
-  const float* boxes;         ///< middles, then half widths
-  const Word* sums;           ///< what its points add to a cluster's sums, but for the count
-  unsigned short* labels;     ///< of all points of a tile, or one of the two below
+  const float* boxes;  ///< middles, then half widths
+  const Word* sums;    ///< what its points add to a cluster's sums, but for the count
+  TileState* states;
   const unsigned int* order;  ///< where each point was before
 };
-constexpr unsigned short mixed_tile = 0xffff;  ///< every point has its own label
-constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
-
 template <class T>
 struct SmallDimJob {
   const T* points;
@@ -284,9 +289,15 @@ __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int
 }
 
 struct Tally {
-  Word changed = 0;
-  Word rechecked = 0;
+  unsigned int changed = 0;
+  unsigned int rechecked = 0;
 };
+
+/// Adds a count of each lane to a counter of the block: one addition a warp. All lanes take part.
+__device__ inline void add_counts(unsigned int* counter, unsigned int count) {
+  const unsigned int of_warp = __reduce_add_sync(0xffffffffu, count);
+  if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(counter, of_warp);
+}
 
 /// A sum limb without the magic number's own bits, which every summand carries.
 __device__ inline std::int64_t plain(Word raw, Word count) {
@@ -395,8 +406,8 @@ template <class T, class Walk>
 __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ SmallDimJob<T> job) {
   constexpr int Columns = Walk::columns;
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ Word block_changed;
-  __shared__ Word block_rechecked;
+  __shared__ unsigned int block_changed;  // in this pass
+  __shared__ unsigned int block_rechecked;
   const Shared<T, Columns> shared(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32));
   const ClusterSums<T> sums{job, shared.sums};
   const int thread = static_cast<int>(threadIdx.x);
@@ -423,11 +434,12 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
   bool pass_only = false;
   bool same = false;
   Word changed = 0;
+  Word rechecked = 0;  // of the block, in all passes; the first thread's
   for (;; ++step) {
     Word* difference = job.differences + step % 3 * (words + 1);
     const Tally tally = Walk::assign(job, shared);
-    if (tally.changed > 0) atomicAdd(&block_changed, tally.changed);
-    if (tally.rechecked > 0) atomicAdd(&block_rechecked, tally.rechecked);
+    add_counts(&block_changed, tally.changed);
+    add_counts(&block_rechecked, tally.rechecked);
     __syncthreads();  // all of the block's points are settled and in `moved`
     if (block_changed > 0)
       for (int index = thread; index < words; index += threads) {
@@ -450,9 +462,12 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
       Word* later = job.differences + (step + 1) % 3 * (words + 1);
       for (int word = thread; word <= words; word += threads) later[word] = 0;
     }
-    if (thread == 0 && block_changed > 0) atomicAdd(&difference[words], block_changed);
+    if (thread == 0 && block_changed > 0) atomicAdd(&difference[words], Word{block_changed});
     grid.sync();  // every block's differences are in memory
-    if (thread == 0) block_changed = 0;
+    if (thread == 0) {
+      rechecked += block_rechecked;
+      block_changed = block_rechecked = 0;
+    }
     for (int word = thread; word < words; word += threads) shared.sums[word] += __ldcg(&difference[word]);
     changed = __ldcg(&difference[words]);
     __syncthreads();  // the sums are complete
@@ -493,8 +508,8 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     }
     __syncthreads();  // the filter is complete
   }
-  __syncthreads();  // `block_rechecked` and the centroids are complete
-  if (thread == 0 && block_rechecked > 0) atomicAdd(&job.outcome->rechecked, block_rechecked);
+  __syncthreads();  // the centroids are complete
+  if (thread == 0 && rechecked > 0) atomicAdd(&job.outcome->rechecked, rechecked);
   if (!first_block) return;
   for (int word = thread; word < words; word += threads) job.sums[word] = shared.sums[word];
   for (int index = thread; index < area; index += threads) job.centroids[index] = shared.centroids[index];
@@ -535,7 +550,7 @@ __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
 template <class T>
 __device__ int settled_label_of(const SmallDimJob<T>& job, std::int64_t point) {
   if (job.tiles.points > 0) {
-    const unsigned short label = job.tiles.labels[static_cast<unsigned int>(point) / job.tiles.points];
+    const unsigned short label = job.tiles.states[static_cast<unsigned int>(point) / job.tiles.points].label;
     if (label != mixed_tile) return label;
   }
   return label_of(job, point);
