@@ -6,7 +6,7 @@
 // * Once a fit, the points are ordered along a Hilbert curve (cuda_order.hpp). Neighbours in memory are neighbours in
 //   space then, and a tile of 128 of them fills a small box, which is kept beside it.
 // * A tile whose points all have the same label keeps it where every other centroid is farther from every place in the
-//   box: over a box, the difference of two scores s_c = |c|^2 / 2 - x.c is least in a corner, and costs 2 d + 1
+//   box: over a box, the difference of two scores s_c = |c|^2 / 2 - x.c is least in a corner, and costs 3 d + 1
 //   operations to bound from below. Then neither its points nor their labels are read. With few columns and many points
 //   that is so for most tiles: only those that a boundary between clusters runs through are left.
 // * A warp takes each of the tiles that are left. The box rules out most clusters for it; its points are compared with
@@ -21,11 +21,12 @@
 // cuda_small_dim, (12 d^2 + 32 d) u, which also leaves room for the canonical chains. The boxes are those of the float
 // coordinates that the filter computes with, their half widths rounded up.
 //
-// Bytes of an iteration: the boxes and labels of the tiles, a thirtieth of the points or less; the points of tiles with
-// a boundary, about n (d - 1 dimensional surface / tile's width). Operations: about n k (4 d + 2) / 128 for the boxes.
-// Ordering costs some ten iterations of reading all points, and a second copy of them. Limits: at most four columns;
-// below 65,534 clusters. Source: space-filling curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding
-// boxes in k-means: Pelleg and Moore, "Accelerating exact k-means algorithms with geometric reasoning" (1999).
+// Bytes of an iteration: the boxes and states of the tiles, a fiftieth of the points, and the points and labels of tiles
+// that are left: in proportion to the length (area, volume) of the boundaries between clusters, times the width of a
+// tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some ten iterations of reading all
+// points, and a second copy of them. Limits: at most four columns; below 65,534 clusters. Source: space-filling curves:
+// J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore, "Accelerating exact
+// k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/cuda_ordered.hpp"
 
 #include <cuda_runtime.h>
