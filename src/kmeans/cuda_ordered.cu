@@ -21,12 +21,12 @@
 // cuda_small_dim, (12 d^2 + 32 d) u, which also leaves room for the canonical chains. The boxes are those of the float
 // coordinates that the filter computes with, their half widths rounded up.
 //
-// Bytes of an iteration: the boxes and states of the tiles, a fiftieth of the points, and the points and labels of tiles
-// that are left: in proportion to the length (area, volume) of the boundaries between clusters, times the width of a
-// tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some ten iterations of reading all
-// points, and a second copy of them. Limits: at most four columns; below 65,534 clusters. Source: space-filling curves:
-// J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore, "Accelerating exact
-// k-means algorithms with geometric reasoning" (1999).
+// Bytes of an iteration: the boxes and states of the tiles, a fiftieth of the points, and the points and labels of
+// tiles that are left: in proportion to the length (area, volume) of the boundaries between clusters, times the width
+// of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some ten iterations of reading
+// all points, and a second copy of them. Limits: at most four columns; below 65,534 clusters. Source: space-filling
+// curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore,
+// "Accelerating exact k-means algorithms with geometric reasoning" (1999).
 #include "kmeans/cuda_ordered.hpp"
 
 #include <cuda_runtime.h>
