@@ -21,6 +21,7 @@
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "core/registry.hpp"
+#include "core/run_sum.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::core {
@@ -282,6 +283,37 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
       sum.low += limbs.low;
     }
     RC_ASSERT(grid.total(sum) == expected);
+  }
+}
+
+// Joining and leaving values and empty places in any mixture: the limbs are those of Grid::split, added and taken away,
+// with the magic number's bits once for each value that counts.
+TEST(RunSum, EqualsTheSumOfItsValues) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> anywhere(-1, 1);
+  for (int round = 0; round < 2000; ++round) {
+    const int exponent = static_cast<int>(random() % 60) - 30;
+    const Grid grid(exponent, 1000);
+    RunSum run;
+    Limbs sum;
+    std::uint64_t joined = 0;
+    std::uint64_t leaving = 0;
+    std::uint64_t empty = 0;
+    for (std::uint64_t place = random() % 50; place > 0; --place) {
+      const bool coarse = random() % 4 == 0;  // halves of a step: ties
+      double value = std::ldexp(anywhere(random), exponent);
+      if (coarse) value = std::ldexp(std::round(value * grid.to_high * 2), -1) / grid.to_high;
+      const int sign = static_cast<int>(random() % 3) - 1;
+      run.add(sign * value * grid.to_high, grid.to_low);
+      (sign > 0 ? joined : sign < 0 ? leaving : empty) += 1;
+      const Limbs limbs = grid.split(value);
+      sum.high += sign * limbs.high;
+      sum.low += sign * limbs.low;
+    }
+    const std::uint64_t magic = (joined - leaving) * static_cast<std::uint64_t>(integer_magic_bits);
+    const std::uint64_t excess = RunSum::excess(empty, leaving);
+    EXPECT_EQ(static_cast<std::int64_t>(run.high - excess - magic), sum.high);
+    EXPECT_EQ(static_cast<std::int64_t>(run.low - excess - magic), sum.low);
   }
 }
 

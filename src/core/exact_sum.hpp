@@ -136,6 +136,26 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
     const float upper = static_cast<float>(magnitude * (1 + 0x1p-50));
     if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
   }
+  if constexpr (sizeof(T) == 8) {
+    // The same with a quotient that is off by less than 2^-98 of it: two doubles, from a numerator in two doubles.
+    const auto upper = static_cast<std::uint64_t>(rest >> 64);
+    if (denominator >> 53 == 0 && upper >> 53 == 0) {
+      const double high = static_cast<double>(upper) * 0x1p64;
+      const double middle = static_cast<double>(static_cast<std::uint64_t>(rest) >> 32) * 0x1p32;
+      const auto low = static_cast<double>(static_cast<std::uint32_t>(rest));
+      const double partial = high + middle;
+      const double head = partial + low;
+      const double tail = (middle - (partial - high)) + (low - (head - partial));
+      const auto divisor = static_cast<double>(static_cast<std::uint64_t>(denominator));
+      const double quotient = head / divisor;
+      const double correction = (std::fma(-quotient, divisor, head) + tail) / divisor;
+      const double slack = quotient * 0x1p-98;
+      const double lower = quotient + (correction - slack);
+      const double magnitude = std::ldexp(lower, exponent);
+      if (lower == quotient + (correction + slack) && magnitude > 0x1p-900 && magnitude < 0x1p900)
+        return negative ? -magnitude : magnitude;
+    }
+  }
   // Left-align the numerator; if the quotient still has fewer than 64 bits, long division supplies the missing ones.
   const int shift = leading_zeros(rest);
   rest <<= shift;

@@ -12,6 +12,7 @@
 #include <cuda_runtime.h>
 
 #include "core/exact_sum.hpp"
+#include "core/run_sum.hpp"
 #include "kmeans/cuda_common.hpp"
 
 namespace gradus::kmeans_detail {
@@ -96,7 +97,8 @@ inline constexpr int counted_in_shared = 8192;  ///< clusters whose counters fit
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
 inline constexpr int run_entries = 128;  ///< of a warp
-inline constexpr int lane_columns = 4;   ///< of a lane: a warp adds up 128 columns at once
+inline constexpr int add_threads = 256;
+inline constexpr int lane_columns = 4;  ///< of a lane: a warp adds up 128 columns at once
 
 /// Counts the entries of each cluster, and clears the sums where they are made from scratch.
 /// Launch shape: `order_threads`, the grid's stride; shared memory for k counters up to `counted_in_shared`.
@@ -189,50 +191,71 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// A warp's sums of one cluster and up to 128 columns, in registers.
+/// Four neighbouring coordinates of a point; zeros beyond the last column.
+template <class T>
+__device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, int first_dim, T (&row)[lane_columns]) {
+  const T* from = job.points + static_cast<std::int64_t>(point) * job.d + first_dim;
+  if (job.d % lane_columns == 0) {  // rows begin at a multiple of 16 bytes
+    struct alignas(16) Quad {
+      T values[16 / sizeof(T)];
+    };
+    constexpr int quads = lane_columns * static_cast<int>(sizeof(T)) / 16;
+    if (first_dim >= job.d) return;
+#pragma unroll
+    for (int quad = 0; quad < quads; ++quad) {
+      const Quad part = reinterpret_cast<const Quad*>(from)[quad];
+#pragma unroll
+      for (int index = 0; index < lane_columns / quads; ++index)
+        row[quad * (lane_columns / quads) + index] = part.values[index];
+    }
+  } else {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      if (first_dim + column < job.d) row[column] = from[column];
+  }
+}
+
+/// A warp's sums of one cluster in registers: four columns a lane.
 template <class T>
 class RunSums {
  public:
   __device__ RunSums(const ExactUpdateJob<T>& job, int first_dim)
-      : job_(job), first_dim_(first_dim + static_cast<int>(threadIdx.x) % 32),
+      : job_(job), first_dim_(first_dim + static_cast<int>(threadIdx.x) % 32 * lane_columns),
         with_counts_(first_dim == 0 && threadIdx.x % 32 == 0) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
-      to_high_[column] = is_column(column) ? job.to_high[dim(column)] : 0.0;
+      to_high_[column] = first_dim_ + column < job.d ? job.to_high[first_dim_ + column] : 0.0;
   }
 
-  __device__ int dim(int column) const { return first_dim_ + 32 * column; }
-  __device__ bool is_column(int column) const { return dim(column) < job_.d; }
+  __device__ int first_dim() const { return first_dim_; }
 
-  __device__ void add(const T (&row)[lane_columns], const Entry& entry) {
-    const double weight = job_.weights ? static_cast<double>(job_.weights[entry.point]) : 1.0;
-    const Word sign = entry.leaves ? ~Word{0} : Word{1};
+  /// `sign`: 1, -1 for a point that leaves, 0 for a place without a point.
+  __device__ void add(const T (&row)[lane_columns], T sign) {
 #pragma unroll
-    for (int column = 0; column < lane_columns; ++column) {
-      const double value = job_.weights ? weight * static_cast<double>(row[column]) : static_cast<double>(row[column]);
-      const double scaled = value * to_high_[column];
-      const double rounded = scaled + core::integer_magic;
-      const double rest = (scaled - (rounded - core::integer_magic)) * job_.to_low + core::integer_magic;
-      high_[column] += sign * static_cast<Word>(__double_as_longlong(rounded));
-      low_[column] += sign * static_cast<Word>(__double_as_longlong(rest));
-    }
-    count_ += sign;
-    if (job_.weights && with_counts_) {
-      const core::Limbs limbs = job_.weight.split(weight);
-      weight_high_ += sign * static_cast<Word>(limbs.high);
-      weight_low_ += sign * static_cast<Word>(limbs.low);
-    }
+    for (int column = 0; column < lane_columns; ++column)
+      sums_[column].add(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low);
+  }
+  __device__ void add_weighted(const T (&row)[lane_columns], T sign, double weight) {
+#pragma unroll
+    for (int column = 0; column < lane_columns; ++column)
+      sums_[column].add(weight * static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low);
+    const core::Limbs limbs = job_.weight.split(weight);
+    weight_high_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.high);
+    weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds to the cluster's sums in memory, and starts again from zero.
-  __device__ void flush(std::int32_t cluster) {
-    Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d;
+  /// Adds to the cluster's sums in memory, and starts again from zero. Of the places added: how many points joined,
+  /// how many left, and how many held none.
+  __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
+    Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
+    const Word excess = core::RunSum::excess(empty, left);
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column) {
-      if (!is_column(column)) continue;
-      atomicAdd(&limbs[dim(column)], high_[column]);
-      atomicAdd(&limbs[job_.d + dim(column)], low_[column]);
-      high_[column] = low_[column] = 0;
+      if (first_dim_ + column < job_.d) {
+        atomicAdd(&limbs[column], static_cast<Word>(sums_[column].high - excess));
+        atomicAdd(&limbs[job_.d + column], static_cast<Word>(sums_[column].low - excess));
+      }
+      sums_[column] = {};
     }
     if (with_counts_) {
       Word* rest = job_.sums + static_cast<std::int64_t>(job_.k) * 2 * job_.d;
@@ -241,9 +264,9 @@ class RunSums {
         atomicAdd(&rest[2 * static_cast<std::int64_t>(cluster) + 1], weight_low_);
         rest += 2 * static_cast<std::int64_t>(job_.k);
       }
-      atomicAdd(&rest[cluster], count_);
+      atomicAdd(&rest[cluster], joined - left);
     }
-    count_ = weight_high_ = weight_low_ = 0;
+    weight_high_ = weight_low_ = 0;
   }
 
  private:
@@ -251,19 +274,17 @@ class RunSums {
   int first_dim_;
   bool with_counts_;
   double to_high_[lane_columns];
-  Word high_[lane_columns] = {};
-  Word low_[lane_columns] = {};
-  Word count_ = 0;
+  core::RunSum sums_[lane_columns];
   Word weight_high_ = 0;
   Word weight_low_ = 0;
 };
 
-/// Adds the ordered entries to the sums. Launch shape: blocks of whole warps, each warp a run of `run_entries` entries
-/// and 128 columns at a time, the grid's stride over runs and columns.
-template <class T>
-__global__ void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
+/// Adds the ordered entries to the sums. Launch shape: blocks of `add_threads`, each warp a run of `run_entries`
+/// entries and 128 columns at a time, the grid's stride over runs and columns.
+template <class T, bool Weighted>
+__global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = 4;  // rows whose loads are under way at once
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // rows whose loads are under way at once
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
@@ -275,33 +296,53 @@ __global__ void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
     const std::int64_t first = task / blocks_of_columns * run_entries;
     const std::int64_t last = first + run_entries < entries ? first + run_entries : entries;
     std::int32_t cluster = -1;
+    Word joined = 0;
+    Word left = 0;
+    Word empty = 0;
     for (std::int64_t batch = first; batch < last; batch += 32) {
       const int count = last - batch < 32 ? static_cast<int>(last - batch) : 32;
-      Entry own{};
+      Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
-      for (int index = 0; index < count; index += ahead) {
-        T rows[ahead][lane_columns];
-#pragma unroll
-        for (int row = 0; row < ahead; ++row) {
-          const std::int64_t point = __shfl_sync(everyone, own.point, index + row);
-#pragma unroll
-          for (int column = 0; column < lane_columns; ++column)
-            rows[row][column] =
-                index + row < count && sums.is_column(column) ? job.points[point * job.d + sums.dim(column)] : T{0};
+      const unsigned int leaving = __ballot_sync(everyone, own.leaves);
+      // The lanes where another cluster begins.
+      const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
+      const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
+      for (int begin = 0; begin < count;) {
+        const unsigned int later = begin == 31 ? 0 : starts >> (begin + 1);
+        const int end_of_run = later == 0 ? 32 : begin + __ffs(static_cast<int>(later));
+        const int end = end_of_run < count ? end_of_run : count;
+        const std::int32_t next = __shfl_sync(everyone, own.cluster, begin);
+        if (next != cluster && cluster >= 0) {
+          sums.flush(cluster, joined, left, empty);
+          joined = left = empty = 0;
         }
+        cluster = next;
+        const unsigned int of_run = (0xffffffffu << begin) & (0xffffffffu >> (32 - end));
+        left += static_cast<Word>(__popc(leaving & of_run));
+        joined += static_cast<Word>(__popc(~leaving & of_run));
+        for (int index = begin; index < end; index += ahead) {
+          T rows[ahead][lane_columns] = {};
+          T signs[ahead];
+          double weights[Weighted ? ahead : 1];
 #pragma unroll
-        for (int row = 0; row < ahead; ++row) {
-          const Entry entry{__shfl_sync(everyone, own.point, index + row),
-                            __shfl_sync(everyone, own.cluster, index + row),
-                            __shfl_sync(everyone, static_cast<int>(own.leaves), index + row) != 0};
-          if (index + row >= count) continue;
-          if (entry.cluster != cluster && cluster >= 0) sums.flush(cluster);
-          cluster = entry.cluster;
-          sums.add(rows[row], entry);
+          for (int row = 0; row < ahead; ++row) {
+            const int place = index + row < end ? index + row : index;
+            const std::int32_t point = __shfl_sync(everyone, own.point, place);
+            load_columns(job, point, sums.first_dim(), rows[row]);
+            signs[row] = index + row >= end ? T{0} : leaving >> place & 1 ? T{-1} : T{1};
+            if constexpr (Weighted) weights[row] = static_cast<double>(job.weights[point]);
+          }
+#pragma unroll
+          for (int row = 0; row < ahead; ++row) {
+            if constexpr (Weighted) sums.add_weighted(rows[row], signs[row], weights[row]);
+            else sums.add(rows[row], signs[row]);
+          }
+          empty += static_cast<Word>(index + ahead > end ? index + ahead - end : 0);
         }
+        begin = end;
       }
     }
-    if (cluster >= 0) sums.flush(cluster);
+    if (cluster >= 0) sums.flush(cluster, joined, left, empty);
   }
 }
 

@@ -22,11 +22,20 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
          queues;
 }
 
-/// Bytes on the GPU beside points and weights, but for a history of fixed length: labels, and sums in four copies.
+/// What a fit keeps of its iterations between two looks of the host: of so many at most, and so many bytes.
+inline constexpr std::int64_t cuda_history_limit = 4096;
+inline constexpr std::uint64_t cuda_history_bytes = std::uint64_t{64} << 20;
+
+/// Bytes on the GPU beside points and weights: labels, sums in four copies, and the history.
 constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
-  return k * d * static_cast<std::uint64_t>(shape.element_bytes) + 8 * 4 * k * (2 * d + 3) +
+  const std::uint64_t centroids = k * d * static_cast<std::uint64_t>(shape.element_bytes);
+  const std::uint64_t sums = 8 * k * (2 * d + 3);
+  const std::uint64_t of_an_iteration = 64 + centroids + sums + 16 * k;
+  const std::uint64_t iterations = std::uint64_t{cuda_history_limit} * of_an_iteration;
+  const std::uint64_t history = iterations < cuda_history_bytes ? iterations : cuda_history_bytes;
+  return centroids + 4 * sums + (history > of_an_iteration ? history : of_an_iteration) +
          2 * static_cast<std::uint64_t>(shape.points);
 }
 

@@ -13,21 +13,23 @@
 //   in a hundred, go through the same product a second time, gathered, and this time every cluster whose score comes
 //   within the bounds of the best is noted: two, mostly. These are compared by the canonical chain, eight lanes to a
 //   point; where more than eight are noted, a block walks over all clusters. The lowest cluster wins ties.
-// * A thread need not carry a cluster's number beside each score: of the 64 clusters that a warp has in a tile, a
-//   thread holds 16 for each of its points, and which of the 16 it was overwrites the last four bits of the score. So
-//   four operations a score, one logical and three minima and maxima, keep best, runner-up and which.
+// * A thread need not carry a cluster's number beside each score: of the 128 clusters of a tile, it holds 32 for each
+// of
+//   its two points, and which of the 32 it was overwrites the last five bits of the score. So five operations a score,
+//   one addition, one logical and three minima and maxima, keep best, runner-up and which.
 // * The update (cuda_exact_update.cuh) sums integers, only for points that changed cluster, and stays on the GPU, so
 //   that an iteration ends with one small copy to the host.
 //
-// Tiles. A block has 128 points (256 where they stream) and takes 128 clusters at a time, 64 columns after another; a
-// warp has 32 points and 64 clusters, 64 accumulators a thread. Up to 256 columns the block's points stay in shared
-// memory while all centroids stream by, and two blocks share a multiprocessor: one folds while the other multiplies.
-// With more columns the points stream too, in blocks of 512 threads. Copies to shared memory are asynchronous, two or
-// three tiles ahead. A row of a tile is 128 bytes, all banks; its 16-byte units are permuted by the row's number, so
-// that the eight rows that a matrix load reads at once lie in different banks.
+// Tiles. A block has 128 points (256 where they stream) and takes 128 clusters at a time, 64 columns after another. The
+// product is Hopper's own, of four warps together (elsewhere each warp's alone): 64 points by 128 clusters, 64 sums a
+// thread; it runs on by itself, so that some warps multiply while others fold. Up to 256 columns the block's points
+// stay in shared memory while all centroids stream by, and two blocks share a multiprocessor. With more columns the
+// points stream too, in blocks of 512 threads, and a product may still run while the next one's tiles are waited for.
+// A row of a tile is 128 bytes, all banks; its 16-byte units are permuted by the row's number, as the instruction
+// expects it, so that eight rows read at once lie in different banks.
 //
 // Bytes of an iteration: the FP16 points once, and the centroids once for each 128 points, which come from the
-// second-level cache. Operations: n k d multiply-adds on the tensor cores, 4.4 n k others. Limits: fewer than 2^31
+// second-level cache. Operations: n k d multiply-adds on the tensor cores, some 5 n k others. Limits: fewer than 2^31
 // points. Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point arithmetic and fast robust
 // geometric predicates" (1997). How tensor cores round: Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of
 // NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze and Jegou, "Billion-scale similarity search
@@ -50,7 +52,6 @@ constexpr unsigned int everyone = 0xffffffffu;
 constexpr int candidate_room = tensor_candidates;  // clusters noted for a doubtful point: as many lanes compare them
 constexpr int row_bytes = 2 * tensor_chunk;
 constexpr int cluster_tile_bytes = tensor_clusters * row_bytes;
-constexpr int largest_split = 8;  // parts of the clusters among which blocks share the second product
 
 /// The filter's data, and what it leaves behind.
 struct FilterJob {
@@ -64,13 +65,12 @@ struct FilterJob {
   int k;
   int stride;  ///< columns of a row, padded
   int cluster_tiles;
-  int splits;  ///< of the second product
   std::int32_t* labels;
   std::int32_t* moved_points;
   std::int32_t* moved_from;
   PassCounters* counters;
   std::int32_t* doubtful;    ///< points
-  float* scores;             ///< the best of each doubtful point
+  float* reaches;            ///< no candidate's score lies above
   float* limits;             ///< what the winner's score cannot exceed by more than its own bound
   unsigned int* noted;       ///< candidates of each doubtful point
   std::int32_t* candidates;  ///< candidate_room for each
@@ -179,6 +179,48 @@ __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
+// The warpgroup's own matrix instructions are Hopper's alone; elsewhere each warp multiplies its 16 points by itself.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(GRADUS_NO_WARPGROUP_PRODUCT)
+#define GRADUS_WARPGROUP_PRODUCT
+#endif
+
+/// Scores in registers: scores[c][2 h + e] is that of the warp's point 8 h + lane / 4 and the tile's cluster
+/// 8 c + 2 (lane % 4) + e.
+using Scores = float[16][4];
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+/// What the instruction is told of a tile: where it begins, 1024 bytes from eight rows to the next eight, and that its
+/// 16-byte units are permuted within 128 bytes.
+__device__ std::uint64_t tile_descriptor(unsigned int address) {
+  return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
+}
+
+/// 64 points by 128 clusters by 16 columns, by four warps; runs on by itself until it is waited for.
+__device__ void multiply_by_warpgroup(Scores& scores, std::uint64_t points, std::uint64_t clusters, int adds) {
+#define GRADUS_FOUR(c) "+f"(scores[c][0]), "+f"(scores[c][1]), "+f"(scores[c][2]), "+f"(scores[c][3])
+  asm volatile(
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, adds, 1, 1, 0, 0;\n}\n"
+      : GRADUS_FOUR(0), GRADUS_FOUR(1), GRADUS_FOUR(2), GRADUS_FOUR(3), GRADUS_FOUR(4), GRADUS_FOUR(5), GRADUS_FOUR(6),
+        GRADUS_FOUR(7), GRADUS_FOUR(8), GRADUS_FOUR(9), GRADUS_FOUR(10), GRADUS_FOUR(11), GRADUS_FOUR(12),
+        GRADUS_FOUR(13), GRADUS_FOUR(14), GRADUS_FOUR(15)
+      : "l"(points), "l"(clusters), "r"(adds));
+#undef GRADUS_FOUR
+}
+
+/// Keeps the compiler from moving what it does with the scores across the wait for the product.
+__device__ void pin(Scores& scores) {
+#pragma unroll
+  for (int column = 0; column < 16; ++column)
+#pragma unroll
+    for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(scores[column][index])::"memory");
+}
+#else
 __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
@@ -194,33 +236,31 @@ __device__ void multiply_add(float (&sums)[4], const unsigned int (&points)[4], 
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(points[0]), "r"(points[1]), "r"(points[2]), "r"(points[3]), "r"(centroids_low), "r"(centroids_high));
 }
+#endif
 
-/// How a block is made up.
-template <int PointWarps, bool Resident>
+/// How a block is made up: each warp has 16 points, and all clusters of a tile.
+template <bool Resident>
 struct Tile {
-  static constexpr int points = 32 * PointWarps;
-  static constexpr int threads = 64 * PointWarps;  ///< two warps side by side over the clusters
+  static constexpr int points = Resident ? 128 : 256;
+  static constexpr int threads = 2 * points;
   static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
+  /// Steps whose product may still run when the next one begins: with two blocks on a multiprocessor, the other block
+  /// fills the gap.
+  static constexpr int behind = Resident ? 0 : 1;
+  static constexpr int ahead = stages - 1 - behind;  ///< steps whose copies are under way
   static constexpr int point_bytes = points * row_bytes;
 };
 
-/// The product of a block's points with the clusters, tile after tile; `fold(tile, scores)` is given each tile of
-/// scores in registers: scores[m][c][2 h + e] is that of the warp's point 16 m + 8 h + lane / 4 and its cluster
-/// 8 c + 2 (lane % 4) + e.
-template <int PointWarps, bool Resident>
+/// The product of a block's points with the clusters, tile after tile; `fold(tile, scores)` is given each tile of x.c
+/// with its sign turned, in registers.
+template <bool Resident>
 class Product {
  public:
-  using Shape = Tile<PointWarps, Resident>;
+  using Shape = Tile<Resident>;
 
   __device__ Product(const FilterJob& job, unsigned char* memory)
       : job_(job), chunks_((job.stride + tensor_chunk - 1) / tensor_chunk), points_(shared_address(memory)),
-        clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
-    point_lane_ = swizzled(warp / 2 * 32 + lane % 16, lane / 16);
-    cluster_lane_ = swizzled(warp % 2 * 64 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
-  }
+        clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {}
 
   /// `row_of(index)`: the FP16 row of the block's point `index`.
   template <class RowOf, class Fold>
@@ -229,34 +269,27 @@ class Product {
     next_tile_ = first_tile;
     next_chunk_ = 0;
     next_stage_ = 0;
-    for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) load_next(ahead < steps, next_tile_ == first_tile, row_of);
-    int tile = first_tile;
-    int chunk = 0;
+    for (int step = 0; step < Shape::ahead; ++step) load_next(step < steps, next_tile_ == first_tile, row_of);
+    int step = 0;
     int stage = 0;
-    float scores[2][8][4];
-    for (int step = 0; step < steps; ++step) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(Shape::stages - 2) : "memory");
-      // This stage's copies of all threads have arrived, and every warp is done with the stage that is filled next.
-      __syncthreads();
-      load_next(step + Shape::stages - 1 < steps, next_tile_ == first_tile, row_of);
-      if (chunk == 0) begin_scores(tile, scores);
-      const unsigned int points =
-          points_ + static_cast<unsigned int>((Resident ? chunk : stage) * Shape::point_bytes) + point_lane_;
-      const unsigned int clusters = clusters_ + static_cast<unsigned int>(stage * cluster_tile_bytes) + cluster_lane_;
-      const int width = job_.stride - chunk * tensor_chunk;
-      if (width >= tensor_chunk) {
-#pragma unroll
-        for (int part = 0; part < tensor_chunk / tensor_columns; ++part) multiply(points, clusters, part, scores);
-      } else {
-#pragma unroll 1
-        for (int part = 0; part < width / tensor_columns; ++part) multiply(points, clusters, part, scores);
+    Scores scores = {};
+    for (int tile = first_tile; tile < last_tile; ++tile) {
+      for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
+#ifdef GRADUS_WARPGROUP_PRODUCT
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the matrix unit sees what this thread copied
+#endif
+        // This step's copies of all threads have arrived, and every warp is done with the stage that is filled next.
+        __syncthreads();
+        load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
+        const unsigned int points =
+            points_ + static_cast<unsigned int>((Resident ? chunk : stage) * Shape::point_bytes);
+        const unsigned int clusters = clusters_ + static_cast<unsigned int>(stage * cluster_tile_bytes);
+        multiply(points, clusters, chunk, scores);
+        if (++stage == Shape::stages) stage = 0;
       }
-      if (++chunk == chunks_) {
-        fold(tile, scores);
-        chunk = 0;
-        ++tile;
-      }
-      if (++stage == Shape::stages) stage = 0;
+      finish(scores);
+      fold(tile, scores);
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();  // every warp is done with the tiles: the memory is free
@@ -305,52 +338,78 @@ class Product {
     return static_cast<unsigned int>(row * row_bytes + ((unit ^ (row % 8)) << 4));
   }
 
-  __device__ void begin_scores(int tile, float (&scores)[2][8][4]) const {
+  // A chunk of columns. The first one of a tile begins the sums.
+  __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
+    const int width = job_.stride - chunk * tensor_chunk;
+    const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
+#ifdef GRADUS_WARPGROUP_PRODUCT
+    const std::uint64_t own = tile_descriptor(points + threadIdx.x / 128 * 64 * row_bytes);
+    const std::uint64_t all = tile_descriptor(clusters);
+    // Where a product may still run when the next begins, its sums are not to be touched in between.
+    if constexpr (Shape::behind == 0) pin(scores);
+    if (parts == tensor_chunk / tensor_columns) {
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+      for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
+        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+                              all + static_cast<unsigned int>(2 * part), chunk + part);
+    } else {
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll 1
+      for (int part = 0; part < parts; ++part)
+        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+                              all + static_cast<unsigned int>(2 * part), chunk + part);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Shape::behind) : "memory");
+    if constexpr (Shape::behind == 0) pin(scores);
+#else
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const float2* half_squares = reinterpret_cast<const float2*>(job_.half_squares + tile * tensor_clusters) +
-                                 static_cast<int>(threadIdx.x) / 32 % 2 * 32 + lane % 4;
+    // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
+    const unsigned int own = points + swizzled(static_cast<int>(threadIdx.x) / 32 * 16 + lane % 16, lane / 16);
+    const unsigned int all = clusters + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+    if (chunk == 0)
 #pragma unroll
-    for (int column = 0; column < 8; ++column) {
-      const float2 pair = half_squares[4 * column];
+      for (int column = 0; column < 16; ++column)
 #pragma unroll
-      for (int row = 0; row < 2; ++row) {
-        scores[row][column][0] = scores[row][column][2] = pair.x;
-        scores[row][column][1] = scores[row][column][3] = pair.y;
+        for (int index = 0; index < 4; ++index) scores[column][index] = 0;
+#pragma unroll
+    for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
+      if (part >= parts) break;
+      // Sixteen columns are two units; the units' permutation is an exclusive or, and so is the step.
+      const unsigned int step = static_cast<unsigned int>(part) * 32;
+      unsigned int rows[4];
+      load_matrices(own ^ step, rows);
+#pragma unroll
+      for (int pair = 0; pair < 8; ++pair) {
+        unsigned int columns[4];
+        load_matrices((all ^ step) + pair * 16 * row_bytes, columns);
+        multiply_add(scores[2 * pair], rows, columns[0], columns[1]);
+        multiply_add(scores[2 * pair + 1], rows, columns[2], columns[3]);
       }
     }
+#endif
   }
 
-  // Sixteen columns: 32 points by 64 clusters a warp. `points`, `clusters`: with this lane's own offset. A step of
-  // sixteen columns is two units; the units' permutation is an exclusive or, and so is the step.
-  __device__ static void multiply(unsigned int points, unsigned int clusters, int part, float (&scores)[2][8][4]) {
-    const unsigned int step = static_cast<unsigned int>(part) * 32;
-    unsigned int rows[2][4];
-#pragma unroll
-    for (int index = 0; index < 2; ++index) load_matrices((points ^ step) + index * 16 * row_bytes, rows[index]);
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-      unsigned int columns[4];
-      load_matrices((clusters ^ step) + pair * 16 * row_bytes, columns);
-#pragma unroll
-      for (int index = 0; index < 2; ++index) {
-        multiply_add(scores[index][2 * pair], rows[index], columns[0], columns[1]);
-        multiply_add(scores[index][2 * pair + 1], rows[index], columns[2], columns[3]);
-      }
+  __device__ static void finish(Scores& scores) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+    if constexpr (Shape::behind > 0) {
+      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      pin(scores);
     }
+#endif
   }
 
   const FilterJob& job_;
   int chunks_;
   unsigned int points_;
   unsigned int clusters_;
-  unsigned int point_lane_;
-  unsigned int cluster_lane_;
   int next_tile_ = 0;
   int next_chunk_ = 0;
   int next_stage_ = 0;
 };
 
-/// The best score of a point so far, with which of a thread's 16 clusters in its last four bits, and the second best.
+/// The best score of a point so far, with which of a thread's 32 clusters in its last five bits, and the second best.
 struct Leader {
   float best = INFINITY;
   float second = INFINITY;
@@ -365,76 +424,83 @@ struct Leader {
   }
 };
 
-/// The cluster of a thread's score `which` in a tile.
+/// The cluster of a thread's score `which` of a point in a tile.
 __device__ int cluster_of(int tile, int which) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  return tile * tensor_clusters + static_cast<int>(threadIdx.x) / 32 % 2 * 64 + which / 2 * 8 + lane % 4 * 2 +
-         which % 2;
+  return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
+}
+
+/// |c|^2 / 2 of clusters 8 c + 2 (lane % 4) and the next one of a tile.
+__device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
+  return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }
 
 // The label of each point, or its place among the doubtful ones.
-// Launch shape: Tile::threads, a block for each Tile::points points; Tile::shared_bytes of shared memory.
-template <int PointWarps, bool Resident>
-__global__ __launch_bounds__(64 * PointWarps,
+// Launch shape: Tile::threads, a block for each Tile::points points; cuda_tensor_shared() of shared memory.
+template <bool Resident>
+__global__ __launch_bounds__(Tile<Resident>::threads,
                              Resident ? 2 : 1) void find_nearest(const __grid_constant__ FilterJob job) {
-  using Shape = Tile<PointWarps, Resident>;
-  extern __shared__ __align__(128) unsigned char memory[];
+  using Shape = Tile<Resident>;
+  extern __shared__ __align__(1024) unsigned char memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t first = std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeated, and ignored at the end
     return job.points + point * job.stride;
   };
-  Leader leaders[4];  // of the points 8 i + lane / 4
-  Product<PointWarps, Resident> product(job, memory);
-  product.run(0, job.cluster_tiles, row_of, [&](int tile, const float(&scores)[2][8][4]) {
+  Leader leaders[2];  // of the warp's points lane / 4 and 8 + lane / 4
+  Product<Resident> product(job, memory);
+  product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
+    float best[2] = {INFINITY, INFINITY};
+    float second[2] = {INFINITY, INFINITY};
 #pragma unroll
-    for (int row = 0; row < 4; ++row) {
-      float best = INFINITY;
-      float second = INFINITY;
+    for (int column = 0; column < 16; ++column) {
+      const float2 half_squares = half_squares_of(job, tile, column);
 #pragma unroll
-      for (int which = 0; which < 16; ++which) {
-        const unsigned int bits = __float_as_uint(scores[row / 2][which / 2][row % 2 * 2 + which % 2]);
-        const float score = __uint_as_float((bits & ~15u) | static_cast<unsigned int>(which));
-        second = fminf(second, fmaxf(best, score));
-        best = fminf(best, score);
-      }
-      leaders[row].meet(best, second, tile);
+      for (int row = 0; row < 2; ++row)
+#pragma unroll
+        for (int next = 0; next < 2; ++next) {
+          const float sum = scores[column][2 * row + next] + (next ? half_squares.y : half_squares.x);
+          const unsigned int bits = __float_as_uint(sum) & ~31u;
+          const float score = __uint_as_float(bits | static_cast<unsigned int>(2 * column + next));
+          second[row] = fminf(second[row], fmaxf(best[row], score));
+          best[row] = fminf(best[row], score);
+        }
     }
+    leaders[0].meet(best[0], second[0], tile);
+    leaders[1].meet(best[1], second[1], tile);
   });
 
-  // A point's clusters lie with four lanes of two warps.
-  Leader* const halves = reinterpret_cast<Leader*>(memory);  // two for each point
+  // A point's clusters lie with four lanes. From here on, a thread for each point.
+  Leader* const of_points = reinterpret_cast<Leader*>(memory);
 #pragma unroll
-  for (int row = 0; row < 4; ++row) {
+  for (int row = 0; row < 2; ++row) {
     Leader& leader = leaders[row];
-    leader.cluster = cluster_of(leader.cluster, static_cast<int>(__float_as_uint(leader.best) & 15u));
+    leader.cluster = cluster_of(leader.cluster, static_cast<int>(__float_as_uint(leader.best) & 31u));
 #pragma unroll
     for (int lanes = 1; lanes <= 2; lanes *= 2)
       leader.meet(__shfl_xor_sync(everyone, leader.best, lanes), __shfl_xor_sync(everyone, leader.second, lanes),
                   __shfl_xor_sync(everyone, leader.cluster, lanes));
-    if (lane % 4 == 0) halves[2 * (warp / 2 * 32 + row * 8 + lane / 4) + warp % 2] = leader;
+    if (lane % 4 == 0) of_points[static_cast<int>(threadIdx.x) / 32 * 16 + row * 8 + lane / 4] = leader;
   }
-  __syncthreads();  // both warps' leaders are there
+  __syncthreads();  // all leaders are there
   const int index = static_cast<int>(threadIdx.x);
   if (index >= Shape::points) return;  // whole warps
-  Leader leader = halves[2 * index];
-  leader.meet(halves[2 * index + 1].best, halves[2 * index + 1].second, halves[2 * index + 1].cluster);
+  const Leader leader = of_points[index];
   const auto point = static_cast<std::int32_t>(first + index);
   const bool exists = first + index < job.n;
   bool certain = false;
+  float bound = 0;
   float limit = 0;
   if (exists) {
     const TensorLengths own = job.point_lengths[point];
-    const float bound = tensor_bound(own, *job.largest, job.stride);
+    bound = tensor_bound(own, *job.largest, job.stride);
     certain = __fsub_rd(leader.second, leader.best) > 2 * bound;
     limit = __fadd_ru(leader.best, tensor_bound(own, job.cluster_lengths[leader.cluster], job.stride));
   }
   const unsigned int place = append(exists && !certain, &job.counters->doubtful);
   if (exists && !certain) {
     job.doubtful[place] = point;
-    job.scores[place] = __fadd_ru(limit, tensor_bound(job.point_lengths[point], *job.largest, job.stride));
+    job.reaches[place] = __fadd_ru(limit, bound);
     job.limits[place] = limit;
     job.noted[place] = 0;
   }
@@ -442,52 +508,60 @@ __global__ __launch_bounds__(64 * PointWarps,
 }
 
 // The doubtful points once more, and every cluster that may be nearest.
-// Launch shape: as find_nearest, but any number of blocks: they take tiles of points and parts of the clusters in turn.
-template <int PointWarps, bool Resident>
-__global__ __launch_bounds__(64 * PointWarps,
+// Launch shape: as find_nearest, but any number of blocks: they take tiles of points and, where there are few of these,
+// parts of the clusters in turn.
+template <bool Resident>
+__global__ __launch_bounds__(Tile<Resident>::threads,
                              Resident ? 2 : 1) void note_candidates(const __grid_constant__ FilterJob job) {
-  using Shape = Tile<PointWarps, Resident>;
-  extern __shared__ __align__(128) unsigned char memory[];
+  using Shape = Tile<Resident>;
+  extern __shared__ __align__(1024) unsigned char memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t count = job.counters->doubtful;
-  const std::int64_t tasks = (count + Shape::points - 1) / Shape::points * job.splits;
-  Product<PointWarps, Resident> product(job, memory);
-  for (std::int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
-    const std::int64_t first = task / job.splits * Shape::points;
-    const int split = static_cast<int>(task % job.splits);
+  const std::int64_t tiles = (count + Shape::points - 1) / Shape::points;
+  if (tiles == 0) return;
+  const std::int64_t spare = gridDim.x / tiles;
+  const int splits = spare < 1 ? 1 : spare < job.cluster_tiles ? static_cast<int>(spare) : job.cluster_tiles;
+  Product<Resident> product(job, memory);
+  for (std::int64_t task = blockIdx.x; task < tiles * splits; task += gridDim.x) {
+    const std::int64_t first = task / splits * Shape::points;
+    const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
       const std::int64_t place = first + index < count ? first + index : count - 1;  // repeated, and not noted
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
-    float reach[4];  // of the points 8 i + lane / 4: no candidate's score lies above
+    const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
+    float reaches[2];  // of the warp's points lane / 4 and 8 + lane / 4: no candidate's score lies above
 #pragma unroll
-    for (int row = 0; row < 4; ++row) {
-      const std::int64_t place = first + warp / 2 * 32 + row * 8 + lane / 4;
-      reach[row] = place < count ? job.scores[place] : -INFINITY;
-    }
-    const int first_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * split / job.splits);
-    const int last_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * (split + 1) / job.splits);
-    product.run(first_tile, last_tile, row_of, [&](int tile, const float(&scores)[2][8][4]) {
+    for (int row = 0; row < 2; ++row)
+      reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
+    const int first_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * split / splits);
+    const int last_tile = static_cast<int>(std::int64_t{job.cluster_tiles} * (split + 1) / splits);
+    product.run(first_tile, last_tile, row_of, [&](int tile, const Scores& scores) {
+      unsigned int near[2] = {0, 0};  // a bit for each of the thread's 32 clusters
 #pragma unroll
-      for (int row = 0; row < 4; ++row) {
-        float least = INFINITY;
-        float own[16];  // for the few that get past the next line
+      for (int column = 0; column < 16; ++column) {
+        const float2 half_squares = half_squares_of(job, tile, column);
 #pragma unroll
-        for (int which = 0; which < 16; ++which) {
-          own[which] = scores[row / 2][which / 2][row % 2 * 2 + which % 2];
-          least = fminf(least, own[which]);
+        for (int row = 0; row < 2; ++row) {
+          near[row] |= scores[column][2 * row] + half_squares.x <= reaches[row] ? 1u << 2 * column : 0u;
+          near[row] |= scores[column][2 * row + 1] + half_squares.y <= reaches[row] ? 2u << 2 * column : 0u;
         }
-        if (!(least <= reach[row])) continue;
-        const std::int64_t place = first + warp / 2 * 32 + row * 8 + lane / 4;
+      }
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        if (near[row] == 0) continue;
+        float own[32];
+#pragma unroll
+        for (int which = 0; which < 32; ++which) own[which] = scores[which / 2][2 * row + which % 2];
+        const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
-#pragma unroll 1
-        for (int which = 0; which < 16; ++which) {
-          if (!(own[which] <= reach[row])) continue;
+        for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
           // Within the bound for all clusters; is it within this cluster's own?
+          const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
-          const float bound = tensor_bound(lengths, job.cluster_lengths[cluster], job.stride);
-          if (__fsub_rd(own[which], bound) > job.limits[place]) continue;
+          const float score = own[which] + job.half_squares[cluster];
+          if (__fsub_rd(score, tensor_bound(lengths, job.cluster_lengths[cluster], job.stride)) > job.limits[place])
+            continue;
           const unsigned int room = atomicAdd(&job.noted[place], 1u);
           if (room < candidate_room) job.candidates[place * candidate_room + room] = cluster;
         }
@@ -697,8 +771,8 @@ class TensorEngine {
   static constexpr double look_seconds = 0.25;  // between two looks of the host at the progress and a stop request
 
   // The streamed kernels have 512 threads, the others 256.
-  using Few = Tile<4, true>;
-  using Many = Tile<8, false>;
+  using Few = Tile<true>;
+  using Many = Tile<false>;
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
@@ -740,13 +814,12 @@ class TensorEngine {
     filter_.k = static_cast<int>(k);
     filter_.stride = stride_;
     filter_.cluster_tiles = padded_clusters_ / tensor_clusters;
-    filter_.splits = std::min(filter_.cluster_tiles, largest_split);
     filter_.labels = labels_.data();
     filter_.moved_points = list(0);
     filter_.moved_from = list(1);
     filter_.counters = &outcome_.data()->counters;
     filter_.doubtful = list(2);
-    filter_.scores = reinterpret_cast<float*>(list(3));
+    filter_.reaches = reinterpret_cast<float*>(list(3));
     filter_.limits = reinterpret_cast<float*>(list(4));
     filter_.noted = reinterpret_cast<unsigned int*>(list(5));
     filter_.crowded = reinterpret_cast<unsigned int*>(list(6));
@@ -784,10 +857,10 @@ class TensorEngine {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // no cluster yet
     device_sums_.clear(stream);
-    allow_shared(is_resident() ? reinterpret_cast<const void*>(find_nearest<4, true>)
-                               : reinterpret_cast<const void*>(find_nearest<8, false>));
-    allow_shared(is_resident() ? reinterpret_cast<const void*>(note_candidates<4, true>)
-                               : reinterpret_cast<const void*>(note_candidates<8, false>));
+    allow_shared(is_resident() ? reinterpret_cast<const void*>(find_nearest<true>)
+                               : reinterpret_cast<const void*>(find_nearest<false>));
+    allow_shared(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
+                               : reinterpret_cast<const void*>(note_candidates<false>));
     convert_points<<<blocks(8), 256, 0, stream>>>(job_.points(), filter_.n, conversion_, half_points_.data(),
                                                   point_lengths_.data());
     cuda::check_launch("convert_points");
@@ -817,13 +890,13 @@ class TensorEngine {
     cuda::check_launch("convert_centroids");
     const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
     if (is_resident()) {
-      find_nearest<4, true><<<blocks_for(filter_.n, Few::points), Few::threads, shared, stream>>>(filter_);
+      find_nearest<true><<<blocks_for(filter_.n, Few::points), Few::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
-      note_candidates<4, true><<<blocks(2), Few::threads, shared, stream>>>(filter_);
+      note_candidates<true><<<blocks(2), Few::threads, shared, stream>>>(filter_);
     } else {
-      find_nearest<8, false><<<blocks_for(filter_.n, Many::points), Many::threads, shared, stream>>>(filter_);
+      find_nearest<false><<<blocks_for(filter_.n, Many::points), Many::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
-      note_candidates<8, false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
+      note_candidates<false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
     }
     cuda::check_launch("note_candidates");
     const ChainJob<T> rows{job_.points(), centroids_.data(), update_.d};
@@ -845,7 +918,8 @@ class TensorEngine {
     cuda::check_launch("place_clusters");
     order_entries<T><<<blocks(2), order_threads, counters, stream>>>(update_);
     cuda::check_launch("order_entries");
-    add_entries<T><<<blocks(8), 256, 0, stream>>>(update_);
+    if (update_.weights) add_entries<T, true><<<blocks(8), add_threads, 0, stream>>>(update_);
+    else add_entries<T, false><<<blocks(8), add_threads, 0, stream>>>(update_);
     cuda::check_launch("add_entries");
   }
 
@@ -926,7 +1000,7 @@ class TensorEngine {
 
 template <class T>
 KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution) {
-  block_threads(execution, Tile<4, true>::threads);  // checked; but the tiles fix the number of threads
+  block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
   CudaJob<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
   TensorEngine<T> engine(job);
   return lloyd(problem, execution, engine);

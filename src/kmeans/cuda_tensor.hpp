@@ -49,27 +49,27 @@ struct TensorLengths {
   float residue;  ///< norm of what rounding to FP16 took away
 };
 
-/// How far a score |c|^2 / 2 - x.c from the tensor cores, its last four bits overwritten, and half the canonical
+/// How far a score |c|^2 / 2 - x.c from the tensor cores, its last five bits overwritten, and half the canonical
 /// distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
 ///
 /// * x.c - x_h.c_h = x.dc + dx.c_h, by Cauchy and Schwarz at most |x| |dc| + |dx| |c_h|.
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, cuts off
 ///   what lies below 24 bits, adds, and cuts the sum off again: b = 4, 8 or 16 by generation. All partial sums are at
-///   most S = |x_h| |c_h| + |c|^2 / 2, so that b products lose at most (b + 2) 2^-23 S, and all columns 1.5 columns
-///   2^-23 S. Rounding |c|^2 / 2 and overwriting the four bits cost 16.5 * 2^-23 S. (columns + 16) 2^-22 S covers all
-///   three.
+///   most |x_h| |c_h|, so that b products lose at most (b + 2) 2^-23 of that, and all columns 1.5 columns 2^-23.
+/// * Rounding |c|^2 / 2, adding it and overwriting the five bits cost 33 * 2^-23 of |x_h| |c_h| + |c|^2 / 2.
 /// * Shifting in double, and the canonical chain of columns + 2 roundings in double, of a sum of at most
 ///   2 (|x|^2 + |c|^2): (columns + 16) 2^-51 (|x|^2 + |c|^2).
 ///
-/// The sum is itself rounded: each of its few operations by 2^-24, which the last factor covers. 1e-30 is for what
-/// underflows.
+/// The second and third are taken a little larger, for what they lose is itself part of the sums; each of the few
+/// operations here rounds by 2^-24, which the last factor covers. 1e-30 is for what underflows.
 GRADUS_HOST_DEVICE inline float tensor_bound(TensorLengths x, TensorLengths c, int columns) {
-  const float terms = static_cast<float>(columns + 16);
   const float rounded_c = c.length + c.residue;
-  const float largest_sum = (x.length + x.residue) * rounded_c + 0.5f * c.length * c.length;
+  const float product = (x.length + x.residue) * rounded_c;
   const float residues = x.length * c.residue + x.residue * rounded_c;
-  const float canonical = terms * 0x1p-51f * (x.length * x.length + c.length * c.length);
-  return (residues + terms * 0x1p-22f * largest_sum + canonical) * (1 + 0x1p-18f) + 1e-30f;
+  const float cut_off = 0x1p-23f * (1.5f * static_cast<float>(columns) + 4) * product;
+  const float overwritten = 0x1p-23f * 36 * (product + 0.5f * c.length * c.length);
+  const float canonical = 0x1p-51f * static_cast<float>(columns + 16) * (x.length * x.length + c.length * c.length);
+  return (residues + cut_off + overwritten + canonical) * (1 + 0x1p-18f) + 1e-30f;
 }
 
 }  // namespace gradus::kmeans_detail

@@ -75,8 +75,8 @@ Scores scores(const Row& point, const Row& centroid, std::size_t block) {
     exact -= point.exact[dim] * centroid.exact[dim];
     products.push_back(-point.halves[dim] * centroid.halves[dim]);
   }
-  const double sum = accumulate(static_cast<double>(static_cast<float>(half_square)), products, block);
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(sum)) | 15u;
+  const float sum = static_cast<float>(half_square) + static_cast<float>(accumulate(0, products, block));
+  const auto bits = std::bit_cast<std::uint32_t>(sum) | 31u;
   return {half_square + exact, static_cast<double>(std::bit_cast<float>(bits))};
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/checked.hpp"
 #include "cuda/devices.hpp"
+#include "kmeans/cuda_ordered.hpp"
 #include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/cuda_tensor.hpp"
 #include "kmeans/exact_sums.hpp"
@@ -149,6 +150,17 @@ Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
+Support ordered_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.dimensions > cuda_ordered_columns)
+    return Support::no("it is made for at most " + std::to_string(cuda_ordered_columns) + " columns, not " +
+                       std::to_string(shape.dimensions));
+  if (shape.clusters > cuda_ordered_clusters) return Support::no("it is made for fewer clusters");
+  if (shape.points > std::numeric_limits<std::int32_t>::max())
+    return Support::no("it is made for fewer than 2^31 points");
+  return fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
 Support tiles_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.points > std::numeric_limits<std::int32_t>::max())
@@ -168,6 +180,8 @@ std::uint64_t gpu_columns(const Shape& shape) {  // the points once more, column
 }
 
 std::uint64_t gpu_small_dim(const Shape& shape) { return cuda_small_dim_bytes(shape) + gpu_labels(shape); }
+
+std::uint64_t gpu_ordered(const Shape& shape) { return cuda_ordered_bytes(shape) + gpu_labels(shape); }
 
 std::uint64_t gpu_tensor(const Shape& shape) { return cuda_tensor_bytes(shape) + gpu_labels(shape); }
 
@@ -288,6 +302,13 @@ constexpr std::array table = {
             GRADUS_CUDA_RUNS(cuda_small_dim),
             false,
             gpu_small_dim},
+    Variant{{"cuda_ordered", "points ordered along a curve; whole tiles ruled out by their boxes; exact sums",
+             Backend::cuda, Contract::same_bits, 0},
+            ordered_on_gpu,
+            cuda_host_exact,
+            GRADUS_CUDA_RUNS(cuda_ordered),
+            false,
+            gpu_ordered},
     Variant{{"cuda_tensor", "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
              Backend::cuda, Contract::same_bits, 0},
             tiles_on_gpu,
@@ -322,7 +343,12 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   constexpr double worth_a_gpu = 1e9;
   // Above eight columns both GPU variants work on sixteen. There the tiles pay from about a hundred clusters on
   // (docs/results/kmeans-h200-cuda-tensor.txt).
-  const Variant& few_columns = core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  // From a quarter of a million points on, ordering them pays for itself within some ten iterations
+  // (docs/decisions/0025).
+  const Variant& along_curve = core::find_variant(variants(), "cuda_ordered", "kmeans");
+  const bool ordered =
+      shape.points >= 1 << 18 && along_curve.supports(shape, machine) && fits_gpu(along_curve, shape, machine);
+  const Variant& few_columns = ordered ? along_curve : core::find_variant(variants(), "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
   const bool few = static_cast<bool>(few_columns.supports(shape, machine));
   const bool tiled = !few || (shape.dimensions > 8 && shape.clusters > 128);

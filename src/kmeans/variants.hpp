@@ -28,6 +28,7 @@ GRADUS_KMEANS_VARIANT(cuda_update_kernel);
 GRADUS_KMEANS_VARIANT(cuda_all_gpu);
 GRADUS_KMEANS_VARIANT(cuda_graph);
 GRADUS_KMEANS_VARIANT(cuda_small_dim);
+GRADUS_KMEANS_VARIANT(cuda_ordered);
 GRADUS_KMEANS_VARIANT(cuda_tensor);
 
 /// Chunks of points, each with sums of its own, that tbb_flow_graph makes at most for each thread.

@@ -492,10 +492,10 @@ class Output(Case):
             self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(closed, "out"), says=["Permission denied"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        def limit():  # enough for the files that an OpenMP runtime shares between its libraries
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-        points = self.points(n=3000)
+        points = self.points(n=300000, d=1)
         self.refused(1, "kmeans", points, "-k", 2, "-o", self.path("out"), preexec=limit, says=["labels.npy", "large"])
         self.assertEqual(os.listdir(self.folder), ["points.npy"])
 

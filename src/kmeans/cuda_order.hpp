@@ -1,0 +1,24 @@
+// The order of points along a space-filling curve.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/memory.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// What brings a coordinate to [-1, 1].
+template <class T>
+struct UnitCube {
+  static constexpr int most_columns = 4;
+  T middle[most_columns];
+  T scale;
+};
+
+/// The rows of n x d `points` (d at most 4) along a Hilbert curve through the cube: which row comes at each place. Rows
+/// that lie together in space come together. O(n); for the memory see order_bytes() in cuda_ordered.hpp.
+template <class T>
+cuda::DeviceBuffer<unsigned int> order_along_curve(const T* points, std::int64_t n, int d, const UnitCube<T>& cube,
+                                                   const cuda::Stream& stream);
+
+}  // namespace gradus::kmeans_detail

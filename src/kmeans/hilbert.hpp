@@ -1,0 +1,42 @@
+// Places on a Hilbert curve: plain C++, so that it can be tested without a GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Bits of each of `Columns` coordinates that a place of 32 bits has room for.
+template <int Columns>
+constexpr int curve_bits = 32 / Columns;
+
+/// How far along the curve the cell of a grid lies; each coordinate has `curve_bits`. Cells that follow each other on
+/// the curve touch. J. Skilling, "Programming the Hilbert curve" (2004): from the coarsest bit to the finest, each bit
+/// turns and mirrors the finer bits of the coordinates; a Gray code of what is left is the place.
+template <int Columns>
+GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) {
+  constexpr int bits = curve_bits<Columns>;
+  for (int bit = bits - 1; bit > 0; --bit) {
+    const std::uint32_t finer = (std::uint32_t{1} << bit) - 1;
+    for (int dim = 0; dim < Columns; ++dim) {
+      if (cell[dim] >> bit & 1) {
+        cell[0] ^= finer;  // mirrored
+      } else {
+        const std::uint32_t swapped = (cell[0] ^ cell[dim]) & finer;
+        cell[0] ^= swapped;
+        cell[dim] ^= swapped;
+      }
+    }
+  }
+  for (int dim = 1; dim < Columns; ++dim) cell[dim] ^= cell[dim - 1];
+  std::uint32_t flips = 0;
+  for (int bit = bits - 1; bit > 0; --bit)
+    if (cell[Columns - 1] >> bit & 1) flips ^= (std::uint32_t{1} << bit) - 1;
+  std::uint32_t place = 0;
+  for (int bit = bits - 1; bit >= 0; --bit)
+    for (int dim = 0; dim < Columns; ++dim) place = place << 1 | ((cell[dim] ^ flips) >> bit & 1);
+  return place;
+}
+
+}  // namespace gradus::kmeans_detail
