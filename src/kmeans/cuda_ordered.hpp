@@ -20,6 +20,13 @@ constexpr std::uint64_t cuda_ordered_shared(const Shape& shape) {
   return cuda_small_dim_shared(shape) + 2 * k + queue_and_moves + 8;
 }
 
+/// Bytes of GPU memory that grow with the points: their rows and weights twice; beside them, at most 20 a point for the
+/// order or its making, 2 for the label and 4 for the tiles.
+constexpr std::uint64_t cuda_ordered_memory(const Shape& shape) {
+  const std::int64_t elements = shape.dimensions + (shape.weighted ? 1 : 0);
+  return static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(2 * elements * shape.element_bytes + 26);
+}
+
 /// The filter's bound for points of `columns` coordinates: how far the difference of two scores lies from half the
 /// difference of the canonical distances at most (cuda_small_dim.cu).
 constexpr float filter_bound(int columns) {

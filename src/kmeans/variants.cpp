@@ -107,6 +107,14 @@ std::uint64_t shared_memory(const cpu::Machine& machine) {
   return least;
 }
 
+// Memory that every usable GPU has.
+std::uint64_t gpu_memory(const cpu::Machine& machine) {
+  std::uint64_t least = 0;
+  for (const cpu::Gpu& gpu : machine.gpus)
+    if (gpu.usable && (least == 0 || gpu.memory_bytes < least)) least = gpu.memory_bytes;
+  return least;
+}
+
 Support fits_shared(std::uint64_t needed, const char* what, const cpu::Machine& machine) {
   constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
   const std::uint64_t available = shared_memory(machine) - reserved;
@@ -298,21 +306,23 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
   // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
+  constexpr std::uint64_t ordered_reserve = std::uint64_t{1} << 30;  // context, history, the sort's own
   // Above eight columns both GPU variants work on sixteen. There the tiles pay from about a hundred clusters on
   // (docs/results/kmeans-h200-cuda-tensor.txt).
-  // From a quarter of a million points on, ordering them pays for itself within some ten iterations
+  // From a quarter of a million points on, ordering them pays for itself within some thirty iterations
   // (docs/decisions/0025).
-  const bool ordered = shape.points >= 1 << 18 && ordered_on_gpu(shape, machine);
+  const bool ordered = shape.points >= 1 << 18 && ordered_on_gpu(shape, machine) &&
+                       cuda_ordered_memory(shape) + ordered_reserve < gpu_memory(machine);
   const Variant& few_columns = core::find_variant(variants(), ordered ? "cuda_ordered" : "cuda_small_dim", "kmeans");
   const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
   const bool few = static_cast<bool>(few_columns.supports(shape, machine));
-  const bool tiled = !few || (device == Device::gpu && shape.dimensions > 8 && shape.clusters > 128);
+  const bool tiled = !few || (shape.dimensions > 8 && shape.clusters > 128);
   const Variant& on_device = tiled ? tiles : few_columns;
   const Support support = on_device.supports(shape, machine);
   if (device == Device::gpu && !support)
     throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
                            support.reason + "); use the CPU (--device cpu)");
-  const bool unasked = device == Device::automatic && !tiled && shape.operations() >= worth_a_gpu;
+  const bool unasked = device == Device::automatic && shape.operations() >= worth_a_gpu;
   if (support && (device == Device::gpu || unasked)) return on_device;
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
