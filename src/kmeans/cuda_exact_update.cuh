@@ -14,10 +14,9 @@
 #include "core/exact_sum.hpp"
 #include "core/run_sum.hpp"
 #include "kmeans/cuda_common.hpp"
+#include "kmeans/cuda_exact_sums.hpp"
 
 namespace gradus::kmeans_detail {
-
-using Word = unsigned long long;  // of an exact sum; wraps
 
 /// What a pass counts.
 struct PassCounters {

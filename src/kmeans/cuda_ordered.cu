@@ -23,7 +23,7 @@
 //
 // Bytes of an iteration: the boxes and states of the tiles, a fiftieth of the points, and the points and labels of
 // tiles that are left: in proportion to the length (area, volume) of the boundaries between clusters, times the width
-// of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some ten iterations of reading
+// of a tile. Operations: n k (3 d + 1) / 128 for the boxes. Ordering costs as much as some thirty iterations of reading
 // all points, and a second copy of them. Limits: at most four columns; below 65,534 clusters. Source: space-filling
 // curves: J. Skilling, "Programming the Hilbert curve" (2004). Bounding boxes in k-means: Pelleg and Moore,
 // "Accelerating exact k-means algorithms with geometric reasoning" (1999).

@@ -22,12 +22,10 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/cuda_common.hpp"
+#include "kmeans/cuda_exact_sums.hpp"
 #include "kmeans/cuda_ordered.hpp"
-#include "kmeans/exact_sums.hpp"
 
 namespace gradus::kmeans_detail {
-
-using Word = unsigned long long;  // of an exact sum; wraps
 
 /// What a step leaves in the history.
 struct Record {
@@ -717,11 +715,7 @@ class ResidentEngine {
     exact_inertia<<<static_cast<unsigned int>(8 * job_.gpu().multiprocessors), 256, 0, stream>>>(device_, grid,
                                                                                                  inertia_.data());
     cuda::check_launch("exact_inertia");
-    Word limbs[2];
-    inertia_.copy_to_host(limbs, 2, stream);
-    stream.wait();
-    const core::Limbs total{static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])};
-    return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+    return fetch_value(inertia_, grid, stream);
   }
 
   double rechecked() const {
@@ -814,13 +808,10 @@ class ResidentEngine {
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     const std::int64_t n = job_.problem().n();
-    Buffer<Word> words(device_sums_.size());
-    device_sums_.copy_to_host(words.data(), words.size(), stream);
     cuda::DeviceBuffer<std::int32_t> wide(labels ? n : 0);
     widen_labels<<<blocks_for(n, 256), 256, 0, stream>>>(device_, labels ? wide.data() : job_.problem().labels_on_gpu);
     cuda::check_launch("widen_labels");
-    stream.wait();
-    sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
+    fetch_sums(device_sums_, sums_, stream);
     if (labels) cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
   }
 

@@ -41,7 +41,6 @@
 
 #include "kmeans/cuda_common.hpp"
 #include "kmeans/cuda_exact_update.cuh"
-#include "kmeans/exact_sums.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -755,11 +754,7 @@ class TensorEngine {
     const core::Grid& grid = job_.problem().statistics.inertia;
     exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, grid, inertia_.data());
     cuda::check_launch("exact_inertia_by_rows");
-    Word limbs[2];
-    inertia_.copy_to_host(limbs, 2, stream);
-    stream.wait();
-    const core::Limbs total{static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])};
-    return core::round_quotient<double>(grid.total(total), 1, grid.unit);
+    return fetch_value(inertia_, grid, stream);
   }
 
   double rechecked() const {
@@ -951,10 +946,7 @@ class TensorEngine {
   // The sums and the labels for the frame; null: the labels stay on the GPU.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
-    Buffer<Word> words(device_sums_.size());
-    device_sums_.copy_to_host(words.data(), words.size(), stream);
-    stream.wait();
-    sums_.set(reinterpret_cast<const std::int64_t*>(words.data()));
+    fetch_sums(device_sums_, sums_, stream);
     if (labels) {
       cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), stream);
       return;
