@@ -16,12 +16,11 @@ Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Executi
   return Matrix<T>::copy_of(rows);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template std::unique_ptr<GpuPoints<T>> make_gpu_points(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t);                                             \
-  template Matrix<T> copy_to_host(MatrixView<const T>, const char*, const Execution&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
+template std::unique_ptr<GpuPoints<float>> make_gpu_points(MatrixView<const float>, VectorView<const float>,
+                                                           const Execution&, std::uint64_t);
+template std::unique_ptr<GpuPoints<double>> make_gpu_points(MatrixView<const double>, VectorView<const double>,
+                                                            const Execution&, std::uint64_t);
+template Matrix<float> copy_to_host(MatrixView<const float>, const char*, const Execution&);
+template Matrix<double> copy_to_host(MatrixView<const double>, const char*, const Execution&);
 
 }  // namespace gradus::kmeans_detail
