@@ -111,6 +111,45 @@ std::uint64_t shared_memory(const cpu::Machine& machine) {
   return least;
 }
 
+Support fits_shared(std::uint64_t needed, const char* what, const cpu::Machine& machine) {
+  constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
+  const std::uint64_t available = shared_memory(machine) - reserved;
+  if (needed <= available) return Support::yes();
+  return Support::no(std::string(what) + " take " + std::to_string(needed) +
+                     " bytes and do not fit the shared memory of a block, " + std::to_string(available) + " bytes");
+}
+
+Support centroids_in_shared(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  return fits_shared(
+      core::checked_multiply(shape.clusters * shape.dimensions, std::int64_t{shape.element_bytes}, "centroids"),
+      "the centroids", machine);
+}
+
+Support sums_in_shared(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  const std::int64_t bytes = shape.clusters * ((8 + shape.element_bytes) * shape.dimensions + 16);
+  return fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
+}
+
+// Of the host: what the rungs that update on the processor take there.
+std::uint64_t cuda_host_update(const Shape& shape, int threads) {
+  return 4 * static_cast<std::uint64_t>(shape.points) + float_sums_per_thread(shape, threads) + cuda_staging_bytes;
+}
+
+std::uint64_t cuda_host_sums(const Shape& shape, int) {
+  return 2 * FloatSums<double>::bytes(shape) + cuda_staging_bytes;
+}
+
+Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.dimensions > cuda_small_dim_columns)
+    return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
+                       std::to_string(shape.dimensions));
+  if (shape.clusters > 1 << 16) return Support::no("it is made for fewer clusters");
+  return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
+}
+
 Support ordered_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.dimensions > cuda_ordered_columns)
