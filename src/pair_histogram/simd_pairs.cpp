@@ -44,6 +44,8 @@ std::int64_t counter_copies(std::int64_t counters) {
 //   floats    u U for each of two coordinates, 2 u U for their difference
 //   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
 //   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
+//   wrapped   with the box's length L = 2 U at least: u L / 2 for each of two, u L for their difference, u L for the
+//             length itself, u L for what it leaves
 // A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
 // what is added to keep it off zero; 12 u / 2 or less for the square root, which is computed from an approximation good
 // to 1.5 * 2^-12 by one step of Newton. The last percent is far more than all roundings in double, the canonical ones
@@ -56,7 +58,8 @@ double FilterPlan::error_at(double per_length, double cells_reached) const {
                             : 0.0;
     const double half = half_[static_cast<std::size_t>(dim)] * per_length;
     double off = 0;
-    if (coordinates == FilterCoordinates::floats) off = 4 * 0x1p-24 * half;
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped)
+      off = 4 * 0x1p-24 * half;
     if (coordinates == FilterCoordinates::integers) off = 1.01 * step;
     if (coordinates == FilterCoordinates::local) off = 1.01 * step + 8 * 0x1p-24 * local_reach_ * per_length;
     squares += off * off;
@@ -70,9 +73,9 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    half_[dim] = extent * 0.5000001;
+    half_[dim] = coordinates == FilterCoordinates::wrapped ? problem.box[dim] : extent * 0.5000001;
     origin[dim] = problem.lowest[dim] + extent * 0.5;
-    if (coordinates == FilterCoordinates::floats) continue;
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
     // Around a box, 2^32 steps; in open space half of them, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]
