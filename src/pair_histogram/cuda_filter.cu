@@ -8,8 +8,8 @@
 //   no bit. A pair is 3 differences, 3 multiply-adds, an approximate reciprocal square root, and one more multiply-add,
 //   s * rsqrt(s) + magic, after which the low bits of the float are the distance as a fixed-point number: the bin, and
 //   16 bits of fraction. In a periodic box a separation is the lesser of |x_i - x_j| and what the box leaves of it.
-// * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum, in which the 2^-22.9 of the
-//   square root's unit is counted as 6 * 2^-24), and the bound E is part of the magic number. So a pair whose fraction
+// * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
+//   magic number. So a pair whose fraction
 //   is at least 2 E lies in that bin for certain. A minimum of the fractions of 8 pairs, by an instruction for halves
 //   of words, is compared with 2 E once. The others, for 80 bins of 500 across a cube of edge 23,000 about one in
 //   10,000, go to a queue of the warp. When a queue holds a warpful, each lane takes one: the canonical squared
@@ -51,8 +51,9 @@ constexpr unsigned int all_lanes = 0xffffffffU;
 constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
+constexpr int points_of_a_packet = 8;  // second points that are looked at again together
 constexpr int most_threads = 1024;
-constexpr int queue_room = 64;  // of a warp
+constexpr int queue_room = 64;  // packets of a warp
 constexpr int queue_full = 32;
 constexpr int fraction_bits_joint = 16;
 constexpr int table_stride = 256;  // the second pair's bin is a byte
@@ -66,9 +67,9 @@ enum class Counting : std::uint8_t {
 };
 
 // A block's shared memory, in words: the counters; then, where SharedLayout says, for each warp a stage of second
-// points, a queue of pairs in doubt (the numbers of their points) and its length; for each cell the number of pairs
-// that the canonical rule puts into the cell before; the number of all pairs that were in doubt; and the table of
-// cells.
+// points, a queue of packets with pairs in doubt (the numbers of their first points) and its length; for each cell the
+// number of pairs that the canonical rule puts into the cell before; the number of all pairs that were in doubt; and
+// the table of cells.
 extern __shared__ __align__(16) unsigned int shared_words[];
 
 struct SharedLayout {
@@ -186,9 +187,22 @@ __device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
   return (fixed >> job.fraction_bits) - job.ahead;
 }
 
+// Whether a pair is to be counted: its points exist, and within a group the second one comes after the first.
+template <class T>
+__device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
+  const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);  // no branches
+  return exist & (job.pairs.cross | (first / group_points != second / group_points) | (second > first));
+}
+
+template <Counting counting, class T>
+__device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
+  if constexpr (counting == Counting::by_cell) return job.layout.table()[cell_of(job, fixed)] == job.doubtful;
+  else return (fixed & ((1U << job.fraction_bits) - 1)) < job.near;
+}
+
 // Decides a pair in doubt by the canonical rule.
-template <Counting counting, bool periodic, bool clamped, class T>
-__device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second) {
+template <Counting counting, bool periodic, class T>
+__device__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
   const double squared =
       job.pairs.template squared_distance<periodic>(job.pairs.first[first], job.pairs.second[second]);
   if constexpr (counting == Counting::by_cell) {
@@ -199,14 +213,29 @@ __device__ __noinline__ void settle(const FilterJob<T>& job, int first, int seco
       else above = middle;
     }
     atomicAdd(&shared_words[below * job.copies], 1U);
-  } else {
-    const unsigned int cell =
-        cell_of(job, fixed_distance<periodic, clamped>(job, job.first[first], job.second[second]));
-    if (squared < job.thresholds[cell]) atomicAdd(&shared_words[job.layout.moved + cell], 1U);
+  } else if (const unsigned int cell = cell_of(job, fixed); squared < job.thresholds[cell]) {
+    atomicAdd(&shared_words[job.layout.moved + cell], 1U);
   }
 }
 
-// Empties the warp's queue, a pair for each lane at a time. By all lanes.
+// Looks once more at the pairs of a lane's first points with some second ones, which begin at `second`, and settles
+// those in doubt.
+template <Counting counting, bool periodic, bool clamped, class T>
+__device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
+  unsigned int settled = 0;
+#pragma unroll 1
+  for (int pair = 0; pair < points_of_a_lane * points_of_a_packet; ++pair) {
+    const int own = first + pair % points_of_a_lane * warp_lanes;
+    const int other = second + pair / points_of_a_lane;
+    const unsigned int fixed = fixed_distance<periodic, clamped>(job, job.first[own], job.second[other]);
+    if (!is_doubtful<counting>(job, fixed) || !is_wanted(job, own, other)) continue;
+    settle<counting, periodic>(job, own, other, fixed);
+    ++settled;
+  }
+  atomicAdd(&shared_words[job.layout.rechecked], settled);
+}
+
+// Empties the warp's queue, a packet for each lane at a time. By all lanes.
 template <Counting counting, bool periodic, bool clamped, class T>
 __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
   __syncwarp();  // all entries are there
@@ -214,30 +243,35 @@ __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
   const int2* const queue = job.layout.queue(warp_of_block());
   const unsigned int pushed = *queued;
   for (unsigned int entry = lane_of_warp(); entry < pushed && entry < queue_room; entry += warp_lanes)
-    settle<counting, periodic, clamped>(job, queue[entry].x, queue[entry].y);
+    settle_packet<counting, periodic, clamped>(job, queue[entry].x, queue[entry].y);
   __syncwarp();  // all entries were read
-  if (lane_of_warp() != 0) return;
-  *queued = 0;
-  atomicAdd(&shared_words[job.layout.rechecked], pushed);
+  if (lane_of_warp() == 0) *queued = 0;
 }
 
-// Puts pairs in doubt into the warp's queue: of a lane's first points and two second ones, those whose bits are set.
+// Puts a packet, some of whose pairs are in doubt, into the warp's queue.
 template <Counting counting, bool periodic, bool clamped, class T>
-__device__ __noinline__ void push(const FilterJob<T>& job, unsigned int doubtful, int first, int second) {
-  for (; doubtful != 0; doubtful &= doubtful - 1) {
-    const int bit = __ffs(static_cast<int>(doubtful)) - 1;
-    const int2 pair{first + bit / 2 * warp_lanes, second + bit % 2};
-    const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
-    if (at < queue_room) job.layout.queue(warp_of_block())[at] = pair;
-    else settle<counting, periodic, clamped>(job, pair.x, pair.y);  // nearly all are in doubt, as on a lattice
-  }
+__device__ __noinline__ void push(const FilterJob<T>& job, int first, int second) {
+  const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
+  if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
+  else settle_packet<counting, periodic, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
 }
+
+// Where shared memory begins, as its own instructions see it.
+__device__ inline unsigned int shared_begin() {
+  auto address = static_cast<unsigned int>(__cvta_generic_to_shared(shared_words));
+  asm volatile("" : "+r"(address));  // kept in a register, and not worked out again for each addition
+  return address;
+}
+
+// Adds one to a counter; `address` is that of shared memory's own.
+__device__ inline void increment(unsigned int address) { asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address)); }
 
 // A warp's first points, and the kernel's inner loops.
 template <class T, Counting counting, bool periodic, bool clamped>
 class WarpPairs {
  public:
-  __device__ explicit WarpPairs(const FilterJob<T>& job) : job_(job), copy_(lane_of_warp() & (job.copies - 1)) {}
+  __device__ explicit WarpPairs(const FilterJob<T>& job)
+      : job_(job), begin_(shared_begin()), copy_(lane_of_warp() & (job.copies - 1)) {}
 
   __device__ __forceinline__ void take_group(int group) {
     first_ = group * group_points + lane_of_warp();
@@ -247,7 +281,7 @@ class WarpPairs {
 
   /// Counts the pairs with a group of second points. `masked`: not all of the pairs are wanted.
   template <bool masked>
-  __device__ __forceinline__ void count_group(int group, bool diagonal) {
+  __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
     const int group_begin = group * group_points;
     float4 next = job_.second[group_begin + lane_of_warp()];
@@ -257,62 +291,55 @@ class WarpPairs {
       __syncwarp();  // the points are there
       const int begin = group_begin + stage;
       if (stage + warp_lanes < group_points) next = job_.second[begin + warp_lanes + lane_of_warp()];
-#pragma unroll 2
-      for (int place = 0; place < warp_lanes; place += 2)
-        count_two<masked>(points[place], points[place + 1], begin + place, diagonal);
+#pragma unroll 1
+      for (int place = 0; place < warp_lanes; place += points_of_a_packet)
+        if (count_packet<masked>(points + place, begin + place))
+          push<counting, periodic, clamped>(job_, first_, begin + place);
       __syncwarp();  // what was put into the queue is seen
       if (*job_.layout.queue_length(warp_of_block()) >= queue_full) settle_queue<counting, periodic, clamped>(job_);
     }
   }
 
  private:
-  // Two second points with all first points of the lane.
+  // Some second points with all first points of the lane. Returns whether some of the pairs are in doubt.
   template <bool masked>
-  __device__ __forceinline__ void count_two(const float4& one, const float4& other, int second, bool diagonal) {
-    unsigned int fixed[2 * points_of_a_lane];
+  __device__ __forceinline__ bool count_packet(const float4* points, int second) {
+    unsigned int nearest = all_lanes;  // its low half: the lowest fraction
+    bool doubtful = false;
+#pragma unroll masked ? 1 : points_of_a_packet / 2
+    for (int place = 0; place < points_of_a_packet; place += 2) {
+      const float4 one = points[place];
+      const float4 other = points[place + 1];
 #pragma unroll
-    for (int pair = 0; pair < 2 * points_of_a_lane; ++pair) {
-      fixed[pair] = fixed_distance<periodic, clamped>(job_, points_[pair / 2], pair % 2 == 0 ? one : other);
-      if constexpr (masked)
-        if (!is_wanted(first_ + pair / 2 * warp_lanes, second + pair % 2, diagonal)) fixed[pair] = beyond();
-    }
-    if (!count(fixed)) return;
-    unsigned int doubtful = 0;
-#pragma unroll
-    for (int pair = 0; pair < 2 * points_of_a_lane; ++pair) doubtful |= is_doubtful(fixed[pair]) ? 1U << pair : 0U;
-    push<counting, periodic, clamped>(job_, doubtful, first_, second);
-  }
-
-  // Returns whether some of the pairs are in doubt.
-  __device__ __forceinline__ bool count(const unsigned int (&fixed)[2 * points_of_a_lane]) {
-    if constexpr (counting == Counting::joint) {
-      unsigned int nearest = all_lanes;  // its low half: the lowest fraction
-#pragma unroll
-      for (int pair = 0; pair < 2 * points_of_a_lane; pair += 2) {
-        atomicAdd(&shared_words[third_bytes(fixed[pair], fixed[pair + 1])], 1U);
-        nearest = __vminu2(nearest, __vminu2(fixed[pair], fixed[pair + 1]));
+      for (int own = 0; own < points_of_a_lane; ++own) {
+        const unsigned int fixed[2] = {distance_of<masked>(own, one, second + place),
+                                       distance_of<masked>(own, other, second + place + 1)};
+        if constexpr (counting == Counting::joint) {
+          increment(begin_ + 4 * third_bytes(fixed[0], fixed[1]));
+          nearest = __vminu2(nearest, __vminu2(fixed[0], fixed[1]));
+        } else {
+          doubtful |= count_one(fixed[0]);
+          doubtful |= count_one(fixed[1]);
+        }
       }
-      return (nearest & 0xffffU) < job_.near;
-    } else {
-      bool doubtful = false;
-#pragma unroll
-      for (int pair = 0; pair < 2 * points_of_a_lane; ++pair) {
-        const unsigned int cell = cell_of(job_, fixed[pair]);
-        const unsigned int slot = counting == Counting::by_cell ? job_.layout.table()[cell] : cell;
-        atomicAdd(&shared_words[slot * job_.copies + copy_], 1U);
-        doubtful |= counting == Counting::by_cell ? slot == job_.doubtful : is_doubtful(fixed[pair]);
-      }
-      return doubtful;
     }
+    if constexpr (counting == Counting::joint) return (nearest & 0xffffU) < job_.near;
+    else return doubtful;
   }
 
-  __device__ __forceinline__ bool is_doubtful(unsigned int fixed) const {
-    if constexpr (counting == Counting::by_cell) return job_.layout.table()[cell_of(job_, fixed)] == job_.doubtful;
-    else return (fixed & ((1U << job_.fraction_bits) - 1)) < job_.near;
+  template <bool masked>
+  __device__ __forceinline__ unsigned int distance_of(int own, const float4& point, int second) const {
+    const unsigned int fixed = fixed_distance<periodic, clamped>(job_, points_[own], point);
+    if constexpr (masked)
+      if (!is_wanted(job_, first_ + own * warp_lanes, second)) return beyond();
+    return fixed;
   }
 
-  __device__ __forceinline__ bool is_wanted(int first, int second, bool diagonal) const {
-    return first < job_.pairs.first.count && second < job_.pairs.second.count && (!diagonal || second > first);
+  __device__ __forceinline__ bool count_one(unsigned int fixed) const {
+    const unsigned int cell = cell_of(job_, fixed);
+    const unsigned int slot = counting == Counting::by_cell ? job_.layout.table()[cell] : cell;
+    increment(begin_ + 4 * (slot * job_.copies + copy_));
+    return counting == Counting::by_cell ? slot == job_.doubtful : is_doubtful<counting>(job_, fixed);
   }
 
   // In the middle of the last cell.
@@ -322,6 +349,7 @@ class WarpPairs {
   }
 
   const FilterJob<T>& job_;
+  unsigned int begin_;
   int copy_;
   int first_ = 0;
   float4 points_[points_of_a_lane];
@@ -398,8 +426,8 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
       const bool diagonal = !cross && column == 0;
       if (diagonal || (first_partial && group == job.first_groups - 1) ||
           (second_partial && second == job.second_groups - 1))
-        pairs.template count_group<true>(second, diagonal);
-      else pairs.template count_group<false>(second, false);
+        pairs.template count_group<true>(second);
+      else pairs.template count_group<false>(second);
     }
   }
   settle_queue<counting, periodic, clamped>(job);
@@ -603,7 +631,7 @@ template <class T>
 Histogram cuda_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cuda::block_threads(execution, 1024);
   CudaPairs<T> pairs(problem, execution, phases);
-  const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::wrapped : FilterCoordinates::floats);
+  const FilterPlan plan(problem, FilterCoordinates::wrapped);
   if (plan.usable && !problem.weighted()) {
     FilteredCount<T> filtered(pairs, problem, plan, threads, phases);
     if (filtered.fits()) {
