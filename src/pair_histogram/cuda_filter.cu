@@ -18,7 +18,7 @@
 // * Two pairs share an increment. The bins of two pairs are two bytes of one number, which a single byte permutation
 //   takes out of the two fixed-point numbers; it counts in a table of bins x 256 counters in shared memory. That halves
 //   the additions, and at the end each counter is added to the bins of its two bytes.
-// * Warps by themselves. A lane holds 4 first points in registers; the warp stages 32 second points at a time in shared
+// * Warps by themselves. A lane holds 4 first points in registers; the warp stages 64 second points at a time in shared
 //   memory and all lanes read the same one, one broadcast for 4 pairs. No barrier but at the beginning and the end.
 // * Balance. The 128 points of a group are paired with the groups after them, half the way around the ring of all
 // groups:
@@ -33,6 +33,8 @@
 // shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory.
 // Source: filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised
 // output: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
+#include <cuda_pipeline.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -51,6 +53,7 @@ constexpr unsigned int all_lanes = 0xffffffffU;
 constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
+constexpr int stage_points = 64;       // second points in shared memory, for each warp; they divide a group
 constexpr int points_of_a_packet = 8;  // second points that are looked at again together
 constexpr int most_threads = 1024;
 constexpr int queue_room = 64;  // packets of a warp
@@ -86,7 +89,7 @@ struct SharedLayout {
   SharedLayout(Counting counting, int threads, int cells, int counter_count) : counters(counter_count) {
     const int warps = threads / warp_lanes;
     stages = (counters + 3) / 4 * 4;
-    queues = stages + warps * warp_lanes * 4;
+    queues = stages + warps * stage_points * 4;
     queued = queues + warps * queue_room * 2;
     moved = queued + warps;
     rechecked = moved + (counting == Counting::by_cell ? 0 : cells);
@@ -95,7 +98,7 @@ struct SharedLayout {
   }
 
   __device__ float4* stage(int warp) const {
-    return reinterpret_cast<float4*>(shared_words + stages) + warp * warp_lanes;
+    return reinterpret_cast<float4*>(shared_words + stages) + warp * stage_points;
   }
   __device__ int2* queue(int warp) const { return reinterpret_cast<int2*>(shared_words + queues) + warp * queue_room; }
   __device__ unsigned int* queue_length(int warp) const { return shared_words + queued + warp; }
@@ -283,16 +286,18 @@ class WarpPairs {
   template <bool masked>
   __device__ __forceinline__ void count_group(int group) {
     float4* const points = job_.layout.stage(warp_of_block());
-    const int group_begin = group * group_points;
-    float4 next = job_.second[group_begin + lane_of_warp()];
-    for (int stage = 0; stage < group_points; stage += warp_lanes) {
-      __syncwarp();  // the points before were read
-      points[lane_of_warp()] = next;
-      __syncwarp();  // the points are there
-      const int begin = group_begin + stage;
-      if (stage + warp_lanes < group_points) next = job_.second[begin + warp_lanes + lane_of_warp()];
 #pragma unroll 1
-      for (int place = 0; place < warp_lanes; place += points_of_a_packet)
+    for (int begin = group * group_points; begin < (group + 1) * group_points; begin += stage_points) {
+      __syncwarp();  // the points before were read
+#pragma unroll
+      for (int place = 0; place < stage_points; place += warp_lanes)
+        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second[begin + place + lane_of_warp()],
+                                sizeof(float4));
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+      __syncwarp();  // the points are there
+#pragma unroll 1
+      for (int place = 0; place < stage_points; place += points_of_a_packet)
         if (count_packet<masked>(points + place, begin + place))
           push<counting, periodic, clamped>(job_, first_, begin + place);
       __syncwarp();  // what was put into the queue is seen
