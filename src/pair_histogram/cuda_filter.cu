@@ -205,7 +205,7 @@ __device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
 
 // Decides a pair in doubt by the canonical rule.
 template <Counting counting, bool periodic, class T>
-__device__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
+__device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
   const double squared =
       job.pairs.template squared_distance<periodic>(job.pairs.first[first], job.pairs.second[second]);
   if constexpr (counting == Counting::by_cell) {
@@ -225,15 +225,20 @@ __device__ void settle(const FilterJob<T>& job, int first, int second, unsigned 
 // those in doubt.
 template <Counting counting, bool periodic, bool clamped, class T>
 __device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
+  float4 points[points_of_a_lane];
+#pragma unroll
+  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first[first + own * warp_lanes];
   unsigned int settled = 0;
 #pragma unroll 1
-  for (int pair = 0; pair < points_of_a_lane * points_of_a_packet; ++pair) {
-    const int own = first + pair % points_of_a_lane * warp_lanes;
-    const int other = second + pair / points_of_a_lane;
-    const unsigned int fixed = fixed_distance<periodic, clamped>(job, job.first[own], job.second[other]);
-    if (!is_doubtful<counting>(job, fixed) || !is_wanted(job, own, other)) continue;
-    settle<counting, periodic>(job, own, other, fixed);
-    ++settled;
+  for (int other = second; other < second + points_of_a_packet; ++other) {
+    const float4 point = job.second[other];
+#pragma unroll
+    for (int own = 0; own < points_of_a_lane; ++own) {
+      const unsigned int fixed = fixed_distance<periodic, clamped>(job, points[own], point);
+      if (!is_doubtful<counting>(job, fixed) || !is_wanted(job, first + own * warp_lanes, other)) continue;
+      settle<counting, periodic>(job, first + own * warp_lanes, other, fixed);
+      ++settled;
+    }
   }
   atomicAdd(&shared_words[job.layout.rechecked], settled);
 }
@@ -253,7 +258,7 @@ __device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
 
 // Puts a packet, some of whose pairs are in doubt, into the warp's queue.
 template <Counting counting, bool periodic, bool clamped, class T>
-__device__ __noinline__ void push(const FilterJob<T>& job, int first, int second) {
+__device__ __forceinline__ void push(const FilterJob<T>& job, int first, int second) {
   const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
   if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
   else settle_packet<counting, periodic, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
@@ -562,9 +567,12 @@ class FilteredCount {
                                                    : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
     job_.fraction_bits = float_bits - whole;
     const double unit = std::ldexp(1.0, -job_.fraction_bits);
-    const std::int64_t margin = plan.joint ? static_cast<std::int64_t>(std::ceil(plan.error / unit + 0.5)) + 1 : 0;
-    job_.near = static_cast<unsigned int>(2 * margin + 1);
-    job_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
+    // In units u of the fixed-point number, whose rounding is off by u / 2: with the margin added, no pair of a bin
+    // gets past the bin's end, and none of those before it past `near`.
+    const double error = plan.error / unit;
+    const double margin = plan.joint ? std::floor(error - 0.5) + 1 : 0;
+    job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));
+    job_.magic = static_cast<float>(std::ldexp(1.0, whole) + margin * unit);
     job_.ahead = std::bit_cast<std::uint32_t>(job_.magic) >> job_.fraction_bits;
     job_.by_cell = by_cell_.data();
     job_.doubtful = plan.doubtful;
