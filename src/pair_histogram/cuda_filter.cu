@@ -29,10 +29,10 @@
 // the bin of a cell or that an edge comes near it, as in simd_filter. With weights, and where the bound would leave too
 // many pairs in doubt, all pairs are counted in double.
 //
-// Work for each pair: 7 operations of the float pipe, 1 of the unit for roots, 2 integer operations, 1/2 addition in
-// shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory.
-// Source: filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised
-// output: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
+// Work for each pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition
+// in shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory. Source:
+// filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised output: N.
+// Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -463,15 +463,13 @@ __global__ void count_in_double(PairJob<T> job) {
   if constexpr (in_shared) histogram.flush(job.histogram);
 }
 
-std::uint64_t shared_limit(const cpu::Gpu& gpu) { return gpu.shared_bytes; }
-
 template <class T>
 void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int threads) {
   const std::int64_t slots = problem.bins.slots();
   pairs.job().copies = histogram_copies(slots, problem.weighted());
   const std::uint64_t bytes = block_histogram_bytes(slots, problem.weighted(), pairs.job().copies);
   with_constants(problem, [&](auto periodic, auto weighted) {
-    if (bytes <= shared_limit(pairs.gpu()))
+    if (bytes <= pairs.gpu().shared_bytes)
       pairs.count("count_in_double", count_in_double<T, periodic, weighted, true>, threads, bytes);
     else pairs.count("count_in_double", count_in_double<T, periodic, weighted, false>, threads, 0);
   });
@@ -500,7 +498,7 @@ class FilteredCount {
     pairs.stream().wait();
   }
 
-  bool fits() const { return shared_bytes_ <= shared_limit(pairs_.gpu()); }
+  bool fits() const { return shared_bytes_ <= pairs_.gpu().shared_bytes; }
 
   void count(const Execution& execution, std::vector<Phase>& phases) {
     const core::PhaseTimer timer(phases, "count");
@@ -533,7 +531,7 @@ class FilteredCount {
     job_.copies = histogram_copies(job_.slots, false);
     const std::int64_t counters =
         counting_ == Counting::joint ? plan.cells * table_stride : std::int64_t{job_.slots} * job_.copies;
-    if (4 * counters > static_cast<std::int64_t>(shared_limit(pairs_.gpu()))) return;
+    if (4 * counters > static_cast<std::int64_t>(pairs_.gpu().shared_bytes)) return;
     job_.layout = SharedLayout(counting_, threads_, job_.cells, static_cast<int>(counters));
     shared_bytes_ = 4 * static_cast<std::uint64_t>(job_.layout.words);
   }

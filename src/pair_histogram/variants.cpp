@@ -73,6 +73,13 @@ Support histogram_in_shared(const Shape& shape, const cpu::Machine& machine) {
   return fits ? fits : Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
 }
 
+Support filter_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (std::max(shape.points, shape.others) > most)
+    return Support::no("it is made for at most 2^30 points; cuda_tiled_privatized takes more");
+  return on_gpu(shape, machine);
+}
+
 // Of the host: what stages the transfers, and the histogram as it comes.
 std::uint64_t cuda_host_memory(const Shape& shape, int) { return 2 * Histogram::bytes(shape) + cuda_staging_bytes; }
 
@@ -151,7 +158,7 @@ constexpr std::array table = {
             GRADUS_CUDA_RUNS(cuda_shuffle)},
     Variant{{"cuda_filter", "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
              Backend::cuda, Contract::same_bits, 0},
-            on_gpu,
+            filter_on_gpu,
             cuda_host_memory,
             GRADUS_CUDA_RUNS(cuda_filter)},
 };
@@ -198,9 +205,9 @@ bool tree_pays(const Shape& shape, const cpu::Machine& machine) {
 }
 
 // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready (docs/decisions/0020),
-// in which 16 cores count some 8e9 pairs by the filter.
+// in which 16 cores count some 3e9 pairs by the filter.
 bool gpu_pays(const Shape& shape, std::string_view on_processor) {
-  constexpr double worth_a_gpu = 1e10;  // pairs
+  constexpr double worth_a_gpu = 4e9;  // pairs
   return on_processor == "simd_filter" && !shape.weighted && shape.pairs() >= worth_a_gpu;
 }
 
