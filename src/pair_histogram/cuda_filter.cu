@@ -479,11 +479,12 @@ void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int thr
 template <class T>
 class FilteredCount {
  public:
-  FilteredCount(CudaPairs<T>& pairs, const Problem<T>& problem, const FilterPlan& plan, int threads,
+  /// A GPU with less shared memory gets blocks of fewer than `threads`, but not of fewer than `least_threads`.
+  FilteredCount(CudaPairs<T>& pairs, const Problem<T>& problem, const FilterPlan& plan, int threads, int least_threads,
                 std::vector<Phase>& phases)
       : pairs_(pairs), problem_(problem), threads_(threads) {
     const core::PhaseTimer timer(phases, "to_device");
-    lay_counters(plan);
+    for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
     if (!fits()) return;
     first_ = scaled(pairs.job().first, plan);
     if (problem.cross) others_ = scaled(pairs.job().second, plan);
@@ -640,11 +641,12 @@ class FilteredCount {
 
 template <class T>
 Histogram cuda_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  const int threads = cuda::block_threads(execution, 1024);
+  const int threads = cuda::block_threads(execution, most_threads);
+  const int least_threads = execution.block_size > 0 ? threads : 128;
   CudaPairs<T> pairs(problem, execution, phases);
   const FilterPlan plan(problem, FilterCoordinates::wrapped);
   if (plan.usable && !problem.weighted()) {
-    FilteredCount<T> filtered(pairs, problem, plan, threads, phases);
+    FilteredCount<T> filtered(pairs, problem, plan, threads, least_threads, phases);
     if (filtered.fits()) {
       filtered.count(execution, phases);
       Histogram histogram = pairs.histogram();
