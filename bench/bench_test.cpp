@@ -327,17 +327,23 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
     ++files;
     const Experiment experiment = read_experiment(entry.path());
     EXPECT_EQ(experiment.name, entry.path().stem());
-    EXPECT_FALSE(experiment.parts.empty());
+    EXPECT_NE(experiment.parts.empty(), experiment.pair_parts.empty());
     EXPECT_FALSE(experiment.published.empty());
-    for (const KMeansBench& part : experiment.parts)
+    const auto check_name = [&](const std::string& name) {
+      if (experiment.pair_parts.empty()) core::find_variant(kmeans_detail::variants(), name, "kmeans");
+      else core::find_variant(pair_histogram_detail::variants(), name, "pair_histogram");
+    };
+    const auto check_part = [&](const Bench& part) {
       for (const VariantRun& run : part.runs) {
         EXPECT_FALSE(run.variants.empty());
-        for (const std::string& name : run.variants)
-          EXPECT_NO_THROW(core::find_variant(kmeans_detail::variants(), name, "kmeans"));
+        for (const std::string& name : run.variants) EXPECT_NO_THROW(check_name(name));
       }
+    };
+    for (const KMeansBench& part : experiment.parts) check_part(part);
+    for (const PairHistogramBench& part : experiment.pair_parts) check_part(part);
     for (const Published& published : experiment.published)
       if (!published.variant.empty()) {
-        EXPECT_NO_THROW(core::find_variant(kmeans_detail::variants(), published.variant, "kmeans"));
+        EXPECT_NO_THROW(check_name(published.variant));
       }
   }
   EXPECT_GE(files, 2);
@@ -353,6 +359,11 @@ TEST(Experiments, sizes_are_those_of_the_publications) {
   ASSERT_EQ(graph.parts.size(), 5U);
   EXPECT_EQ(graph.parts[4].points[0].rows, 100000);
   EXPECT_EQ(graph.parts[4].iterations, 100000);
+  const Experiment pairs = read_experiment(experiments + "pair-histogram-cuda.json");
+  ASSERT_EQ(pairs.pair_parts.size(), 2U);
+  EXPECT_EQ(pairs.pair_parts[1].points[0].rows, 512000);
+  EXPECT_EQ(pairs.pair_parts[1].bins.bins, 80);
+  EXPECT_EQ(published_text(pairs.published.front()), "32.5-34.4 ms");
 }
 
 TEST(Experiments, are_found_by_name) {

@@ -43,8 +43,8 @@ VariantRun read_run(const json& run) {
   return result;
 }
 
-KMeansBench read_part(const json& experiment, const json& shape) {
-  KMeansBench part;
+// What the parts of all problems have in common.
+void read_bench(Bench& part, const json& experiment, const json& shape) {
   const auto type_name = experiment.at("dtype").get<std::string>();
   if (type_name != "f32" && type_name != "f64") throw InputError("\"dtype\" must be f32 or f64, not " + type_name);
   const io::ElementType type = type_name == "f32" ? io::ElementType::f32 : io::ElementType::f64;
@@ -57,15 +57,29 @@ KMeansBench read_part(const json& experiment, const json& shape) {
   points.rows = shape.contains("rows") ? shape.at("rows").get<std::int64_t>()
                                        : shape.at("mebibytes").get<std::int64_t>() * (1 << 20) / row_bytes;
   part.points = {points};
-  part.clusters = {shape.at("clusters").get<std::int64_t>()};
   part.types = {type};
+  part.runs.clear();
+  for (const json& run : experiment.at("runs")) part.runs.push_back(read_run(run));
+}
+
+KMeansBench read_part(const json& experiment, const json& shape) {
+  KMeansBench part;
+  read_bench(part, experiment, shape);
+  part.clusters = {shape.at("clusters").get<std::int64_t>()};
   part.iterations = shape.at("iterations").get<int>();
-  if (points.rows < part.clusters.front() || part.clusters.front() < 1 || part.iterations < 1)
+  if (part.points.front().rows < part.clusters.front() || part.clusters.front() < 1 || part.iterations < 1)
     throw InputError("shape " + part.label +
                      ": clusters and iterations must be at least 1, and points be as many as "
                      "clusters");
-  part.runs.clear();
-  for (const json& run : experiment.at("runs")) part.runs.push_back(read_run(run));
+  return part;
+}
+
+PairHistogramBench read_pair_part(const json& experiment, const json& shape) {
+  PairHistogramBench part;
+  read_bench(part, experiment, shape);
+  if (part.points.front().rows < 2) throw InputError("shape " + part.label + ": there must be two points at least");
+  experiment.at("bin_width").get_to(part.bins.bin_width);
+  experiment.at("bins").get_to(part.bins.bins);
   return part;
 }
 
@@ -82,6 +96,9 @@ Published read_published(const json& figure) {
   if (figure.contains("speedup")) {
     result.lowest_speedup = figure.at("speedup").at(0).get<double>();
     result.highest_speedup = figure.at("speedup").at(1).get<double>();
+  } else if (figure.at("seconds").is_array()) {
+    result.seconds = figure.at("seconds").at(0).get<double>();
+    result.highest_seconds = figure.at("seconds").at(1).get<double>();
   } else {
     result.seconds = figure.at("seconds").get<double>();
     result.iterations = figure.at("iterations").get<int>();
@@ -95,12 +112,14 @@ Experiment from_json(const json& file) {
   file.at("name").get_to(experiment.name);
   file.at("title").get_to(experiment.title);
   file.at("source").get_to(experiment.source);
-  if (const auto problem = file.at("problem").get<std::string>(); problem != "kmeans")
-    throw InputError("\"problem\" must be kmeans, not " + problem);
+  const auto problem = file.at("problem").get<std::string>();
+  if (problem != "kmeans" && problem != "pair_histogram")
+    throw InputError("\"problem\" must be kmeans or pair_histogram, not " + problem);
   std::set<std::string> labels;
   for (const json& shape : file.at("shapes")) {
-    experiment.parts.push_back(read_part(file, shape));
-    labels.insert(experiment.parts.back().label);
+    if (problem == "kmeans") experiment.parts.push_back(read_part(file, shape));
+    else experiment.pair_parts.push_back(read_pair_part(file, shape));
+    labels.insert(shape.at("label").get<std::string>());
   }
   for (const json& figure : file.at("published")) {
     experiment.published.push_back(read_published(figure));
@@ -159,34 +178,27 @@ void scale(Experiment& experiment, double share) {
                              std::min(points.rows, 2 * part.clusters.front()));
     part.iterations = std::max(static_cast<int>(share * part.iterations), std::min(part.iterations, few_iterations));
   }
+  for (PairHistogramBench& part : experiment.pair_parts)
+    for (PointSet& points : part.points)
+      points.rows = std::max<std::int64_t>(2, static_cast<std::int64_t>(share * static_cast<double>(points.rows)));
 }
 
 bool limit_threads(Experiment& experiment, int most) {
   bool limited = false;
-  for (KMeansBench& part : experiment.parts)
+  const auto limit = [&](Bench& part) {
     for (VariantRun& run : part.runs) {
       const int least = *std::min_element(run.threads.begin(), run.threads.end());
       limited |= std::erase_if(run.threads, [&](int threads) { return threads > most && threads > least; }) > 0;
     }
+  };
+  for (KMeansBench& part : experiment.parts) limit(part);
+  for (PairHistogramBench& part : experiment.pair_parts) limit(part);
   return limited;
 }
 
-const KMeansRow* counterpart(const Published& published, const KMeansBenchReport& report) {
-  const KMeansRow* best = nullptr;
-  for (const KMeansGroup& group : report.groups) {
-    if (group.label != published.shape) continue;
-    for (const KMeansRow& row : group.rows) {
-      if (row.variant != published.variant || !row.trouble.empty()) continue;
-      if (published.threads && row.threads > *published.threads) continue;
-      const bool more_threads = published.threads && best && row.threads > best->threads;
-      const bool fewer_threads = published.threads && best && row.threads < best->threads;
-      if (!best || more_threads || (!fewer_threads && row.seconds.median < best->seconds.median)) best = &row;
-    }
-  }
-  return best;
-}
-
 std::string published_text(const Published& published) {
+  if (published.highest_seconds)
+    return fmt::format("{:.4g}-{:.4g} ms", 1e3 * *published.seconds, 1e3 * *published.highest_seconds);
   if (published.seconds) return fmt::format("{:.4g} ms/iteration", 1e3 * *published.seconds / published.iterations);
   if (*published.lowest_speedup == *published.highest_speedup) return fmt::format("{:g} x", *published.lowest_speedup);
   return fmt::format("{:g}-{:g} x", *published.lowest_speedup, *published.highest_speedup);
@@ -197,13 +209,19 @@ std::string measured_text(const Published& published, const KMeansRow& row) {
   return fmt::format("{:.3g} x", row.speedup);
 }
 
+std::string measured_text(const Published& published, const PairHistogramRow& row) {
+  if (published.seconds) return fmt::format("{:.4g} ms", 1e3 * row.seconds.median);
+  return fmt::format("{:.3g} x", row.speedup);
+}
+
 nlohmann::ordered_json to_json(const Experiment& experiment) {
   nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   for (const Published& published : experiment.published) {
     nlohmann::ordered_json figure = {{"shape", published.shape}};
     if (!published.variant.empty()) figure["variant"] = published.variant;
     if (published.threads) figure["threads"] = *published.threads;
-    if (published.seconds) figure["seconds"] = *published.seconds, figure["iterations"] = published.iterations;
+    if (published.highest_seconds) figure["seconds"] = {*published.seconds, *published.highest_seconds};
+    else if (published.seconds) figure["seconds"] = *published.seconds, figure["iterations"] = published.iterations;
     if (published.lowest_speedup) figure["speedup"] = {*published.lowest_speedup, *published.highest_speedup};
     if (!published.note.empty()) figure["note"] = published.note;
     figures.push_back(std::move(figure));

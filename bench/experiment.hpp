@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "bench/kmeans_bench.hpp"
+#include "bench/pair_histogram_bench.hpp"
 
 namespace gradus::bench {
 
-/// A published figure: a speed-up over the sequential program, or the seconds of so many iterations.
+/// A published figure: a speed-up over the sequential program, the seconds of so many iterations, or those of a job.
 struct Published {
   std::string shape;           ///< the label of one
   std::string variant;         ///< empty where none here corresponds
@@ -19,7 +20,8 @@ struct Published {
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
   std::optional<double> seconds;
-  int iterations = 0;  ///< of the seconds
+  std::optional<double> highest_seconds;  ///< where there is a range of them
+  int iterations = 0;                     ///< of the seconds; 0: they are those of the whole job
   std::string note;
 };
 
@@ -27,7 +29,8 @@ struct Experiment {
   std::string name;
   std::string title;
   std::string source;
-  std::vector<KMeansBench> parts;  ///< one per shape, labelled
+  std::vector<KMeansBench> parts;              ///< one per shape, labelled
+  std::vector<PairHistogramBench> pair_parts;  ///< instead, of an experiment of pair histograms
   std::vector<Published> published;
 };
 
@@ -47,12 +50,28 @@ bool limit_threads(Experiment& experiment, int most);
 
 /// The measured row that a published figure is to be compared with: of the same shape and variant, with the same number
 /// of threads or the next lower one, the fastest of its pinnings. Null where none was measured.
-const KMeansRow* counterpart(const Published& published, const KMeansBenchReport& report);
+template <class Group>
+auto counterpart(const Published& published, const Report<Group>& report) {
+  using RowOfGroup = typename decltype(Group::rows)::value_type;
+  const RowOfGroup* best = nullptr;
+  for (const Group& group : report.groups) {
+    if (group.label != published.shape) continue;
+    for (const RowOfGroup& row : group.rows) {
+      if (row.variant != published.variant || !row.trouble.empty()) continue;
+      if (published.threads && row.threads > *published.threads) continue;
+      const bool more_threads = published.threads && best && row.threads > best->threads;
+      const bool fewer_threads = published.threads && best && row.threads < best->threads;
+      if (!best || more_threads || (!fewer_threads && row.seconds.median < best->seconds.median)) best = &row;
+    }
+  }
+  return best;
+}
 
-/// "1.9 x", "29-36 x" or "1.025 ms/iteration".
+/// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66000-70000 ms".
 std::string published_text(const Published& published);
 /// The same quantity as measured.
 std::string measured_text(const Published& published, const KMeansRow& row);
+std::string measured_text(const Published& published, const PairHistogramRow& row);
 
 nlohmann::ordered_json to_json(const Experiment& experiment);
 

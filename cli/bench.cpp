@@ -152,8 +152,8 @@ std::string ceilings_text(const std::vector<bench::TeamCeilings>& teams, std::st
                      columns);
 }
 
-std::string published_text(const bench::Experiment& experiment, const bench::KMeansBenchReport& report,
-                           const Session& session) {
+template <class Report>
+std::string published_text(const bench::Experiment& experiment, const Report& report, const Session& session) {
   TextTable table({{"shape", TextTable::Align::left},
                    {"variant", TextTable::Align::left},
                    {"published"},
@@ -163,7 +163,7 @@ std::string published_text(const bench::Experiment& experiment, const bench::KMe
                    {"pin"},
                    {"", TextTable::Align::left}});
   for (const bench::Published& published : experiment.published) {
-    const bench::KMeansRow* row = bench::counterpart(published, report);
+    const auto* row = bench::counterpart(published, report);
     table.add({published.shape, published.variant.empty() ? "-" : published.variant, bench::published_text(published),
                published.threads ? fmt::format("{}", *published.threads) : "-",
                row ? bench::measured_text(published, *row) : "-", row ? fmt::format("{}", row->threads) : "-",
@@ -176,11 +176,13 @@ std::string published_text(const bench::Experiment& experiment, const bench::KMe
 bench::Experiment prepared_experiment(const Arguments& arguments, const Session& session) {
   bench::Experiment experiment = bench::read_experiment(bench::find_experiment(arguments.experiment));
   bench::scale(experiment, arguments.scale);
-  for (bench::KMeansBench& part : experiment.parts) {
+  const auto set = [&](bench::Bench& part) {
     part.effort = arguments.effort;
     if (!arguments.threads.empty())
       for (bench::VariantRun& run : part.runs) run.threads = arguments.threads;
-  }
+  };
+  for (bench::KMeansBench& part : experiment.parts) set(part);
+  for (bench::PairHistogramBench& part : experiment.pair_parts) set(part);
   const int cores = cpu::this_machine().cores;
   if (arguments.threads.empty() && bench::limit_threads(experiment, cores))
     session.note(fmt::format("more threads than the {} core{} here are left out; --threads asks for any number", cores,
@@ -237,17 +239,22 @@ int measure_and_show(const Arguments& arguments, const Session& session, const c
 int run_experiment(const Arguments& arguments, const Session& session) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
   const bench::Experiment experiment = prepared_experiment(arguments, session);
+  const auto finish = [&](nlohmann::ordered_json& json, const auto& report) {
+    if (tables) session.print("\n" + published_text(experiment, report, session));
+    json["experiment"] = bench::to_json(experiment);
+    json["scale"] = arguments.scale;
+  };
+  if (tables) session.print(session.bold(experiment.title) + "\n\n");
+  if (!experiment.pair_parts.empty())
+    return measure_and_show(
+        arguments, session, pair_histogram_columns,
+        [&](const bench::BenchCallbacks& callbacks) {
+          return bench::bench_pair_histogram(experiment.pair_parts, callbacks);
+        },
+        finish);
   return measure_and_show(
       arguments, session, kmeans_columns,
-      [&](const bench::BenchCallbacks& callbacks) {
-        if (tables) session.print(session.bold(experiment.title) + "\n\n");
-        return bench::bench_kmeans(experiment.parts, callbacks);
-      },
-      [&](nlohmann::ordered_json& json, const bench::KMeansBenchReport& report) {
-        if (tables) session.print("\n" + published_text(experiment, report, session));
-        json["experiment"] = bench::to_json(experiment);
-        json["scale"] = arguments.scale;
-      });
+      [&](const bench::BenchCallbacks& callbacks) { return bench::bench_kmeans(experiment.parts, callbacks); }, finish);
 }
 
 int bench_command(const Arguments& arguments, const Session& session) {

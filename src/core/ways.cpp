@@ -5,7 +5,7 @@ namespace gradus::core {
 std::vector<Way> ways_to_run(const VariantInfo& variant, const std::vector<int>& threads) {
   std::vector<Way> ways;
   if (variant.backend == Backend::cuda) {
-    for (const int block_size : {0, 32, 1024}) {
+    for (const int block_size : {0, 32, 96, 1024}) {
       Way way;
       way.execution.threads = 1;
       way.execution.block_size = block_size;

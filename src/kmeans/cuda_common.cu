@@ -54,13 +54,6 @@ bool readable_by_quads(const CudaPoints<T>& points) {
 
 }  // namespace
 
-int block_threads(const Execution& execution, int preferred) {
-  const int threads = execution.block_size > 0 ? execution.block_size : preferred;
-  if (threads < 32 || threads > 1024 || threads % 32 != 0)
-    throw UsageError("the block size must be a multiple of 32 from 32 to 1024, not " + std::to_string(threads));
-  return threads;
-}
-
 template <class T>
 CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
     : problem_(problem), gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), layout_(layout) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/devices.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/transfer.hpp"
 #include "kmeans/cuda_points.hpp"
@@ -14,14 +15,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Threads of a block: Execution::block_size, or the variant's own choice. UsageError where it is no multiple of 32
-/// from 32 to 1024.
-int block_threads(const Execution& execution, int preferred);
-
-/// Blocks of `threads` for `count` elements, one thread each.
-inline unsigned int blocks_for(std::int64_t count, int threads) {
-  return static_cast<unsigned int>((count + threads - 1) / threads);
-}
+using cuda::block_threads;
+using cuda::blocks_for;
 
 /// How the points lie on the GPU.
 enum class Layout : std::uint8_t {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/checked.hpp"
-#include "cuda/devices.hpp"
+#include "core/gpu_support.hpp"
 #include "kmeans/cuda_ordered.hpp"
 #include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/cuda_tensor.hpp"
@@ -25,6 +25,8 @@ namespace {
 
 using core::Backend;
 using core::Contract;
+using core::cuda_staging_bytes;
+using core::fits_shared;
 using core::Support;
 
 Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
@@ -46,9 +48,6 @@ std::uint64_t float_sums_on_pages(const Shape& shape, int threads) {
 std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
   return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
 }
-
-// Pinned memory for the transfers to and from a GPU.
-constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{8} << 20;
 
 Support small_dim(const Shape& shape, const cpu::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
@@ -98,26 +97,7 @@ std::uint64_t bounds_memory(const Shape& shape, int threads) {
 #define GRADUS_CUDA_RUNS(name) nullptr, nullptr
 #endif
 
-Support on_gpu(const Shape&, const cpu::Machine& machine) {
-  const std::string reason = cuda::why_no_gpu(machine);
-  return reason.empty() ? Support::yes() : Support::no(reason);
-}
-
-// Shared memory that a block of every usable GPU may have.
-std::uint64_t shared_memory(const cpu::Machine& machine) {
-  std::uint64_t least = 0;
-  for (const cpu::Gpu& gpu : machine.gpus)
-    if (gpu.usable && (least == 0 || gpu.shared_bytes < least)) least = gpu.shared_bytes;
-  return least;
-}
-
-Support fits_shared(std::uint64_t needed, const char* what, const cpu::Machine& machine) {
-  constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
-  const std::uint64_t available = shared_memory(machine) - reserved;
-  if (needed <= available) return Support::yes();
-  return Support::no(std::string(what) + " take " + std::to_string(needed) +
-                     " bytes and do not fit the shared memory of a block, " + std::to_string(available) + " bytes");
-}
+Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::supported_on_gpu(machine); }
 
 Support centroids_in_shared(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;

@@ -44,9 +44,12 @@ std::int64_t counter_copies(std::int64_t counters) {
 //   floats    u U for each of two coordinates, 2 u U for their difference
 //   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
 //   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
+//   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
+//             difference, u L for the length itself, u L for what it leaves
 // A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
 // what is added to keep it off zero; 12 u / 2 or less for the square root, which is computed from an approximation good
-// to 1.5 * 2^-12 by one step of Newton. The last percent is far more than all roundings in double, the canonical ones
+// to 1.5 * 2^-12 by one step of Newton. Where coordinates are `wrapped`, a GPU's, it comes from a reciprocal good to
+// 2^-22.9, which is 2.2 u. The last percent is far more than all roundings in double, the canonical ones
 // among them, which are below 2^-50 of the coordinates.
 double FilterPlan::error_at(double per_length, double cells_reached) const {
   double squares = 0;
@@ -56,12 +59,14 @@ double FilterPlan::error_at(double per_length, double cells_reached) const {
                             : 0.0;
     const double half = half_[static_cast<std::size_t>(dim)] * per_length;
     double off = 0;
-    if (coordinates == FilterCoordinates::floats) off = 4 * 0x1p-24 * half;
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) off = 4 * 0x1p-24 * half;
     if (coordinates == FilterCoordinates::integers) off = 1.01 * step;
     if (coordinates == FilterCoordinates::local) off = 1.01 * step + 8 * 0x1p-24 * local_reach_ * per_length;
     squares += off * off;
   }
-  const double relative = coordinates == FilterCoordinates::integers ? 11 * 0x1p-24 : 8 * 0x1p-24;
+  const double relative = 0x1p-24 * (coordinates == FilterCoordinates::integers  ? 11
+                                     : coordinates == FilterCoordinates::wrapped ? 4
+                                                                                 : 8);
   return 1.01 * (std::sqrt(squares) + relative * cells_reached) + 0x1p-28;
 }
 
@@ -70,9 +75,9 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    half_[dim] = extent * 0.5000001;
+    half_[dim] = coordinates == FilterCoordinates::wrapped && problem.periodic ? problem.box[dim] : extent * 0.5000001;
     origin[dim] = problem.lowest[dim] + extent * 0.5;
-    if (coordinates == FilterCoordinates::floats) continue;
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
     // Around a box, 2^32 steps; in open space half of them, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]

@@ -38,7 +38,8 @@ constexpr std::int64_t doubt_room = 256;    // beyond the limit: what a step of 
 enum class FilterCoordinates : std::uint8_t {
   floats,    ///< in cells from the middle of all points; open space
   integers,  ///< 2^32 of them around the periodic box, so that a difference that wraps is that to the nearest image
-  local      ///< integers, which a variant turns into floats relative to a place nearby, see local_floats
+  local,     ///< integers, which a variant turns into floats relative to a place nearby, see local_floats
+  wrapped    ///< on a GPU: floats, and in a periodic box the lesser of a separation and what the box leaves of it
 };
 
 /// What a kernel needs of the bins, the counters and the queue. Plain data: it crosses into code compiled for other
@@ -89,7 +90,8 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool lay_joint(const Bins& bins);
   bool lay_cells(const Bins& bins);
-  std::array<double, dimension_limit> half_{};
+  std::array<double, dimension_limit>
+      half_{};  ///< of the points' extent; the whole box where separations are `wrapped`
   double local_reach_ = 0;
 };
 

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "core/checked.hpp"
-#include "cuda/devices.hpp"
+#include "core/gpu_support.hpp"
+#include "pair_histogram/cuda_limits.hpp"
 #include "pair_histogram/simd_pairs.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -16,6 +17,7 @@ namespace {
 
 using core::Backend;
 using core::Contract;
+using core::cuda_staging_bytes;
 using core::Support;
 
 Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
@@ -52,6 +54,34 @@ std::uint64_t tree_memory(const Shape& shape, int threads) {
   return std::max(bytes_to_count_in_double(shape, threads),
                   bytes_to_filter(shape, threads) + bytes_to_build_trees(shape, threads));
 }
+
+// The GPU variants are listed in every build; where they are not compiled, supports() says so, and nothing runs them.
+#ifdef GRADUS_HAS_CUDA
+#define GRADUS_CUDA_RUNS(name) name<float>, name<double>
+#else
+#define GRADUS_CUDA_RUNS(name) nullptr, nullptr
+#endif
+
+Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::supported_on_gpu(machine); }
+
+// What a block keeps in shared memory, with the most threads that it may have.
+Support histogram_in_shared(const Shape& shape, const cpu::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  const Support fits = core::fits_shared(
+      tile_bytes(1024, shape.element_bytes) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
+      "a tile of points and a histogram", machine);
+  return fits ? fits : Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
+}
+
+Support filter_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (std::max(shape.points, shape.others) > most)
+    return Support::no("it is made for at most 2^30 points; cuda_tiled_privatized takes more");
+  return on_gpu(shape, machine);
+}
+
+// Of the host: what stages the transfers, and the histogram as it comes.
+std::uint64_t cuda_host_memory(const Shape& shape, int) { return 2 * Histogram::bytes(shape) + cuda_staging_bytes; }
 
 constexpr std::array table = {
     Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::same_bits, 0},
@@ -96,6 +126,41 @@ constexpr std::array table = {
             tree_memory,
             simd_dual_tree<float>,
             simd_dual_tree<double>},
+    Variant{{"cuda_naive", "a GPU thread for each point; one histogram, atomic additions in global memory",
+             Backend::cuda, Contract::same_bits, 0},
+            on_gpu,
+            cuda_host_memory,
+            GRADUS_CUDA_RUNS(cuda_naive)},
+    Variant{
+        {"cuda_privatized", "a histogram for each block, in its shared memory", Backend::cuda, Contract::same_bits, 0},
+        histogram_in_shared,
+        cuda_host_memory,
+        GRADUS_CUDA_RUNS(cuda_privatized)},
+    Variant{{"cuda_tiled", "second points tile by tile in shared memory; one histogram in global memory", Backend::cuda,
+             Contract::same_bits, 0},
+            on_gpu,
+            cuda_host_memory,
+            GRADUS_CUDA_RUNS(cuda_tiled)},
+    Variant{{"cuda_tiled_privatized", "tiles of second points and a histogram for each block in shared memory",
+             Backend::cuda, Contract::same_bits, 0},
+            histogram_in_shared,
+            cuda_host_memory,
+            GRADUS_CUDA_RUNS(cuda_tiled_privatized)},
+    Variant{
+        {"cuda_lane_copies", "several copies of a block's histogram, by lane", Backend::cuda, Contract::same_bits, 0},
+        histogram_in_shared,
+        cuda_host_memory,
+        GRADUS_CUDA_RUNS(cuda_lane_copies)},
+    Variant{{"cuda_shuffle", "second points in the registers of a warp, handed on by shuffles", Backend::cuda,
+             Contract::same_bits, 0},
+            histogram_in_shared,
+            cuda_host_memory,
+            GRADUS_CUDA_RUNS(cuda_shuffle)},
+    Variant{{"cuda_filter", "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
+             Backend::cuda, Contract::same_bits, 0},
+            filter_on_gpu,
+            cuda_host_memory,
+            GRADUS_CUDA_RUNS(cuda_filter)},
 };
 
 // The share of space that lies within reach, as a cube around a point: of 1 where the reach is half of every extent.
@@ -140,17 +205,26 @@ bool tree_pays(const Shape& shape, const cpu::Machine& machine) {
   return in_reach * std::min(1.0, 1.4 * side / width) < crossover;
 }
 
+// A process that did nothing on the GPU yet spends about a fifth of a second on getting ready (docs/decisions/0020),
+// in which 16 cores count some 3e9 pairs by the filter.
+bool gpu_pays(const Shape& shape, std::string_view on_processor) {
+  constexpr double worth_a_gpu = 4e9;  // pairs
+  return on_processor == "simd_filter" && !shape.weighted && shape.pairs() >= worth_a_gpu;
+}
+
 }  // namespace
 
 std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
-  if (device == Device::gpu) {
-    const std::string reason = cuda::why_no_gpu(machine);
-    throw UnsupportedError("pair_histogram has no GPU variant yet" + (reason.empty() ? "" : "; " + reason) +
-                           "; use the CPU (--device cpu)");
-  }
+  const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
+  const Support support = on_device.supports(shape, machine);
+  if (device == Device::gpu && !support)
+    throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
+  if (device == Device::gpu) return on_device;
+  // Where pairs can be passed over, the processor does less work than the GPU, which looks at all of them.
   const char* best = cells_pay(shape) ? "simd_cells" : tree_pays(shape, machine) ? "simd_dual_tree" : "simd_filter";
+  if (device == Device::automatic && support && gpu_pays(shape, best)) return on_device;
   return core::find_variant(variants(), best, "pair_histogram");
 }
 

@@ -1,0 +1,664 @@
+// cuda_filter: a float filter with a proven bound decides nearly every pair, the canonical rule in double the others;
+// two pairs share one increment. The production form on a GPU.
+//
+// What changes from the rungs above, which all compute the same square root and the same division in double:
+//
+// * Float, in bins. The points are scaled so that a bin is 1 wide, and lie around zero, so that an offset of theirs
+// costs
+//   no bit. A pair is 3 differences, 3 multiply-adds, an approximate reciprocal square root, and one more multiply-add,
+//   s * rsqrt(s) + magic, after which the low bits of the float are the distance as a fixed-point number: the bin, and
+//   16 bits of fraction. In a periodic box a separation is the lesser of |x_i - x_j| and what the box leaves of it.
+// * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
+//   magic number. So a pair whose fraction
+//   is at least 2 E lies in that bin for certain. A minimum of the fractions of 8 pairs, by an instruction for halves
+//   of words, is compared with 2 E once. The others, for 80 bins of 500 across a cube of edge 23,000 about one in
+//   10,000, go to a queue of the warp. When a queue holds a warpful, each lane takes one: the canonical squared
+//   distance in double, compared with the one threshold (bins.hpp) that the float distance came near. No root there
+//   either.
+// * Two pairs share an increment. The bins of two pairs are two bytes of one number, which a single byte permutation
+//   takes out of the two fixed-point numbers; it counts in a table of bins x 256 counters in shared memory. That halves
+//   the additions, and at the end each counter is added to the bins of its two bytes.
+// * Warps by themselves. A lane holds 4 first points in registers; the warp stages 64 second points at a time in shared
+//   memory and all lanes read the same one, one broadcast for 4 pairs. No barrier but at the beginning and the end.
+// * Balance. The 128 points of a group are paired with the groups after them, half the way around the ring of all
+// groups:
+//   every group has the same work, unlike in the triangle. One launch fills the GPU, and each warp gets the same number
+//   of pairs of groups, every so-many-th of them.
+//
+// Bins that are not of one width, or too many for the table: a pair at a time, with a finer grid of cells that knows
+// the bin of a cell or that an edge comes near it, as in simd_filter. With weights, and where the bound would leave too
+// many pairs in doubt, all pairs are counted in double.
+//
+// Work for each pair: 7 operations of the float pipe, 1 of the unit for roots, 1 1/2 integer operations, 1/2 addition
+// in shared memory. Bytes: 16 for each second point and 128 first points. Limits: none beyond the GPU's memory. Source:
+// filtered predicates (J. R. Shewchuk, 1997) carried over to histograms; tiles in registers and privatised output: N.
+// Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/prepare.hpp"
+#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/variants.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+constexpr unsigned int all_lanes = 0xffffffffU;
+constexpr int warp_lanes = 32;
+constexpr int points_of_a_lane = 4;
+constexpr int group_points = warp_lanes * points_of_a_lane;
+constexpr int stage_points = 64;       // second points in shared memory, for each warp; they divide a group
+constexpr int points_of_a_packet = 8;  // second points that are looked at again together
+constexpr int most_threads = 1024;
+constexpr int queue_room = 64;  // packets of a warp
+constexpr int queue_full = 32;
+constexpr int fraction_bits_joint = 16;
+constexpr int table_stride = 256;  // the second pair's bin is a byte
+constexpr std::int64_t most_joint_cells = 124;
+constexpr std::int64_t groups_of_a_launch = 4096;  // for each warp: 2^31 pairs for a block at most
+
+enum class Counting : std::uint8_t {
+  joint,    ///< two pairs an increment, cells are bins
+  single,   ///< cells are bins, too many for that
+  by_cell,  ///< finer cells, and a table of their slots
+};
+
+// A block's shared memory, in words: the counters; then, where SharedLayout says, for each warp a stage of second
+// points, a queue of packets with pairs in doubt (the numbers of their first points) and its length; for each cell the
+// number of pairs that the canonical rule puts into the cell before; the number of all pairs that were in doubt; and
+// the table of cells.
+extern __shared__ __align__(16) unsigned int shared_words[];
+
+struct SharedLayout {
+  int counters = 0;  ///< number of counters
+  int stages = 0;    ///< where the parts begin
+  int queues = 0;
+  int queued = 0;
+  int moved = 0;
+  int rechecked = 0;
+  int by_cell = 0;
+  int words = 0;
+
+  SharedLayout() = default;
+  SharedLayout(Counting counting, int threads, int cells, int counter_count) : counters(counter_count) {
+    const int warps = threads / warp_lanes;
+    stages = (counters + 3) / 4 * 4;
+    queues = stages + warps * stage_points * 4;
+    queued = queues + warps * queue_room * 2;
+    moved = queued + warps;
+    rechecked = moved + (counting == Counting::by_cell ? 0 : cells);
+    by_cell = rechecked + 1;
+    words = by_cell + (counting == Counting::by_cell ? (cells + 1) / 2 : 0);
+  }
+
+  __device__ float4* stage(int warp) const {
+    return reinterpret_cast<float4*>(shared_words + stages) + warp * stage_points;
+  }
+  __device__ int2* queue(int warp) const { return reinterpret_cast<int2*>(shared_words + queues) + warp * queue_room; }
+  __device__ unsigned int* queue_length(int warp) const { return shared_words + queued + warp; }
+  __device__ std::uint16_t* table() const { return reinterpret_cast<std::uint16_t*>(shared_words + by_cell); }
+};
+
+__device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / warp_lanes; }
+__device__ inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % warp_lanes; }
+
+template <class T>
+struct FilterJob {
+  PairJob<T> pairs;     ///< for the canonical rule
+  const float4* first;  ///< in cells, padded to whole groups
+  const float4* second;
+  int first_groups = 0;
+  int second_groups = 0;
+  int columns = 0;  ///< groups that a group is paired with
+  int columns_of_an_item = 1;
+  std::int64_t begin = 0;  ///< of the items of this launch
+  std::int64_t end = 0;
+  float box[dimension_limit] = {};
+  float magic = 0;
+  float greatest_square = 0;
+  unsigned int near = 0;  ///< a lower fraction leaves a pair in doubt
+  int fraction_bits = fraction_bits_joint;
+  unsigned int ahead = 0;  ///< what stands above the fraction is so much more than the cell
+  int cells = 0;           ///< the last is beyond all bins
+  const std::uint16_t* by_cell = nullptr;
+  unsigned int doubtful = 0;
+  const double* thresholds = nullptr;
+  int slots = 0;  ///< counters in a copy
+  int copies = 1;
+  SharedLayout layout;
+  Word* rechecked = nullptr;
+};
+
+// Launch shape: one thread for each place, those past the last point included.
+template <class T>
+__global__ void scale_points(DevicePoints<T> points, double3 origin, double cells_per_length, std::int64_t places,
+                             float4* scaled) {
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= places) return;
+  float4 result{};
+  if (point < points.count) {
+    const Place place = points[point];
+    result.x = static_cast<float>((place.x - origin.x) * cells_per_length);
+    result.y = static_cast<float>((place.y - origin.y) * cells_per_length);
+    result.z = static_cast<float>((place.z - origin.z) * cells_per_length);
+  }
+  scaled[point] = result;
+}
+
+// To within 2^-22.9 of it; a positive normal number.
+__device__ inline float reciprocal_root(float value) {
+  float result;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
+// The third bytes of both numbers, in the low half of a word; the first number's highest bit must be zero.
+__device__ inline unsigned int third_bytes(unsigned int upper, unsigned int lower) {
+  unsigned int result;
+  asm("prmt.b32 %0, %1, %2, 0xbb26;" : "=r"(result) : "r"(upper), "r"(lower));
+  return result;
+}
+
+template <bool periodic>
+__device__ float separation(float first, float second, float length) {
+  const float apart = first - second;
+  if constexpr (periodic) return fminf(fabsf(apart), length - fabsf(apart));
+  else return apart;
+}
+
+// The distance as a fixed-point number plus the margin.
+template <bool periodic, bool clamped, class T>
+__device__ unsigned int fixed_distance(const FilterJob<T>& job, const float4& first, const float4& second) {
+  const float x = separation<periodic>(first.x, second.x, job.box[0]);
+  const float y = separation<periodic>(first.y, second.y, job.box[1]);
+  const float z = separation<periodic>(first.z, second.z, job.box[2]);
+  float square = fmaf(x, x, 0x1p-60F);  // the reciprocal root of 0 is infinite
+  square = fmaf(y, y, square);
+  square = fmaf(z, z, square);
+  if constexpr (clamped) square = fminf(square, job.greatest_square);
+  return __float_as_uint(fmaf(square, reciprocal_root(square), job.magic));
+}
+
+template <class T>
+__device__ unsigned int cell_of(const FilterJob<T>& job, unsigned int fixed) {
+  return (fixed >> job.fraction_bits) - job.ahead;
+}
+
+// Whether a pair is to be counted: its points exist, and within a group the second one comes after the first.
+template <class T>
+__device__ bool is_wanted(const FilterJob<T>& job, int first, int second) {
+  const bool exist = (first < job.pairs.first.count) & (second < job.pairs.second.count);  // no branches
+  return exist & (job.pairs.cross | (first / group_points != second / group_points) | (second > first));
+}
+
+template <Counting counting, class T>
+__device__ bool is_doubtful(const FilterJob<T>& job, unsigned int fixed) {
+  if constexpr (counting == Counting::by_cell) return job.layout.table()[cell_of(job, fixed)] == job.doubtful;
+  else return (fixed & ((1U << job.fraction_bits) - 1)) < job.near;
+}
+
+// Decides a pair in doubt by the canonical rule.
+template <Counting counting, bool periodic, class T>
+__device__ __noinline__ void settle(const FilterJob<T>& job, int first, int second, unsigned int fixed) {
+  const double squared =
+      job.pairs.template squared_distance<periodic>(job.pairs.first[first], job.pairs.second[second]);
+  if constexpr (counting == Counting::by_cell) {
+    int below = 0;  // thresholds at the squared distance or before it
+    for (int above = job.pairs.bins.count + 1; below < above;) {
+      const int middle = (below + above) / 2;
+      if (job.thresholds[middle] <= squared) below = middle + 1;
+      else above = middle;
+    }
+    atomicAdd(&shared_words[below * job.copies], 1U);
+  } else if (const unsigned int cell = cell_of(job, fixed); squared < job.thresholds[cell]) {
+    atomicAdd(&shared_words[job.layout.moved + cell], 1U);
+  }
+}
+
+// Looks once more at the pairs of a lane's first points with some second ones, which begin at `second`, and settles
+// those in doubt.
+template <Counting counting, bool periodic, bool clamped, class T>
+__device__ __noinline__ void settle_packet(const FilterJob<T>& job, int first, int second) {
+  float4 points[points_of_a_lane];
+#pragma unroll
+  for (int own = 0; own < points_of_a_lane; ++own) points[own] = job.first[first + own * warp_lanes];
+  unsigned int settled = 0;
+#pragma unroll 1
+  for (int other = second; other < second + points_of_a_packet; ++other) {
+    const float4 point = job.second[other];
+#pragma unroll
+    for (int own = 0; own < points_of_a_lane; ++own) {
+      const unsigned int fixed = fixed_distance<periodic, clamped>(job, points[own], point);
+      if (!is_doubtful<counting>(job, fixed) || !is_wanted(job, first + own * warp_lanes, other)) continue;
+      settle<counting, periodic>(job, first + own * warp_lanes, other, fixed);
+      ++settled;
+    }
+  }
+  atomicAdd(&shared_words[job.layout.rechecked], settled);
+}
+
+// Empties the warp's queue, a packet for each lane at a time. By all lanes.
+template <Counting counting, bool periodic, bool clamped, class T>
+__device__ __noinline__ void settle_queue(const FilterJob<T>& job) {
+  __syncwarp();  // all entries are there
+  unsigned int* const queued = job.layout.queue_length(warp_of_block());
+  const int2* const queue = job.layout.queue(warp_of_block());
+  const unsigned int pushed = *queued;
+  for (unsigned int entry = lane_of_warp(); entry < pushed && entry < queue_room; entry += warp_lanes)
+    settle_packet<counting, periodic, clamped>(job, queue[entry].x, queue[entry].y);
+  __syncwarp();  // all entries were read
+  if (lane_of_warp() == 0) *queued = 0;
+}
+
+// Puts a packet, some of whose pairs are in doubt, into the warp's queue.
+template <Counting counting, bool periodic, bool clamped, class T>
+__device__ __forceinline__ void push(const FilterJob<T>& job, int first, int second) {
+  const unsigned int at = atomicAdd(job.layout.queue_length(warp_of_block()), 1U);
+  if (at < queue_room) job.layout.queue(warp_of_block())[at] = {first, second};
+  else settle_packet<counting, periodic, clamped>(job, first, second);  // nearly all are in doubt, as on a lattice
+}
+
+// Where shared memory begins, as its own instructions see it.
+__device__ inline unsigned int shared_begin() {
+  auto address = static_cast<unsigned int>(__cvta_generic_to_shared(shared_words));
+  asm volatile("" : "+r"(address));  // kept in a register, and not worked out again for each addition
+  return address;
+}
+
+// Adds one to a counter; `address` is that of shared memory's own.
+__device__ inline void increment(unsigned int address) { asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address)); }
+
+// A warp's first points, and the kernel's inner loops.
+template <class T, Counting counting, bool periodic, bool clamped>
+class WarpPairs {
+ public:
+  __device__ explicit WarpPairs(const FilterJob<T>& job)
+      : job_(job), begin_(shared_begin()), copy_(lane_of_warp() & (job.copies - 1)) {}
+
+  __device__ __forceinline__ void take_group(int group) {
+    first_ = group * group_points + lane_of_warp();
+#pragma unroll
+    for (int own = 0; own < points_of_a_lane; ++own) points_[own] = job_.first[first_ + own * warp_lanes];
+  }
+
+  /// Counts the pairs with a group of second points. `masked`: not all of the pairs are wanted.
+  template <bool masked>
+  __device__ __forceinline__ void count_group(int group) {
+    float4* const points = job_.layout.stage(warp_of_block());
+#pragma unroll 1
+    for (int begin = group * group_points; begin < (group + 1) * group_points; begin += stage_points) {
+      __syncwarp();  // the points before were read
+#pragma unroll
+      for (int place = 0; place < stage_points; place += warp_lanes)
+        __pipeline_memcpy_async(&points[place + lane_of_warp()], &job_.second[begin + place + lane_of_warp()],
+                                sizeof(float4));
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+      __syncwarp();  // the points are there
+#pragma unroll 1
+      for (int place = 0; place < stage_points; place += points_of_a_packet)
+        if (count_packet<masked>(points + place, begin + place))
+          push<counting, periodic, clamped>(job_, first_, begin + place);
+      __syncwarp();  // what was put into the queue is seen
+      if (*job_.layout.queue_length(warp_of_block()) >= queue_full) settle_queue<counting, periodic, clamped>(job_);
+    }
+  }
+
+ private:
+  // Some second points with all first points of the lane. Returns whether some of the pairs are in doubt.
+  template <bool masked>
+  __device__ __forceinline__ bool count_packet(const float4* points, int second) {
+    unsigned int nearest = all_lanes;  // its low half: the lowest fraction
+    bool doubtful = false;
+#pragma unroll masked ? 1 : points_of_a_packet / 2
+    for (int place = 0; place < points_of_a_packet; place += 2) {
+      const float4 one = points[place];
+      const float4 other = points[place + 1];
+#pragma unroll
+      for (int own = 0; own < points_of_a_lane; ++own) {
+        const unsigned int fixed[2] = {distance_of<masked>(own, one, second + place),
+                                       distance_of<masked>(own, other, second + place + 1)};
+        if constexpr (counting == Counting::joint) {
+          increment(begin_ + 4 * third_bytes(fixed[0], fixed[1]));
+          nearest = __vminu2(nearest, __vminu2(fixed[0], fixed[1]));
+        } else {
+          doubtful |= count_one(fixed[0]);
+          doubtful |= count_one(fixed[1]);
+        }
+      }
+    }
+    if constexpr (counting == Counting::joint) return (nearest & 0xffffU) < job_.near;
+    else return doubtful;
+  }
+
+  template <bool masked>
+  __device__ __forceinline__ unsigned int distance_of(int own, const float4& point, int second) const {
+    const unsigned int fixed = fixed_distance<periodic, clamped>(job_, points_[own], point);
+    if constexpr (masked)
+      if (!is_wanted(job_, first_ + own * warp_lanes, second)) return beyond();
+    return fixed;
+  }
+
+  __device__ __forceinline__ bool count_one(unsigned int fixed) const {
+    const unsigned int cell = cell_of(job_, fixed);
+    const unsigned int slot = counting == Counting::by_cell ? job_.layout.table()[cell] : cell;
+    increment(begin_ + 4 * (slot * job_.copies + copy_));
+    return counting == Counting::by_cell ? slot == job_.doubtful : is_doubtful<counting>(job_, fixed);
+  }
+
+  // In the middle of the last cell.
+  __device__ __forceinline__ unsigned int beyond() const {
+    return (job_.ahead + static_cast<unsigned int>(job_.cells - 1)) << job_.fraction_bits |
+           1U << (job_.fraction_bits - 1);
+  }
+
+  const FilterJob<T>& job_;
+  unsigned int begin_;
+  int copy_;
+  int first_ = 0;
+  float4 points_[points_of_a_lane];
+};
+
+// Adds a block's joint counters to the result, each to both of its bins.
+template <class T>
+__device__ void flush_joint(const FilterJob<T>& job) {
+  constexpr int parts = table_stride / 2 / warp_lanes;  // of a row, of which half can be in use
+  Word* const counts = job.pairs.histogram.counts + 1;  // slot 0 is below the first edge
+  Word of_column[parts] = {};
+  for (int row = warp_of_block(); row < job.cells; row += static_cast<int>(blockDim.x) / warp_lanes) {
+    Word of_row = 0;
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      const int column = part * warp_lanes + lane_of_warp();
+      const Word count = column < job.cells ? shared_words[row * table_stride + column] : 0;
+      of_row += count;
+      of_column[part] += count;
+    }
+    for (int half = warp_lanes / 2; half > 0; half /= 2) of_row += __shfl_xor_sync(all_lanes, of_row, half);
+    if (lane_of_warp() == 0 && of_row > 0) atomicAdd(&counts[row], of_row);
+  }
+#pragma unroll
+  for (int part = 0; part < parts; ++part)
+    if (of_column[part] > 0) atomicAdd(&counts[part * warp_lanes + lane_of_warp()], of_column[part]);
+}
+
+template <Counting counting, class T>
+__device__ void flush(const FilterJob<T>& job) {
+  Word* const counts = job.pairs.histogram.counts + (counting == Counting::by_cell ? 0 : 1);
+  if constexpr (counting == Counting::joint) flush_joint(job);
+  else
+    for (int slot = threadIdx.x; slot < job.pairs.bins.slots(); slot += blockDim.x) {
+      Word count = 0;
+      for (int copy = 0; copy < job.copies && slot < job.slots; ++copy) count += shared_words[slot * job.copies + copy];
+      if (count > 0) atomicAdd(&counts[slot], count);
+    }
+  if constexpr (counting != Counting::by_cell)
+    for (int cell = threadIdx.x; cell < job.cells; cell += blockDim.x)
+      if (const Word moved = shared_words[job.layout.moved + cell]; moved > 0) {
+        atomicAdd(&counts[cell], Word{0} - moved);
+        atomicAdd(&counts[cell - 1], moved);
+      }
+  if (threadIdx.x == 0) atomicAdd(job.rechecked, Word{shared_words[job.layout.rechecked]});
+}
+
+// Launch shape: blocks that are all on the GPU at once, of any number of warps. The items, a group of first points and
+// some groups of second ones, are dealt out to the warps, neighbouring ones to different multiprocessors.
+template <class T, Counting counting, bool periodic, bool clamped>
+__global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
+  for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
+  if constexpr (counting == Counting::by_cell)
+    for (int cell = threadIdx.x; cell < job.cells; cell += blockDim.x) job.layout.table()[cell] = job.by_cell[cell];
+  __syncthreads();  // everything is zero before the first addition
+
+  const int warps = static_cast<int>(blockDim.x) / warp_lanes;
+  const std::int64_t all_warps = std::int64_t{gridDim.x} * warps;
+  const bool cross = job.pairs.cross;
+  const bool first_partial = job.pairs.first.count % group_points != 0;
+  const bool second_partial = job.pairs.second.count % group_points != 0;
+  WarpPairs<T, counting, periodic, clamped> pairs(job);
+  for (std::int64_t item = job.begin + std::int64_t{warp_of_block()} * gridDim.x + blockIdx.x; item < job.end;
+       item += all_warps) {
+    const int group = static_cast<int>(item % job.first_groups);
+    const int column_begin = static_cast<int>(item / job.first_groups) * job.columns_of_an_item;
+    const int column_end = min(column_begin + job.columns_of_an_item, job.columns);
+    pairs.take_group(group);
+    for (int column = column_begin; column < column_end; ++column) {
+      int second = cross ? column : group + column;  // around the ring
+      if (!cross && second >= job.second_groups) second -= job.second_groups;
+      // Of an even number of groups, half the ring away, both would meet the other.
+      if (!cross && 2 * column == job.second_groups && group >= column) continue;
+      const bool diagonal = !cross && column == 0;
+      if (diagonal || (first_partial && group == job.first_groups - 1) ||
+          (second_partial && second == job.second_groups - 1))
+        pairs.template count_group<true>(second);
+      else pairs.template count_group<false>(second);
+    }
+  }
+  settle_queue<counting, periodic, clamped>(job);
+  __syncthreads();  // all additions are there
+  flush<counting>(job);
+}
+
+// All pairs in double: with weights, and where the filter does not help. The histogram in shared memory, or, with too
+// many bins, in global memory. Launch shape: one thread for each first point; all stay for the barriers.
+template <class T, bool periodic, bool weighted, bool in_shared>
+__global__ void count_in_double(PairJob<T> job) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies);
+  const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
+  const FirstPoint<T, weighted> first(job);
+  const std::int64_t end = first.exists ? job.end : 0;
+  for (std::int64_t second = job.first_partner(first.number); second < end; ++second) {
+    const int slot = job.bins.slot(job.template squared_distance<periodic>(first.place, job.second[second]));
+    const core::Int128 weight = job.template weight<weighted>(first.weight, weighted ? job.second.weight(second) : 0);
+    if constexpr (in_shared) histogram.add(slot, copy, weight);
+    else job.histogram.template add<weighted>(slot, weight);
+  }
+  if constexpr (in_shared) histogram.flush(job.histogram);
+}
+
+template <class T>
+void count_all_in_double(CudaPairs<T>& pairs, const Problem<T>& problem, int threads) {
+  const std::int64_t slots = problem.bins.slots();
+  pairs.job().copies = histogram_copies(slots, problem.weighted());
+  const std::uint64_t bytes = block_histogram_bytes(slots, problem.weighted(), pairs.job().copies);
+  with_constants(problem, [&](auto periodic, auto weighted) {
+    if (bytes <= pairs.gpu().shared_bytes)
+      pairs.count("count_in_double", count_in_double<T, periodic, weighted, true>, threads, bytes);
+    else pairs.count("count_in_double", count_in_double<T, periodic, weighted, false>, threads, 0);
+  });
+}
+
+/// What a filtered job keeps on the GPU beside the points.
+template <class T>
+class FilteredCount {
+ public:
+  /// A GPU with less shared memory gets blocks of fewer than `threads`, but not of fewer than `least_threads`.
+  FilteredCount(CudaPairs<T>& pairs, const Problem<T>& problem, const FilterPlan& plan, int threads, int least_threads,
+                std::vector<Phase>& phases)
+      : pairs_(pairs), problem_(problem), threads_(threads) {
+    const core::PhaseTimer timer(phases, "to_device");
+    for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
+    if (!fits()) return;
+    first_ = scaled(pairs.job().first, plan);
+    if (problem.cross) others_ = scaled(pairs.job().second, plan);
+    const std::span<const double> thresholds = problem.bins.thresholds();
+    thresholds_ = cuda::DeviceBuffer<double>(std::ssize(thresholds));
+    thresholds_.copy_from_host(thresholds.data(), std::ssize(thresholds), pairs.stream());
+    by_cell_ = cuda::DeviceBuffer<std::uint16_t>(std::ssize(plan.by_cell));
+    by_cell_.copy_from_host(plan.by_cell.data(), std::ssize(plan.by_cell), pairs.stream());
+    rechecked_ = cuda::DeviceBuffer<Word>(1);
+    rechecked_.clear(pairs.stream());
+    fill_job(plan);
+    pairs.stream().wait();
+  }
+
+  bool fits() const { return shared_bytes_ <= pairs_.gpu().shared_bytes; }
+
+  void count(const Execution& execution, std::vector<Phase>& phases) {
+    const core::PhaseTimer timer(phases, "count");
+    const bool periodic = problem_.periodic;
+    switch (counting_) {
+      case Counting::joint:
+        return periodic ? choose_clamped<Counting::joint, true>(execution)
+                        : choose_clamped<Counting::joint, false>(execution);
+      case Counting::single:
+        return periodic ? launch<Counting::single, true, true>(execution)
+                        : launch<Counting::single, false, true>(execution);
+      case Counting::by_cell:
+        return periodic ? launch<Counting::by_cell, true, true>(execution)
+                        : launch<Counting::by_cell, false, true>(execution);
+    }
+  }
+
+  std::uint64_t rechecked() const {
+    Word pairs = 0;
+    rechecked_.copy_to_host(&pairs, 1, pairs_.stream());
+    pairs_.stream().wait();
+    return pairs;
+  }
+
+ private:
+  void lay_counters(const FilterPlan& plan) {
+    counting_ = !plan.joint ? Counting::by_cell : plan.cells <= most_joint_cells ? Counting::joint : Counting::single;
+    job_.cells = static_cast<int>(plan.cells);
+    job_.slots = static_cast<int>(plan.joint ? plan.cells : problem_.bins.slots() + 1);  // the last: in doubt
+    job_.copies = histogram_copies(job_.slots, false);
+    const std::int64_t counters =
+        counting_ == Counting::joint ? plan.cells * table_stride : std::int64_t{job_.slots} * job_.copies;
+    if (4 * counters > static_cast<std::int64_t>(pairs_.gpu().shared_bytes)) return;
+    job_.layout = SharedLayout(counting_, threads_, job_.cells, static_cast<int>(counters));
+    shared_bytes_ = 4 * static_cast<std::uint64_t>(job_.layout.words);
+  }
+
+  static std::int64_t groups(std::int64_t points) { return (points + group_points - 1) / group_points; }
+
+  cuda::DeviceBuffer<float4> scaled(const DevicePoints<T>& points, const FilterPlan& plan) {
+    const std::int64_t places = groups(points.count) * group_points;
+    cuda::DeviceBuffer<float4> result(places);
+    if (places == 0) return result;
+    const double3 origin{plan.origin[0], plan.origin[1], plan.origin[2]};
+    scale_points<<<cuda::blocks_for(places, 256), 256, 0, pairs_.stream()>>>(points, origin, plan.cells_per_length,
+                                                                             places, result.data());
+    cuda::check_launch("scale_points");
+    return result;
+  }
+
+  void fill_job(const FilterPlan& plan) {
+    job_.pairs = pairs_.job();
+    job_.first = first_.data();
+    job_.second = problem_.cross ? others_.data() : first_.data();
+    job_.first_groups = static_cast<int>(groups(problem_.n()));
+    job_.second_groups = static_cast<int>(groups(problem_.m()));
+    job_.columns = problem_.cross ? job_.second_groups : job_.second_groups / 2 + 1;
+    for (int dim = 0; dim < dimension_limit; ++dim)
+      job_.box[dim] = static_cast<float>(problem_.box[static_cast<std::size_t>(dim)] * plan.cells_per_length);
+    const double greatest = static_cast<double>(plan.cells) - 0.5;
+    job_.greatest_square = static_cast<float>(greatest * greatest);
+    constexpr int float_bits = 23;  // of a float's mantissa
+    const int whole = counting_ == Counting::joint ? float_bits - fraction_bits_joint
+                                                   : std::bit_width(static_cast<std::uint64_t>(plan.cells + 1));
+    job_.fraction_bits = float_bits - whole;
+    const double unit = std::ldexp(1.0, -job_.fraction_bits);
+    // In units u of the fixed-point number, whose rounding is off by u / 2: with the margin added, no pair of a bin
+    // gets past the bin's end, and none of those before it past `near`.
+    const double error = plan.error / unit;
+    const double margin = plan.joint ? std::floor(error - 0.5) + 1 : 0;
+    job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));
+    job_.magic = static_cast<float>(std::ldexp(1.0, whole) + margin * unit);
+    job_.ahead = std::bit_cast<std::uint32_t>(job_.magic) >> job_.fraction_bits;
+    job_.by_cell = by_cell_.data();
+    job_.doubtful = plan.doubtful;
+    job_.thresholds = thresholds_.data();
+    job_.rechecked = rechecked_.data();
+    // No pair can be farther apart than the corners: where that is within the cells, no distance needs to be cut.
+    double squares = 0;
+    for (int dim = 0; dim < dimension_limit; ++dim) {
+      const auto column = static_cast<std::size_t>(dim);
+      const double extent = (problem_.highest[column] - problem_.lowest[column]) * plan.cells_per_length;
+      squares += extent * extent;
+    }
+    clamped_ = !(std::sqrt(squares) + plan.error < static_cast<double>(plan.cells) - 0.1);
+  }
+
+  template <Counting counting, bool periodic>
+  void choose_clamped(const Execution& execution) {
+    if (clamped_) launch<counting, periodic, true>(execution);
+    else launch<counting, periodic, false>(execution);
+  }
+
+  template <Counting counting, bool periodic, bool clamped>
+  void launch(const Execution& execution) {
+    const auto kernel = count_filtered<T, counting, periodic, clamped>;
+    const std::int64_t total = pair_count(problem_.n(), problem_.m(), problem_.cross);
+    if (total == 0) return;
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes_);
+    int blocks = 0;
+    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads_, shared_bytes_),
+                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
+    const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
+    constexpr std::int64_t items_of_a_warp = 128;  // or more, so that all warps end together
+    const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.columns;
+    job_.columns_of_an_item = static_cast<int>(std::clamp<std::int64_t>(all_groups / (warps * items_of_a_warp), 1, 64));
+    const std::int64_t columns = (job_.columns + job_.columns_of_an_item - 1) / job_.columns_of_an_item;
+    const std::int64_t items = std::int64_t{job_.first_groups} * columns;
+    const std::int64_t items_of_a_launch = warps * (groups_of_a_launch / job_.columns_of_an_item);
+    for (job_.begin = 0; job_.begin < items; job_.begin = job_.end) {
+      const auto done = static_cast<std::int64_t>(static_cast<double>(total) *
+                                                  (static_cast<double>(job_.begin) / static_cast<double>(items)));
+      honour_stop(execution, done, total);
+      if (execution.progress && done > 0) execution.progress({"pairs", done, total, {}});
+      job_.end = std::min(items, job_.begin + items_of_a_launch);
+      kernel<<<static_cast<unsigned int>(blocks), threads_, shared_bytes_, pairs_.stream()>>>(job_);
+      cuda::check_launch("count_filtered");
+      pairs_.stream().wait();
+    }
+    if (execution.progress) execution.progress({"pairs", total, total, {}});
+  }
+
+  CudaPairs<T>& pairs_;
+  const Problem<T>& problem_;
+  int threads_;
+  Counting counting_ = Counting::joint;
+  bool clamped_ = true;
+  std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();  ///< too many unless laid out
+  cuda::DeviceBuffer<float4> first_;
+  cuda::DeviceBuffer<float4> others_;
+  cuda::DeviceBuffer<double> thresholds_;
+  cuda::DeviceBuffer<std::uint16_t> by_cell_;
+  cuda::DeviceBuffer<Word> rechecked_;
+  FilterJob<T> job_;
+};
+
+}  // namespace
+
+template <class T>
+Histogram cuda_filter(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cuda::block_threads(execution, most_threads);
+  const int least_threads = execution.block_size > 0 ? threads : 128;
+  CudaPairs<T> pairs(problem, execution, phases);
+  const FilterPlan plan(problem, FilterCoordinates::wrapped);
+  if (plan.usable && !problem.weighted()) {
+    FilteredCount<T> filtered(pairs, problem, plan, threads, least_threads, phases);
+    if (filtered.fits()) {
+      filtered.count(execution, phases);
+      Histogram histogram = pairs.histogram();
+      histogram.rechecked = filtered.rechecked();
+      return histogram;
+    }
+  }
+  count_all_in_double(pairs, problem, threads);
+  return pairs.histogram();
+}
+
+template Histogram cuda_filter(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template Histogram cuda_filter(const Problem<double>&, const Execution&, std::vector<Phase>&);
+
+}  // namespace gradus::pair_histogram_detail

@@ -1,0 +1,95 @@
+// cuda_shuffle: the second points in registers, a point for each lane of a warp, handed on by shuffles.
+//
+// What changes from `cuda_lane_copies`: the tile. A warp holds 32 second points in the registers of its lanes; in step
+// k all lanes get the point of lane k by a shuffle, which moves a register from lane to lane without memory. So shared
+// memory is the histogram's alone, and no barrier is left between the beginning and the end: the warps of a block no
+// longer wait for one another, and each begins at its own place in the triangle.
+//
+// A shuffle moves 32 bits and goes through the same unit as an access to shared memory, so that a point of three
+// doubles takes six shuffles where a tile takes three broadcasts. What this rung spares in barriers and shared memory
+// it spends there. It pays where shared memory is short, or where the tile is small against the arithmetic.
+//
+// All lanes take part in every shuffle, also those without a first point, and those whose pair does not count.
+//
+// Work for each pair: as before, and 3 shuffles of an element. Shared memory of a block: 4 bytes for each bin and copy.
+// Limits: as `cuda_lane_copies`.
+// Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing of
+// the registers' content.
+#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/variants.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+constexpr unsigned int all_lanes = 0xffffffffU;
+constexpr int warp_lanes = 32;
+
+// A second point as a lane holds it: in its own type, since a float is one shuffle and a double two.
+template <class T, bool weighted>
+struct HeldPoint {
+  T x = 0;
+  T y = 0;
+  T z = 0;
+  T weight = 0;
+
+  __device__ HeldPoint(const DevicePoints<T>& points, std::int64_t number, std::int64_t end) {
+    if (number >= end) return;
+    x = points.x[number];
+    y = points.y[number];
+    z = points.z[number];
+    if constexpr (weighted) weight = points.weights[number];
+  }
+  __device__ Place place_of_lane(int lane) const {
+    return {static_cast<double>(__shfl_sync(all_lanes, x, lane)), static_cast<double>(__shfl_sync(all_lanes, y, lane)),
+            static_cast<double>(__shfl_sync(all_lanes, z, lane))};
+  }
+  __device__ double weight_of_lane(int lane) const {
+    if constexpr (weighted) return static_cast<double>(__shfl_sync(all_lanes, weight, lane));
+    else return 0;
+  }
+};
+
+// Launch shape: one thread for each first point. All threads of a block stay for its barriers, all lanes of a warp for
+// its shuffles.
+template <class T, bool periodic, bool weighted>
+__global__ void count_shuffle(PairJob<T> job) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  BlockHistogram<weighted> histogram(memory, job.bins.slots(), job.copies);
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int copy = lane & (job.copies - 1);  // a power of two
+  const FirstPoint<T, weighted> first(job);
+  const std::int64_t own_begin = first.exists ? job.first_partner(first.number) : job.end;
+  for (std::int64_t begin = job.first_partner(first.number - lane); begin < job.end; begin += warp_lanes) {
+    const HeldPoint<T, weighted> held(job.second, begin + lane, job.end);
+    const int count = static_cast<int>(job.end - begin < warp_lanes ? job.end - begin : warp_lanes);
+    for (int step = 0; step < count; ++step) {
+      const Place second = held.place_of_lane(step);
+      const double weight = held.weight_of_lane(step);
+      if (begin + step < own_begin) continue;
+      const double squared = job.template squared_distance<periodic>(first.place, second);
+      histogram.add(job.bins.slot(squared), copy, job.template weight<weighted>(first.weight, weight));
+    }
+  }
+  histogram.flush(job.histogram);
+}
+
+}  // namespace
+
+template <class T>
+Histogram cuda_shuffle(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cuda::block_threads(execution, 256);
+  CudaPairs<T> pairs(problem, execution, phases);
+  const std::int64_t slots = problem.bins.slots();
+  pairs.job().copies = histogram_copies(slots, problem.weighted());
+  with_constants(problem, [&](auto periodic, auto weighted) {
+    pairs.count("count_shuffle", count_shuffle<T, periodic, weighted>, threads,
+                block_histogram_bytes(slots, weighted, pairs.job().copies));
+  });
+  return pairs.histogram();
+}
+
+template Histogram cuda_shuffle(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template Histogram cuda_shuffle(const Problem<double>&, const Execution&, std::vector<Phase>&);
+
+}  // namespace gradus::pair_histogram_detail
