@@ -20,7 +20,8 @@ using Action = std::function<int()>;
 enum class Common : std::uint8_t {
   none,    ///< prints text for a shell or a pager
   output,  ///< --json, --quiet: Session::json, Session::quiet
-  job      ///< also --device, --variant, --threads, --pin, --block-size, --memory-limit: Session::execution
+  place,   ///< also --device, --threads: Session::execution
+  job      ///< also --variant, --pin, --block-size, --memory-limit
 };
 
 /// The headings of these options in the help.

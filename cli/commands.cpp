@@ -17,8 +17,7 @@ constexpr std::array table = {
     Command{"predict", "label new points by the nearest of given centroids",
             "gradus predict clusters/centroids.npy more.npy -o labels.npy", Common::job, "kmeans", setup_predict},
     Command{"transform", "distances of points to given centroids",
-            "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::job, "kmeans",
-            setup_transform},
+            "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::place, "", setup_transform},
     Command{"pair-histogram", "count pairs of points by their distance",
             "gradus pair-histogram atoms.npy --bin-width 0.05 --box 40,40,40 --rdf -o rdf.csv\n"
             "gradus pair-histogram stars.csv --edges edges.csv --cross galaxies.csv\n"

@@ -72,6 +72,7 @@ KMeansOptions<T> options_as(const KMeansOptions<double>& from) {
           .init = from.init,
           .initial_centroids = {},
           .weights = {},
+          .labels = {},
           .restarts = from.restarts,
           .max_iterations = from.max_iterations,
           .tolerance = from.tolerance,

@@ -55,8 +55,13 @@ void add_output_options(Options& options, Session& session) {
   options.flag("--quiet", session.quiet, "no messages and no progress");
 }
 
-void add_job_options(Options& options, Session& session, std::string_view problem) {
-  Execution& execution = session.execution;
+void add_threads(Options& options, Execution& execution) {
+  options.value("--threads", "N", "number of threads [one per core]", [&execution](const std::string& text) {
+    execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
+  });
+}
+
+void add_device(Options& options, Execution& execution) {
   options.heading(std::string(job_heading));
   options.value("--device", "auto|cpu|gpu[:N]", "a GPU where there is one that helps, or what is named [auto]",
                 [&execution](const std::string& text) {
@@ -69,15 +74,18 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                   execution.device = devices[parse_choice("--device", text, {"auto", "cpu", "gpu"})];
                 },
                 {.choices = {"auto", "cpu", "gpu"}});
+}
+
+void add_job_options(Options& options, Session& session, std::string_view problem) {
+  Execution& execution = session.execution;
+  add_device(options, execution);
   options.value("--variant", "NAME", fmt::format("run this one ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
                   require_variant(problem, text);
                   execution.variant = core::with_underscores(text);
                 },
                 {.choices = variant_names(problem)});
-  options.value("--threads", "N", "number of threads [one per core]", [&execution](const std::string& text) {
-    execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
-  });
+  add_threads(options, execution);
   options.choice("--pin", execution.pinning,
                  {{"none", Pinning::none}, {"compact", Pinning::compact}, {"scatter", Pinning::scatter}},
                  "bind threads to cores: side by side, or far apart");
@@ -154,6 +162,10 @@ int run(int argument_count, char** arguments, Session& session) {
     Options options(*app, session.values);
     Action chosen = command.setup(options, session);
     if (command.common == Common::job) add_job_options(options, session, command.problem);
+    if (command.common == Common::place) {
+      add_device(options, session.execution);
+      add_threads(options, session.execution);
+    }
     if (command.common != Common::none) add_output_options(options, session);
     app->final_callback([&action, chosen] { action = chosen; });
   }

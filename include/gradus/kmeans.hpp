@@ -140,7 +140,7 @@ GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixVi
 
 /// The same into memory of the caller's: n x k elements, in host memory or, for a job on a GPU, there. The job runs on
 /// a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are nearer
-/// to the result. InputError where the shape is not n x k.
+/// to the result. There are no variants: Execution::variant is not looked at. InputError where the shape is not n x k.
 template <class T>
 GRADUS_EXPORT void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                                     Metric metric = Metric::euclidean, const Execution& execution = {});

@@ -394,7 +394,7 @@ bool is_nearest(T result, UInt128 numerator, UInt128 denominator, int exponent) 
   const bool infinite = std::isinf(result);
   const auto above = infinite ? std::strong_ordering::less : midpoint_above(pattern);
   const auto below = pattern == 0 ? std::strong_ordering::greater : midpoint_above(pattern - 1);
-  return (above < 0 || (above == 0 && even)) && (below > 0 || (below == 0 && even));
+  return (std::is_lt(above) || (std::is_eq(above) && even)) && (std::is_gt(below) || (std::is_eq(below) && even));
 }
 
 TEST(IsNearest, TheCheckerRefusesNeighbours) {

@@ -42,7 +42,7 @@ class Cover {
     weight_unit_ = weights_.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(weight_unit_));
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
     // threads.
-    const std::int64_t share = n / (8 * threads_);
+    const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
     chunk_rows_ = (chunk_rows_ + RowSums::block_rows - 1) / RowSums::block_rows * RowSums::block_rows;
@@ -169,8 +169,7 @@ class Cover {
 
   /// Where the points of one chunk go. One for each thread.
   struct Moves {
-    Moves(std::int64_t rows, std::size_t candidates)
-        : target(static_cast<std::size_t>(rows)), losers(), gained(candidates) {}
+    Moves(std::int64_t rows, std::size_t candidates) : target(static_cast<std::size_t>(rows)), gained(candidates) {}
     std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
     std::vector<char> losers;                        ///< per segment: does it lose points
     std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row

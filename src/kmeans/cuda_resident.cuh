@@ -608,7 +608,7 @@ WalkKernel<T> walk_kernel() {
 template <class T>
 class ResidentEngine {
  public:
-  static constexpr bool leaves_labels_on_gpu = true;
+  using LeavesLabelsOnGpu = void;
 
   explicit ResidentEngine(CudaJob<T>& job)
       : job_(job), past_steps_(past_steps(job.problem())), sums_(job.problem()),

@@ -688,7 +688,7 @@ struct StepOutcome {
 template <class T>
 class TensorEngine {
  public:
-  static constexpr bool leaves_labels_on_gpu = true;
+  using LeavesLabelsOnGpu = void;
 
   explicit TensorEngine(CudaJob<T>& job)
       : job_(job), stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),

@@ -39,8 +39,8 @@ constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
   const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, tensor_clusters));
   const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
-  return n * (2 * d + 8 + 4 * (tensor_list_words + tensor_candidates)) + k * (2 * d + 12 + 8 + 16) + 2 * area +
-         8 * k * (2 * d + 3) + 28 * d;
+  return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates)) + k * (2 * d + 12 + 8 + 16) +
+         2 * area + 8 * k * (2 * d + 3) + 28 * d;
 }
 
 /// What is kept of a row beside its FP16 copy, both rounded up.

@@ -14,7 +14,7 @@
 //                                      some iterations from `centroids`, which it brings up to date
 //
 // and the frame takes over for an iteration with an empty cluster that must be moved or reported. An engine with
-// `leaves_labels_on_gpu` writes them to Problem::labels_on_gpu where finish() is given none.
+// a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish() is given none.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std
 
 template <class Engine>
 concept LeavesLabelsOnGpu = requires {
-  requires Engine::leaves_labels_on_gpu;
+  typename Engine::LeavesLabelsOnGpu;
 };
 
 /// A point that was taken out of its cluster to start an empty one anew.
