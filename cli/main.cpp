@@ -62,7 +62,6 @@ void add_threads(Options& options, Execution& execution) {
 }
 
 void add_device(Options& options, Execution& execution) {
-  options.heading(std::string(job_heading));
   options.value("--device", "auto|cpu|gpu[:N]", "a GPU where there is one that helps, or what is named [auto]",
                 [&execution](const std::string& text) {
                   if (text.starts_with("gpu:")) {
@@ -78,6 +77,7 @@ void add_device(Options& options, Execution& execution) {
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {
   Execution& execution = session.execution;
+  options.heading(std::string(job_heading));
   add_device(options, execution);
   options.value("--variant", "NAME", fmt::format("run this one ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
@@ -163,6 +163,7 @@ int run(int argument_count, char** arguments, Session& session) {
     Action chosen = command.setup(options, session);
     if (command.common == Common::job) add_job_options(options, session, command.problem);
     if (command.common == Common::place) {
+      options.heading(std::string(job_heading));
       add_device(options, session.execution);
       add_threads(options, session.execution);
     }

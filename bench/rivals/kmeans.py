@@ -121,14 +121,23 @@ KMEANS_LINES = [
 ]
 
 
+# Of Gradus's own rungs, on the line with this name: what is compared, the variants with their threads (0: all), the
+# bound of the ratio of their times, and for how many threads it is meant (0: any).
+RUNGS_ON = "uniform 2,097,152 x 16 f64, K 16"
+RUNGS = [
+    ("sequential over openmp_reduce_first_touch", ("sequential", 1), ("openmp_reduce_first_touch", 0), (">=", 14), 16),
+    ("exact sums over plain private float sums", ("simd_small_dim", 0), ("simd_float_sums", 0), ("<=", 1.15), 0),
+]
+
+
 # ----------------------------------------------------------------------------------------------------------- programs
 
 
 class Gradus:
     name = "Gradus"
 
-    def __init__(self, program, threads, folder):
-        self.program, self.threads, self.folder = program, threads, folder
+    def __init__(self, program, threads, folder, variant=None):
+        self.program, self.threads, self.folder, self.variant = program, threads, folder, variant
 
     def fit(self, clusters, iterations):
         """Fits points.npy from first.npy, both in the folder."""
@@ -139,6 +148,8 @@ class Gradus:
         command = [self.program, "kmeans", str(self.folder / "points.npy"), "-k", str(clusters), "--init",
                    str(self.folder / "first.npy"), "--max-iterations", str(iterations), "--tolerance", "0",
                    "--threads", str(self.threads), "--quiet", "-o", str(output)]
+        if self.variant:
+            command += ["--variant", self.variant]
         process = run_program(command)
         summary = json.loads((output / "summary.json").read_text())
         seconds = summary["seconds"]
@@ -359,6 +370,45 @@ def measure_line(line, options, folder, gradus, rivals):
     }
 
 
+def measure_rungs(options, folder, clusters):
+    """Gradus's rungs beside each other, alternately, on the points and centroids that lie in the folder."""
+    results = []
+    for name, first, second, (sign, bound), meant_for in RUNGS:
+        programs = [Gradus(options.gradus, threads or options.threads, folder, variant)
+                    for variant, threads in (first, second)]
+        inertia = [program.fit(clusters, ITERATIONS)["inertia"] for program in programs]
+        check_inertia(name, *inertia, 1e-9)
+        samples = [[], []]
+        for round_number in range(options.repeats):
+            note(f"{name}: round {round_number + 1} of {options.repeats}")
+            for program, seconds in zip(programs, samples):
+                seconds.append(program.fit(clusters, ITERATIONS)["seconds"])
+        note("")
+        ratios = [a / b for a, b in zip(*samples)]
+        results.append({"name": name, "threads": [program.threads for program in programs], "seconds": samples,
+                        "median": statistics.median(samples[0]) / statistics.median(samples[1]),
+                        "lowest": min(ratios), "highest": max(ratios), "target": f"{sign} {bound:g}",
+                        "target_is_for_threads": meant_for or None})
+    return results
+
+
+def verdict(rung):
+    """Whether the target is reached, and nothing where it is meant for another number of threads."""
+    meant_for = rung["target_is_for_threads"]
+    if meant_for and max(rung["threads"]) != meant_for:
+        return f"for {meant_for} threads"
+    sign, bound = rung["target"].split()
+    reached = rung["median"] >= float(bound) if sign == ">=" else rung["median"] <= float(bound)
+    return "reached" if reached else "missed"
+
+
+def print_rungs(rungs):
+    print(f"\nRungs of Gradus beside each other, {RUNGS_ON}; ratio of the medians of alternate runs:")
+    print_table(["time of", "ratio", "range", "target", ""],
+                [[rung["name"], f"{rung['median']:.2f}", f"{rung['lowest']:.2f}-{rung['highest']:.2f}",
+                  rung["target"], verdict(rung)] for rung in rungs])
+
+
 def speed_rows(result):
     """The line as rows of the printed table, one for each rival."""
     ours = result["seconds"]["Gradus"]
@@ -438,12 +488,15 @@ def agree(options, folder, gradus, rival):
 
 def speed(options, folder, gradus, rivals):
     results = []
+    rungs = []
     problems = []
     for line in KMEANS_LINES:
         if options.lines and not any(word in line.name(line.rows) for word in options.lines):
             continue
         try:
             results.append(measure_line(line, options, folder, gradus, rivals))
+            if line.name(line.rows) == RUNGS_ON:
+                rungs = measure_rungs(options, folder, line.clusters)
         except Disagreement as disagreement:
             problems.append(f"{line.name(line.scaled(options.scale))}: {disagreement}; no figure is given")
     if not results and not problems:
@@ -456,11 +509,13 @@ Labels: "equal", or how many differ; the double-precision distances of each of t
 more than the rival's rounding and the difference of the two programs' centroids explain. The inertia, recomputed in
 double precision, is compared to 1e-9 for f64 and 1e-4 for f32 (1e-3 for FAISS, which fills an empty cluster by
 splitting a large one).""")
+    if rungs:
+        print_rungs(rungs)
     if options.scale != 1:
         print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
     for problem in problems:
         print(f"DISAGREES: {problem}")
-    return {"lines": results, "disagreements": problems}, not problems
+    return {"lines": results, "rungs": rungs, "disagreements": problems}, not problems
 
 
 def versions():

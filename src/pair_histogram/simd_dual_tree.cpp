@@ -211,12 +211,16 @@ struct AboutEdge {
   FloatVector past;
 };
 
+HWY_INLINE AboutEdge about_edge(const TreeView& tree, std::int64_t edge) {
+  return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
+}
+
 // Looks again at the pairs of two leaves, for those in doubt. They count as past the edge for the time being.
 template <int D, bool periodic>
 HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
   const Floats f;
   const Integers i;
-  const AboutEdge edge = {hn::Set(f, tree.below_edge[other.edge]), hn::Set(f, tree.past_edge[other.edge])};
+  const AboutEdge edge = about_edge(tree, other.edge);
   HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
   for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
     const FirstPoint first = first_point(tree.first_points, D, point);
@@ -238,9 +242,8 @@ HWY_NOINLINE void queue_about_edge(FilterView& view, const TreeView& tree, std::
 // counts stay in registers.
 template <int D, bool periodic>
 HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
-  const Floats f;
   const Numbers u;
-  const AboutEdge edge = {hn::Set(f, tree.below_edge[other.edge]), hn::Set(f, tree.past_edge[other.edge])};
+  const AboutEdge edge = about_edge(tree, other.edge);
   const auto one = hn::Set(u, 1);
   auto not_below = hn::Zero(u);
   auto past = hn::Zero(u);
