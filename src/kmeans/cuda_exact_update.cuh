@@ -166,7 +166,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   for (std::int64_t first = blockIdx.x * block_entries; first < entries; first += gridDim.x * block_entries) {
     if (in_shared)
       for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads) near[cluster] = 0;
-    __syncthreads();  // the counters are zero, and the last round's places were read
+    __syncthreads();  // the counters are zero before anything is counted
     std::int32_t cluster_of[entries_per_thread];
     unsigned int rank[entries_per_thread];
 #pragma unroll
@@ -187,6 +187,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (index < entries)
         job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
     }
+    __syncthreads();  // the places were read before the next round clears them
   }
 }
 

@@ -299,13 +299,16 @@ WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   return walk_kernel<double, StagedWalk<double, 16, false, 2, true>>();
 }
 
-// Launch shape: the grid's stride over the coordinates.
+constexpr std::int64_t room_behind = 4;  // coordinates: the walk reads by quads of 16 bytes
+
+// Zeros behind the last coordinate. Launch shape: the grid's stride over the coordinates and the room behind them.
 __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job, float* copy) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < job.n * job.d;
+  const std::int64_t size = job.n * job.d;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < size + room_behind;
        index += stride) {
     const auto dim = static_cast<int>(index % job.d);
-    copy[index] = static_cast<float>((job.points[index] - job.middle[dim]) * job.scale);
+    copy[index] = index < size ? static_cast<float>((job.points[index] - job.middle[dim]) * job.scale) : 0.0F;
   }
 }
 
@@ -315,7 +318,7 @@ cuda::DeviceBuffer<float> copy_in_float(const CudaJob<T>& job, SmallDimJob<T>& d
   cuda::DeviceBuffer<float> copy;
   if constexpr (sizeof(T) == 8) {
     if (device.d <= 4) return copy;
-    const std::int64_t size = device.n * device.d + 4;  // the walk reads by quads of 16 bytes
+    const std::int64_t size = device.n * device.d + room_behind;
     std::size_t free = 0;
     std::size_t total = 0;
     cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
