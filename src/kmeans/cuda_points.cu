@@ -593,8 +593,8 @@ void require_memory_of(const void* address, int gpu, const char* what) {
 }
 
 /// What the caller put into the stream before the call is done from here on.
-void wait_for(const Execution& execution) {
-  cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(execution.stream)), "the work in the caller's stream");
+void wait_for_callers(void* stream) {
+  cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the work in the caller's stream");
 }
 
 template <class T>
@@ -622,7 +622,7 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, CudaSession& ses
 template <class T>
 CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
                           std::uint64_t extra_bytes)
-    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
+    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), callers_stream_(execution.stream),
       session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution))), points_(points),
       weights_(weights) {
   const MemoryPlace here = MemoryPlace::on_gpu(execution.gpu);
@@ -632,7 +632,7 @@ CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weight
   if (uploads) bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T) + 16;
   if (uploads_weights) bytes += static_cast<std::uint64_t>(weights.size()) * sizeof(T);
   cuda::require_free_memory(bytes);
-  if (!uploads || (!weights.empty() && !uploads_weights)) wait_for(execution);
+  if (!uploads || (!weights.empty() && !uploads_weights)) wait_for_callers(execution.stream);
   if (!uploads) {
     require_memory_of(points.data(), execution.gpu, "points");
   } else {
@@ -824,7 +824,8 @@ void CudaPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matr
 }
 
 template <class T>
-void CudaPoints<T>::require_here(const void* address, const char* what) const {
+void CudaPoints<T>::take_for_results(const void* address, const char* what) const {
+  wait_for_callers(callers_stream_);
   require_memory_of(address, gpu_.index, what);
 }
 
@@ -852,7 +853,7 @@ Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Executi
   if (rows.place().is_host()) return Matrix<T>::copy_of(rows);
   cuda::require_gpu(cpu::this_machine(), rows.place().gpu);
   const cuda::CurrentDevice device(rows.place().gpu);
-  wait_for(execution);
+  wait_for_callers(execution.stream);
   require_memory_of(rows.data(), rows.place().gpu, what);
   const cuda::Stream stream;
   Matrix<T> copy(rows.rows(), rows.columns());

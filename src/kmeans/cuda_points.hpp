@@ -48,7 +48,7 @@ class CudaPoints : public GpuPoints<T> {
   Matrix<T> copy_slice(std::int64_t first, std::int64_t count) const override;
   void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const override;
   void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const override;
-  void require_here(const void* address, const char* what) const override;
+  void take_for_results(const void* address, const char* what) const override;
   void store_labels(const std::int32_t* labels, VectorView<std::int32_t> to) const override;
   std::unique_ptr<GpuCover<T>> cover(std::int64_t first, bool groups) const override;
 
@@ -59,6 +59,7 @@ class CudaPoints : public GpuPoints<T> {
   unsigned int blocks(int per_multiprocessor) const;
 
   const cpu::Gpu& gpu_;
+  void* callers_stream_;
   std::shared_ptr<CudaSession> session_;
   MatrixView<const T> points_;
   VectorView<const T> weights_;

@@ -63,8 +63,9 @@ class GpuPoints {
   virtual void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const = 0;
   /// What kmeans_transform() gives; `centroids` in host memory, `distances` there or on the GPU.
   virtual void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const = 0;
-  /// UsageError where the address is not memory of this GPU, whatever the view of it says.
-  virtual void require_here(const void* address, const char* what) const = 0;
+  /// Before results are written there: waits for Execution::stream, for its work may still use the memory. UsageError
+  /// where the address is not memory of this GPU, whatever the view of it says.
+  virtual void take_for_results(const void* address, const char* what) const = 0;
   /// Copies labels from host memory to the GPU.
   virtual void store_labels(const std::int32_t* labels, VectorView<std::int32_t> to) const = 0;
 

@@ -208,6 +208,40 @@ TEST_F(OnGpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(same_bits(result.centroids, kmeans<float>(points.view(), options).centroids));
 }
 
+// Also where the results alone lie on the GPU: what the stream still writes there must not come after them.
+TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
+  const Matrix<float> points = normal_points<float>(1000, 3);
+  cuda::DeviceBuffer<char> elsewhere(std::int64_t{1} << 30);
+  const cuda::Stream stream;
+  Execution execution = on_gpu();
+  execution.stream = static_cast<cudaStream_t>(stream);
+  cuda::DeviceBuffer<std::int32_t> labels(1000);
+  cuda::DeviceBuffer<float> distances(5000);
+  const auto keep_busy = [&] {
+    for (int repeat = 0; repeat < 100; ++repeat) elsewhere.clear(stream);  // some tens of milliseconds
+    labels.fill_bytes(0x55, stream);
+    distances.fill_bytes(0x55, stream);
+  };
+  KMeansOptions<float> options;
+  options.clusters = 5;
+  const KMeansResult<float> truth = kmeans<float>(points.view(), options, on_gpu());
+  options.labels = {labels.data(), 1000, here};
+  keep_busy();
+  kmeans<float>(points.view(), options, execution);
+  stream.wait();
+  EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), 1000));
+  keep_busy();
+  kmeans_predict<float>(truth.centroids.view(), points.view(), options.labels, Metric::euclidean, execution);
+  stream.wait();
+  EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), 1000));
+  keep_busy();
+  kmeans_transform<float>(truth.centroids.view(), points.view(), MatrixView<float>(distances.data(), 1000, 5, here),
+                          Metric::euclidean, execution);
+  stream.wait();
+  const Matrix<float> nearest = kmeans_transform<float>(truth.centroids.view(), points.view());
+  EXPECT_TRUE(same_bits(fetch(distances).data(), nearest.data(), 5000));
+}
+
 // ------------------------------------------------------------------------------------------------ first centroids
 
 template <class T>
