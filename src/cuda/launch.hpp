@@ -1,9 +1,14 @@
 // The shape of a launch.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
+#include "cuda/check.hpp"
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
 
@@ -21,6 +26,21 @@ inline int block_threads(const Execution& execution, int preferred) {
 /// Blocks of `threads` for `count` elements, one thread each.
 inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
+}
+
+/// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the 48 KiB that need no asking.
+/// The limit belongs to the kernel, whoever launches it: it is only ever raised, and by one thread at a time, so that a
+/// job of another shape in another thread does not take away what this one is about to use.
+inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  const auto allowed = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
+  if (bytes + attributes.sharedSizeBytes <= allowed) return;  // the 48 KiB are for both kinds together
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(std::max(bytes, allowed))),
+        "cudaFuncSetAttribute");
 }
 
 }  // namespace gradus::cuda

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cuda/check.hpp"
+#include "cuda/launch.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -55,11 +55,10 @@ __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, 
   return best;
 }
 
-/// Lets a kernel have `bytes` of dynamic shared memory, more than the 48 KiB that need no asking, and returns them.
+/// Lets a kernel have `bytes` of dynamic shared memory, and returns them.
 template <class Kernel>
 std::size_t allow_shared(Kernel* kernel, std::size_t bytes) {
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "cudaFuncSetAttribute");
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes);
   return bytes;
 }
 

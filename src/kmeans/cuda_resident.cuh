@@ -772,9 +772,7 @@ class ResidentEngine {
 
   int resident_blocks(std::size_t shared) const {
     int blocks = 0;
-    cuda::check(
-        cudaFuncSetAttribute(kernel_.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-        "cudaFuncSetAttribute");
+    cuda::allow_shared_memory(kernel_.function, shared);
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads_, shared),
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     return blocks;

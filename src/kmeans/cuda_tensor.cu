@@ -852,20 +852,17 @@ class TensorEngine {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // no cluster yet
     device_sums_.clear(stream);
-    allow_shared(is_resident() ? reinterpret_cast<const void*>(find_nearest<true>)
-                               : reinterpret_cast<const void*>(find_nearest<false>));
-    allow_shared(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
-                               : reinterpret_cast<const void*>(note_candidates<false>));
+    const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
+    cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(find_nearest<true>)
+                                            : reinterpret_cast<const void*>(find_nearest<false>),
+                              shared);
+    cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
+                                            : reinterpret_cast<const void*>(note_candidates<false>),
+                              shared);
     convert_points<<<blocks(8), 256, 0, stream>>>(job_.points(), filter_.n, conversion_, half_points_.data(),
                                                   point_lengths_.data());
     cuda::check_launch("convert_points");
     stream.wait();
-  }
-
-  void allow_shared(const void* kernel) const {
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(cuda_tensor_shared(stride_))),
-                "cudaFuncSetAttribute");
   }
 
   void point_at_centroids() {

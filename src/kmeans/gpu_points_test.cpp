@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <thread>
 
 #include "cuda/devices.hpp"
 #include "cuda/memory.hpp"
@@ -240,6 +241,36 @@ TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
   stream.wait();
   const Matrix<float> nearest = kmeans_transform<float>(truth.centroids.view(), points.view());
   EXPECT_TRUE(same_bits(fetch(distances).data(), nearest.data(), 5000));
+}
+
+// Each shape wants another amount of shared memory for the same kernels.
+TEST_F(OnGpu, jobs_of_different_shapes_run_at_the_same_time) {
+  for (const char* variant : {"cuda_tensor", "cuda_small_dim"}) {
+    const bool few_columns = std::string(variant) == "cuda_small_dim";
+    const auto fit = [&](bool large) {
+      const std::int64_t d = few_columns ? 8 : large ? 250 : 30;
+      KMeansOptions<float> options;
+      options.clusters = few_columns && large ? 400 : 20;
+      options.init = KMeansInit::first;
+      options.max_iterations = 5;
+      return kmeans<float>(normal_points<float>(3000, d).view(), options, on_gpu(variant));
+    };
+    std::string failures[2];
+    const auto fit_again_and_again = [&](int which) {
+      try {
+        const KMeansResult<float> first = fit(which == 1);
+        for (int repeat = 0; repeat < 20; ++repeat)
+          if (fit(which == 1).inertia != first.inertia) failures[which] = "another result";
+      } catch (const std::exception& error) {
+        failures[which] = error.what();
+      }
+    };
+    std::thread other(fit_again_and_again, 0);
+    fit_again_and_again(1);
+    other.join();
+    EXPECT_EQ(failures[0], "") << variant;
+    EXPECT_EQ(failures[1], "") << variant;
+  }
 }
 
 // ------------------------------------------------------------------------------------------------ first centroids
