@@ -213,6 +213,7 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
 
 constexpr int square_side = 64;   // points and centroids of a block of find_distances
 constexpr int square_depth = 16;  // columns at a time
+constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // a grid is so many blocks high
 
 /// The distances of transform(), each by the canonical chain; a thread has four points by four centroids.
 /// Launch shape: blocks of 16 x 16 threads, one for 64 points (x) and 64 centroids (y).
@@ -793,9 +794,9 @@ template <class T>
 void CudaPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const {
   const cuda::Stream& stream = session_->stream;
   const std::int64_t n = points_.rows();
+  const std::int64_t d = centroids.columns();
   const std::int64_t k = centroids.rows();
   const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *session_);
-  const DeviceRows<T> columns{device_centroids.data(), k, centroids.columns(), static_cast<int>(centroids.columns())};
   const bool stays = !distances.place().is_host();
   // Distances for host memory are computed some hundred MiB at a time.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
@@ -804,11 +805,15 @@ void CudaPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matr
   for (std::int64_t first = 0; first < n; first += at_once) {
     const std::int64_t count = std::min(at_once, n - first);
     const DeviceRows<T> rows{points_.row(first), count, points_.row_stride(), static_cast<int>(points_.columns())};
-    const dim3 grid(blocks_for(count, square_side), blocks_for(k, square_side));
-    find_distances<T><<<grid, dim3(16, 16), 0, stream>>>(rows, columns, metric == Metric::cosine,
-                                                         stays ? distances.data() : piece.data(),
-                                                         stays ? distances.row_stride() : k);
-    cuda::check_launch("find_distances");
+    for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {
+      const std::int64_t some = std::min(centroids_of_a_launch, k - cluster);
+      const DeviceRows<T> columns{device_centroids.data() + cluster * d, some, d, static_cast<int>(d)};
+      const dim3 grid(blocks_for(count, square_side), blocks_for(some, square_side));
+      find_distances<T><<<grid, dim3(16, 16), 0, stream>>>(rows, columns, metric == Metric::cosine,
+                                                           (stays ? distances.data() : piece.data()) + cluster,
+                                                           stays ? distances.row_stride() : k);
+      cuda::check_launch("find_distances");
+    }
     if (stays) continue;
     if (distances.contiguous()) {
       cuda::download(piece, distances.row(first), count * k, session_->staging, session_->threads, stream);

@@ -422,6 +422,17 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
     }
 }
 
+// More centroids than a grid of blocks is high, 64 to a block.
+TEST_F(OnGpu, distances_to_millions_of_centroids) {
+  const std::int64_t k = std::int64_t{65535} * 64 + 100;
+  const Matrix<float> centroids = normal_points<float>(k, 1);
+  const Matrix<float> points = normal_points<float>(2, 1);
+  Execution cpu;
+  cpu.device = Device::cpu;
+  const Matrix<float> truth = kmeans_transform<float>(centroids.view(), points.view(), Metric::euclidean, cpu);
+  EXPECT_TRUE(same_bits(kmeans_transform<float>(centroids.view(), points.view(), Metric::euclidean, on_gpu()), truth));
+}
+
 // ------------------------------------------------------------------------------------------------ refusals
 
 TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
