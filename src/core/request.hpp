@@ -25,6 +25,9 @@ void check_extent(MatrixView<const T> rows, const char* what) {
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
                      " rows are more than the supported 2147483647");
+  if (rows.columns() > std::numeric_limits<std::int32_t>::max())
+    throw InputError(std::string(what) + ": " + std::to_string(rows.columns()) +
+                     " columns are more than the supported 2147483647");
   if (rows.row_stride() < rows.columns())
     throw UsageError(std::string(what) + ": rows of " + std::to_string(rows.columns()) + " columns cannot start " +
                      std::to_string(rows.row_stride()) + " elements apart");

@@ -30,10 +30,10 @@
 //
 // Bytes of an iteration: the FP16 points once, and the centroids once for each 128 points, which come from the
 // second-level cache. Operations: n k d multiply-adds on the tensor cores, some 5 n k others. Limits: fewer than 2^31
-// points. Source: certified filters: J. R. Shewchuk, "Adaptive precision floating-point arithmetic and fast robust
-// geometric predicates" (1997). How tensor cores round: Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of
-// NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze and Jegou, "Billion-scale similarity search
-// with GPUs" (2017).
+// points, at most 2^24 columns and 2^26 clusters. Source: certified filters: J. R. Shewchuk, "Adaptive precision
+// floating-point arithmetic and fast robust geometric predicates" (1997). How tensor cores round: Fasi, Higham,
+// Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
+// and Jegou, "Billion-scale similarity search with GPUs" (2017).
 #include "kmeans/cuda_tensor.hpp"
 
 #include <cuda_fp16.h>

@@ -9,6 +9,10 @@
 
 namespace gradus::kmeans_detail {
 
+/// The kernels count threads, 32 for each cluster, and the elements of the rows of a tile in 32 bits.
+inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< at most
+inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< at most
+
 inline constexpr int tensor_columns = 16;       ///< a step of the matrix instruction: rows are padded to a multiple
 inline constexpr int tensor_chunk = 64;         ///< columns of a tile in shared memory: 128 bytes, all banks
 inline constexpr int tensor_clusters = 128;     ///< clusters of a tile

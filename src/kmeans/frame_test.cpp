@@ -794,6 +794,17 @@ TEST(Refusal, no_points_or_no_columns) {
   error_of<InputError>([&] { kmeans<float>({}, {}); });
 }
 
+TEST(Refusal, more_rows_or_columns_than_are_counted) {
+  const float one = 1;  // never looked at
+  constexpr std::int64_t many = std::int64_t{1} << 31;
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{many, 1}, {1, many}}) {
+    const MatrixView<const float> vast(&one, rows, columns);
+    const std::string message = error_of<InputError>([&] { kmeans<float>(vast, {}); });
+    EXPECT_TRUE(contains(message, "2147483648 ") && contains(message, "more than the supported")) << message;
+    error_of<InputError>([&] { kmeans_transform<float>(vast, vast); });
+  }
+}
+
 TEST(Refusal, impossible_options) {
   const auto refused = [](const std::function<void(KMeansOptions<double>&)>& change) {
     KMeansOptions<double> options;
@@ -841,6 +852,11 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // refused later, with both numbers
+  // Where the tiles would count beyond 32 bits, though memory would suffice.
+  EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_large_dim");
+  EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1 << 27, 20, (1 << 26) + 1, 4, false}), "simd_bounds");
   machine.gpus.clear();
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
 }

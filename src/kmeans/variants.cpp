@@ -126,7 +126,7 @@ Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   if (shape.dimensions > cuda_small_dim_columns)
     return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
                        std::to_string(shape.dimensions));
-  if (shape.clusters > 1 << 16) return Support::no("it is made for fewer clusters");
+  if (shape.clusters >= 1 << 16) return Support::no("it is made for fewer clusters");  // and one label says: none
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
@@ -145,6 +145,12 @@ Support tiles_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.points > std::numeric_limits<std::int32_t>::max())
     return Support::no("it is made for fewer than 2^31 points");
+  if (shape.dimensions > cuda_tensor_columns)
+    return Support::no("it is made for at most " + std::to_string(cuda_tensor_columns) + " columns, not " +
+                       std::to_string(shape.dimensions));
+  if (shape.clusters > cuda_tensor_clusters)
+    return Support::no("it is made for at most " + std::to_string(cuda_tensor_clusters) + " clusters, not " +
+                       std::to_string(shape.clusters));
   return fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
 }
 
