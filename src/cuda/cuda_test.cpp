@@ -4,18 +4,11 @@
 #include <numeric>
 #include <vector>
 
-#include "cuda/devices.hpp"
+#include "cuda/on_gpu.hpp"
 #include "cuda/transfer.hpp"
 
 namespace gradus::cuda {
 namespace {
-
-class OnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string reason = why_no_gpu(cpu::this_machine()); !reason.empty()) GTEST_SKIP() << reason;
-  }
-};
 
 TEST(cuda_check, names_the_call_and_the_place) {
   try {

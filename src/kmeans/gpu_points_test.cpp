@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "cuda/devices.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/on_gpu.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/gpu_points.hpp"
 #include "kmeans/initialize.hpp"
@@ -20,13 +20,6 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr MemoryPlace here = MemoryPlace::on_gpu(0);
-
-class OnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty()) GTEST_SKIP() << reason;
-  }
-};
 
 /// A copy of host memory on GPU 0, `offset` elements behind the beginning of an allocation.
 template <class T>
@@ -330,6 +323,28 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_extremes) {
   std::vector<T> weights = some_weights<T>(4000);
   weights[5] = static_cast<T>(1e20);
   check_first_centroids<T>(normal_points<T>(4000, 2), weights, "a heavy point", {1, 20});
+}
+
+// The blocks of the grid take several blocks of rows each, of one tile of columns and of several.
+TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
+  using T = TypeParam;
+  check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
+  check_first_centroids<T>(normal_points<T>(300001, 40), {}, "300001x40", {3});
+  const Matrix<T> points = normal_points<T>(300001, 40);
+  const OnDevice<T> device(points.view());
+  const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);
+  EXPECT_EQ(gpu->mean_column_variance(examine<T>(points.view(), {}, {}, 2)), mean_column_variance<T>(points.view(), 2));
+}
+
+// More than 256 sums of 256 blocks of 256 rows: the search for a row looks through them in several rounds.
+TEST_F(OnGpu, rows_are_drawn_from_millions) {
+  const Matrix<float> points = normal_points<float>(17 << 20, 1);
+  const OnDevice<float> device(points.view());
+  const auto gpu = make_gpu_points<float>(device.view(), {}, on_gpu(), 0);
+  KMeansOptions<float> options;
+  options.clusters = 3;
+  EXPECT_TRUE(same_bits(initialize<float>(gpu->rows(), options, on_gpu(), 0, gpu.get()),
+                        initialize<float>(points.view(), options, {}, 0)));
 }
 
 // ------------------------------------------------------------------------------------------------ the look at the

@@ -1,0 +1,171 @@
+// Sizes at which every loop of the exact GPU variants takes several rounds, for what a round leaves in shared memory
+// must not disturb the next one. The cases of the ladder are too small for that: a GPU of 132 multiprocessors works on
+// some hundred thousand points at once. Without a GPU the tests say so and are skipped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "cuda/on_gpu.hpp"
+#include "kmeans/cases.hpp"
+
+namespace gradus::kmeans_detail {
+namespace {
+
+Matrix<double> uniform(std::int64_t n, std::int64_t d) {
+  Matrix<double> points(n, d);
+  const core::Philox random(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(d));
+  for (std::int64_t index = 0; index < n * d; ++index)
+    points.data()[index] = 10 * random.uniform(static_cast<std::uint64_t>(index));
+  return points;
+}
+
+CaseData spread(std::int64_t n, std::int64_t d, std::int64_t clusters) {
+  CaseData data;
+  data.points = uniform(n, d);
+  data.clusters = clusters;
+  data.max_iterations = 3;
+  return data;
+}
+
+CaseData weighted(CaseData data) {
+  for (std::int64_t row = 0; row < data.points.rows(); ++row)
+    data.weights.push_back(0.25 * static_cast<double>(row % 7));
+  return data;
+}
+
+/// Clusters in groups with the same centroid, so that no filter can tell the nearest one: the first half of them in one
+/// group, the others by twos.
+CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
+  CaseData data = spread(n, d, clusters);
+  for (std::int64_t index = 0; index < n * d; ++index)
+    data.points.data()[index] = std::floor(data.points.data()[index] / 5);
+  for (std::int64_t cluster = 0; cluster < clusters; ++cluster)
+    data.first_rows.push_back(cluster < clusters / 2 ? 0 : 1 + cluster / 2);
+  data.empty = EmptyCluster::keep;
+  data.max_iterations = 2;
+  data.well_conditioned = false;
+  return data;
+}
+
+class Rounds : public OnGpu {
+ protected:
+  static std::vector<const Variant*> exact_gpu_variants(const Shape& shape) {
+    std::vector<const Variant*> exact;
+    for (const Variant& variant : variants())
+      if (variant.backend == core::Backend::cuda && variant.contract == core::Contract::same_bits &&
+          variant.supports(shape, cpu::this_machine()))
+        exact.push_back(&variant);
+    return exact;
+  }
+
+  template <class T>
+  static void expect_oracle(const CaseData& data) {
+    const PreparedCase<T> prepared(data);
+    const Shape shape = prepared.shape();
+    for (const Variant* variant : exact_gpu_variants(shape))
+      EXPECT_EQ(prepared.check(*variant, {}), "")
+          << variant->name << ", " << shape.points << " x " << shape.dimensions << (shape.weighted ? ", weights" : "");
+  }
+  static void expect_oracle_in_both_types(const CaseData& data) {
+    expect_oracle<float>(data);
+    expect_oracle<double>(data);
+  }
+
+  /// Where the oracle would take minutes, an exact variant of the processor speaks for it.
+  template <class T>
+  static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
+                               const std::vector<std::string>& names) {
+    const Matrix<double> wide = uniform(n, d);
+    Matrix<T> points(n, d);
+    for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = static_cast<T>(wide.data()[index]);
+    KMeansOptions<T> options;
+    options.clusters = clusters;
+    options.init = KMeansInit::first;
+    options.max_iterations = 2;
+    Execution execution;
+    execution.device = Device::cpu;
+    const KMeansResult<T> truth = kmeans<T>(points.view(), options, execution);
+    execution.device = Device::gpu;
+    execution.block_size = block_size;
+    for (const std::string& name : names) {
+      execution.variant = name;
+      const KMeansResult<T> result = kmeans<T>(points.view(), options, execution);
+      const std::string what = name + ", " + std::to_string(n) + " x " + std::to_string(d) + ", blocks of " +
+                               std::to_string(block_size) + ", " + std::to_string(8 * sizeof(T)) + " bits";
+      EXPECT_EQ(result.counts, truth.counts) << what;
+      EXPECT_EQ(result.inertia, truth.inertia) << what;
+      EXPECT_TRUE(same_bits(result.labels.data(), truth.labels.data(), n)) << what;
+      EXPECT_TRUE(same_bits(result.centroids.data(), truth.centroids.data(), clusters * d)) << what;
+    }
+  }
+
+ private:
+  template <class T>
+  static bool same_bits(const T* a, const T* b, std::int64_t count) {
+    return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(T)) == 0;
+  }
+};
+
+// In the second iteration more than half a million points move, but not half of all: their entries are ordered, those
+// of the first one, of all points, too.
+TEST_F(Rounds, many_points_move) {
+  CaseData data = spread(3000000, 1, 2);
+  data.points(0, 0) = 0;
+  data.points(1, 0) = 1;
+  expect_oracle_in_both_types(data);
+}
+
+// The kernels that are made for a number of columns, for few points (below 2048 for each multiprocessor) and for many.
+TEST_F(Rounds, few_columns) {
+  for (const std::int64_t d : {1, 2, 3, 4}) {
+    expect_oracle_in_both_types(spread(200001, d, 5));
+    expect_oracle_in_both_types(spread(d == 1 ? 1200001 : 700001, d, 5));
+  }
+  expect_oracle_in_both_types(weighted(spread(1200001, 1, 3)));
+}
+
+TEST_F(Rounds, more_columns) {
+  for (const std::int64_t d : {5, 8, 13, 16}) expect_oracle_in_both_types(spread(300001, d, 6));
+  expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
+}
+
+// All points go through the product twice and are compared by the chain: with resident and with streamed points.
+TEST_F(Rounds, all_points_are_doubtful) {
+  expect_oracle_in_both_types(doubtful(80000, 20, 24));
+  expect_oracle_in_both_types(doubtful(80000, 257, 8));
+}
+
+// Clusters beyond those whose counters fit shared memory, and beyond the width of the blocks that sum over clusters.
+TEST_F(Rounds, thousands_of_clusters) {
+  expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
+  expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
+  expect_processor<float>(50000, 20, 1100, 0, {"cuda_tensor"});
+}
+
+// So many clusters that a multiprocessor holds one block, and that of two warps: the queue of tiles is filled and
+// emptied several times.
+TEST_F(Rounds, small_blocks_with_large_tables) {
+  const std::vector<std::string> resident = {"cuda_small_dim", "cuda_ordered"};
+  expect_processor<float>(2400001, 1, 1500, 64, resident);
+  expect_processor<double>(2400001, 1, 1500, 64, resident);
+  expect_processor<float>(2400001, 2, 1000, 64, resident);
+  expect_processor<float>(2400001, 3, 800, 64, resident);
+  expect_processor<float>(2400001, 4, 700, 64, resident);
+}
+
+// The rungs that promise a tolerance.
+TEST_F(Rounds, teaching_rungs) {
+  const CaseData data = spread(600001, 3, 5);
+  const PreparedCase<float> prepared(data);
+  for (const Variant& variant : variants()) {
+    if (variant.backend != core::Backend::cuda || variant.contract != core::Contract::tolerance) continue;
+    EXPECT_EQ(prepared.check(variant, {}), "") << variant.name;
+  }
+}
+
+}  // namespace
+}  // namespace gradus::kmeans_detail
