@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cuda/memory.hpp"
+#include "cuda/rows.cuh"
 #include "cuda/transfer.hpp"
 #include "kmeans/gpu_points.hpp"
 
@@ -19,14 +20,7 @@ struct CudaSession {
   int threads;  ///< of the processor, for transfers
 };
 
-/// Rows as kernels see them.
-template <class T>
-struct DeviceRows {
-  const T* data;
-  std::int64_t count;
-  std::int64_t stride;
-  int columns;
-};
+using cuda::DeviceRows;
 
 template <class T>
 class CudaPoints : public GpuPoints<T> {
