@@ -1,6 +1,7 @@
 // The range of each column of some points, and the refusal of values that no distance can be computed with.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "gradus/array.hpp"
@@ -13,6 +14,14 @@ inline constexpr double largest_magnitude = 0x1p500;
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity where there are no rows
   std::vector<double> highest;
+};
+
+/// Ranges of the values that are no NaN, and the first value that cannot be used.
+struct FoundRanges {
+  ColumnRanges ranges;
+  std::int64_t bad_row = -1;  ///< of the value that is NaN, infinite, or above largest_magnitude; -1: there is none
+  std::int64_t bad_column = 0;
+  double bad_value = 0;
 };
 
 /// InputError that begins with `what`, for a value that is NaN, infinite, or above largest_magnitude.

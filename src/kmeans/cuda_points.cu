@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/callers_memory.hpp"
+#include "cuda/column_ranges.hpp"
 #include "kmeans/cuda_common.hpp"
 #include "kmeans/cuda_points.hpp"
 #include "kmeans/row_sums.hpp"
@@ -28,57 +30,7 @@ constexpr int group_blocks = 256;      // blocks of rows whose sums are summed u
 constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
 constexpr int direct_columns = 8;      // rows so short that a warp's reads of its own rows use whole lines
 
-template <class T>
-__device__ T value_at(const DeviceRows<T>& rows, std::int64_t row, int column) {
-  return rows.data[row * rows.stride + column];
-}
-
 // ------------------------------------------------------------------------------------------------ columns
-
-/// Shows a thread values of one column after the other: visit(row, column, value), and then flush(column).
-/// Launch shape: blocks of 256 threads, the grid's stride over the rows.
-template <class T, class Visit, class Flush>
-__device__ void visit_columns(const DeviceRows<T>& rows, const Visit& visit, const Flush& flush) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
-  const int at_once = max(1, threads / rows.columns);  // rows side by side, so that neighbours read neighbours
-  const int offset = thread / rows.columns;
-  for (int column = thread - offset * rows.columns; column < rows.columns && offset < at_once; column += threads) {
-    for (std::int64_t row = std::int64_t{blockIdx.x} * at_once + offset; row < rows.count;
-         row += std::int64_t{gridDim.x} * at_once)
-      visit(row, column, value_at(rows, row, column));
-    flush(column);
-  }
-}
-
-/// Doubles as integers of the same order, for atomic minima and maxima.
-__host__ __device__ inline Word ordered(double value) {
-#ifdef __CUDA_ARCH__
-  const auto bits = static_cast<Word>(__double_as_longlong(value));
-#else
-  const auto bits = std::bit_cast<Word>(value);
-#endif
-  return bits >> 63 ? ~bits : bits | Word{1} << 63;
-}
-double from_ordered(Word bits) { return std::bit_cast<double>(bits >> 63 ? bits & ~(Word{1} << 63) : ~bits); }
-
-template <class T>
-__global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* first_bad) {
-  T low = std::numeric_limits<T>::infinity();
-  T high = -std::numeric_limits<T>::infinity();
-  const auto visit = [&](std::int64_t row, int column, T value) {
-    low = value < low ? value : low;
-    high = value > high ? value : high;
-    if (!(fabs(static_cast<double>(value)) <= core::largest_magnitude))
-      atomicMin(first_bad, static_cast<Word>(row) * static_cast<Word>(rows.columns) + static_cast<Word>(column));
-  };
-  visit_columns(rows, visit, [&](int column) {
-    atomicMin(&lowest[column], ordered(static_cast<double>(low)));
-    atomicMax(&highest[column], ordered(static_cast<double>(high)));
-    low = std::numeric_limits<T>::infinity();
-    high = -std::numeric_limits<T>::infinity();
-  });
-}
 
 /// sums[column] and sums[columns + column]: the limbs of each column.
 template <class T>
@@ -599,34 +551,6 @@ class CudaCover : public GpuCover<T> {
   std::vector<std::int64_t> chosen_;
 };
 
-// ------------------------------------------------------------------------------------------------ where memory lies
-
-/// UsageError where the address is not memory of this GPU, whatever the view says.
-void require_memory_of(const void* address, int gpu, const char* what) {
-  cudaPointerAttributes attributes{};
-  cuda::check(cudaPointerGetAttributes(&attributes, address), "cudaPointerGetAttributes");
-  if (attributes.type == cudaMemoryTypeManaged) return;
-  if (attributes.type == cudaMemoryTypeDevice && attributes.device == gpu) return;
-  throw UsageError(std::string(what) + ": the view says that they lie on GPU " + std::to_string(gpu) +
-                   ", but their address is " +
-                   (attributes.type == cudaMemoryTypeDevice ? "on GPU " + std::to_string(attributes.device)
-                                                            : std::string("not memory of a GPU")));
-}
-
-/// What the caller put into the stream before the call is done from here on.
-void wait_for_callers(void* stream) {
-  cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the work in the caller's stream");
-}
-
-template <class T>
-void copy_2d(MatrixView<const T> from, T* to, cudaMemcpyKind kind, const cuda::Stream& stream) {
-  if (from.rows() == 0) return;
-  const std::size_t bytes = static_cast<std::size_t>(from.columns()) * sizeof(T);
-  cuda::check(cudaMemcpy2DAsync(to, bytes, from.data(), static_cast<std::size_t>(from.row_stride()) * sizeof(T), bytes,
-                                static_cast<std::size_t>(from.rows()), kind, stream),
-              "cudaMemcpy2DAsync");
-}
-
 }  // namespace
 
 template <class T>
@@ -636,14 +560,14 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, CudaSession& ses
   cuda::DeviceBuffer<T> copy(area + quad);
   cuda::check(cudaMemsetAsync(copy.data() + area, 0, 16, session.stream), "cudaMemsetAsync");
   if (rows.place().is_host()) cuda::upload(rows, copy, session.staging, session.threads, session.stream);
-  else copy_2d(rows, copy.data(), cudaMemcpyDeviceToDevice, session.stream);
+  else cuda::copy_rows(rows, copy.data(), cudaMemcpyDeviceToDevice, session.stream);
   return copy;
 }
 
 template <class T>
 CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
                           std::uint64_t extra_bytes)
-    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), callers_stream_(execution.stream),
+    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
       session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution))), points_(points),
       weights_(weights) {
   const MemoryPlace here = MemoryPlace::on_gpu(execution.gpu);
@@ -653,9 +577,9 @@ CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weight
   if (uploads) bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T) + 16;
   if (uploads_weights) bytes += static_cast<std::uint64_t>(weights.size()) * sizeof(T);
   cuda::require_free_memory(bytes);
-  if (!uploads || (!weights.empty() && !uploads_weights)) wait_for_callers(execution.stream);
+  if (!uploads || (!weights.empty() && !uploads_weights)) cuda::wait_for_caller(execution);
   if (!uploads) {
-    require_memory_of(points.data(), execution.gpu, "points");
+    cuda::require_memory_of(points.data(), execution.gpu, "points");
   } else {
     owned_ = contiguous_copy(points, *session_);
     points_ = {owned_.data(), points.rows(), points.columns(), here};
@@ -665,10 +589,10 @@ CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weight
     owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *session_);
     weights_ = {owned_weights_.data(), weights.size(), here};
   } else if (!weights.empty()) {
-    require_memory_of(weights.data(), execution.gpu, "weights");
+    cuda::require_memory_of(weights.data(), execution.gpu, "weights");
     host_weights_ = Buffer<T>(weights.size());
-    copy_2d(MatrixView<const T>(weights.data(), weights.size(), 1), host_weights_.data(), cudaMemcpyDeviceToHost,
-            session_->stream);
+    cuda::copy_rows(MatrixView<const T>(weights.data(), weights.size(), 1), host_weights_.data(),
+                    cudaMemcpyDeviceToHost, session_->stream);
     weights_in_host_memory_ = std::as_const(host_weights_).view();
   }
   session_->stream.wait();
@@ -688,30 +612,7 @@ VectorView<const T> CudaPoints<T>::host_weights() const {
 
 template <class T>
 core::ColumnRanges CudaPoints<T>::column_ranges() {
-  const cuda::Stream& stream = session_->stream;
-  const std::int64_t d = points_.columns();
-  cuda::DeviceBuffer<Word> extremes(2 * d + 1);
-  Buffer<Word> host(2 * d + 1);
-  std::fill_n(host.data(), d, ordered(std::numeric_limits<double>::infinity()));
-  std::fill_n(host.data() + d, d, ordered(-std::numeric_limits<double>::infinity()));
-  host[2 * d] = ~Word{0};
-  extremes.copy_from_host(host.data(), host.size(), stream);
-  find_ranges<T>
-      <<<blocks(8), 256, 0, stream>>>(device_rows(), extremes.data(), extremes.data() + d, extremes.data() + 2 * d);
-  cuda::check_launch("find_ranges");
-  extremes.copy_to_host(host.data(), host.size(), stream);
-  stream.wait();
-  if (host[2 * d] != ~Word{0}) {
-    const auto row = static_cast<std::int64_t>(host[2 * d] / static_cast<Word>(d));
-    const auto column = static_cast<std::int64_t>(host[2 * d] % static_cast<Word>(d));
-    core::throw_bad_value("points", row, column, static_cast<double>(copy_slice(row, 1)(0, column)));
-  }
-  core::ColumnRanges ranges;
-  for (std::int64_t column = 0; column < d; ++column) {
-    ranges.lowest.push_back(from_ordered(host[column]));
-    ranges.highest.push_back(from_ordered(host[d + column]));
-  }
-  return ranges;
+  return cuda::column_ranges(points_, "points", session_->stream);
 }
 
 template <class T>
@@ -789,7 +690,7 @@ Matrix<T> CudaPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
 template <class T>
 Matrix<T> CudaPoints<T>::copy_slice(std::int64_t first, std::int64_t count) const {
   Matrix<T> copy(count, points_.columns());
-  copy_2d(points_.slice(first, count), copy.data(), cudaMemcpyDeviceToHost, session_->stream);
+  cuda::copy_rows(points_.slice(first, count), copy.data(), cudaMemcpyDeviceToHost, session_->stream);
   session_->stream.wait();
   return copy;
 }
@@ -849,9 +750,9 @@ void CudaPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matr
 }
 
 template <class T>
-void CudaPoints<T>::take_for_results(const void* address, const char* what) const {
-  wait_for_callers(callers_stream_);
-  require_memory_of(address, gpu_.index, what);
+void CudaPoints<T>::take_for_results(const void* address, const char* what, const Execution& execution) const {
+  cuda::wait_for_caller(execution);
+  cuda::require_memory_of(address, gpu_.index, what);
 }
 
 template <class T>
@@ -878,11 +779,11 @@ Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Executi
   if (rows.place().is_host()) return Matrix<T>::copy_of(rows);
   cuda::require_gpu(cpu::this_machine(), rows.place().gpu);
   const cuda::CurrentDevice device(rows.place().gpu);
-  wait_for_callers(execution.stream);
-  require_memory_of(rows.data(), rows.place().gpu, what);
+  cuda::wait_for_caller(execution);
+  cuda::require_memory_of(rows.data(), rows.place().gpu, what);
   const cuda::Stream stream;
   Matrix<T> copy(rows.rows(), rows.columns());
-  copy_2d(rows, copy.data(), cudaMemcpyDeviceToHost, stream);
+  cuda::copy_rows(rows, copy.data(), cudaMemcpyDeviceToHost, stream);
   stream.wait();
   return copy;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cuda/memory.hpp"
+#include "cuda/rows.cuh"
 #include "cuda/transfer.hpp"
 #include "kmeans/gpu_points.hpp"
 
@@ -19,14 +20,7 @@ struct CudaSession {
   int threads;  ///< of the processor, for transfers
 };
 
-/// Rows as kernels see them.
-template <class T>
-struct DeviceRows {
-  const T* data;
-  std::int64_t count;
-  std::int64_t stride;
-  int columns;
-};
+using cuda::DeviceRows;
 
 template <class T>
 class CudaPoints : public GpuPoints<T> {
@@ -48,7 +42,7 @@ class CudaPoints : public GpuPoints<T> {
   Matrix<T> copy_slice(std::int64_t first, std::int64_t count) const override;
   void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const override;
   void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const override;
-  void take_for_results(const void* address, const char* what) const override;
+  void take_for_results(const void* address, const char* what, const Execution& execution) const override;
   void store_labels(const std::int32_t* labels, VectorView<std::int32_t> to) const override;
   std::unique_ptr<GpuCover<T>> cover(std::int64_t first, bool groups) const override;
 
@@ -59,7 +53,6 @@ class CudaPoints : public GpuPoints<T> {
   unsigned int blocks(int per_multiprocessor) const;
 
   const cpu::Gpu& gpu_;
-  void* callers_stream_;
   std::shared_ptr<CudaSession> session_;
   MatrixView<const T> points_;
   VectorView<const T> weights_;

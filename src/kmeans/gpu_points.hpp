@@ -65,7 +65,7 @@ class GpuPoints {
   virtual void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const = 0;
   /// Before results are written there: waits for Execution::stream, for its work may still use the memory. UsageError
   /// where the address is not memory of this GPU, whatever the view of it says.
-  virtual void take_for_results(const void* address, const char* what) const = 0;
+  virtual void take_for_results(const void* address, const char* what, const Execution& execution) const = 0;
   /// Copies labels from host memory to the GPU.
   virtual void store_labels(const std::int32_t* labels, VectorView<std::int32_t> to) const = 0;
 

@@ -310,7 +310,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   problem.empty = options.empty;
   problem.metric = options.metric;
   if (!options.labels.empty() && !options.labels.place().is_host()) {
-    prepared.gpu()->take_for_results(options.labels.data(), "labels");
+    prepared.gpu()->take_for_results(options.labels.data(), "labels", here);
     // Of several fits it is known only afterwards whose labels are wanted.
     if (options.restarts == 1) problem.labels_on_gpu = options.labels.data();
   }
@@ -371,7 +371,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment
   if (!labels.empty() && !labels.place().is_host()) {
-    prepared.gpu()->take_for_results(labels.data(), "labels");
+    prepared.gpu()->take_for_results(labels.data(), "labels", here);
     problem.labels_on_gpu = labels.data();
   }
   KMeansResult<T> result = variant.run(problem, here);
@@ -439,7 +439,7 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
                              on_gpu, 0, phases);
-  if (!distances.place().is_host()) prepared.gpu()->take_for_results(distances.data(), "distances");
+  if (!distances.place().is_host()) prepared.gpu()->take_for_results(distances.data(), "distances", here);
   if (on_gpu) prepared.gpu()->distances(prepared.centroids(), metric, distances);
   else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here));
 }

@@ -1,0 +1,102 @@
+#include "cuda/column_ranges.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "cuda/memory.hpp"
+#include "cuda/rows.cuh"
+
+namespace gradus::cuda {
+
+namespace {
+
+using Word = unsigned long long;
+
+/// Doubles as integers of the same order, for atomic minima and maxima.
+__host__ __device__ inline Word ordered(double value) {
+#ifdef __CUDA_ARCH__
+  const auto bits = static_cast<Word>(__double_as_longlong(value));
+#else
+  const auto bits = std::bit_cast<Word>(value);
+#endif
+  return bits >> 63 ? ~bits : bits | Word{1} << 63;
+}
+double from_ordered(Word bits) { return std::bit_cast<double>(bits >> 63 ? bits & ~(Word{1} << 63) : ~bits); }
+
+// Launch shape: as visit_columns. What a thread found is added only where it changes something: the value read first
+// may be an older one, which at worst costs an addition that changes nothing.
+template <class T>
+__global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* first_bad) {
+  T low = std::numeric_limits<T>::infinity();
+  T high = -std::numeric_limits<T>::infinity();
+  const auto visit = [&](std::int64_t row, int column, T value) {
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+    if (!(fabs(static_cast<double>(value)) <= core::largest_magnitude))
+      atomicMin(first_bad, static_cast<Word>(row) * static_cast<Word>(rows.columns) + static_cast<Word>(column));
+  };
+  visit_columns(rows, visit, [&](int column) {
+    const Word least = ordered(static_cast<double>(low));
+    const Word most = ordered(static_cast<double>(high));
+    if (least < lowest[column]) atomicMin(&lowest[column], least);
+    if (most > highest[column]) atomicMax(&highest[column], most);
+    low = std::numeric_limits<T>::infinity();
+    high = -std::numeric_limits<T>::infinity();
+  });
+}
+
+}  // namespace
+
+template <class T>
+core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, const Stream& stream) {
+  constexpr std::int64_t block_rows = 256;
+  constexpr std::int64_t most_blocks = 1024;
+  const std::int64_t d = rows.columns();
+  Buffer<Word> host(column_range_words(d));
+  std::fill_n(host.data(), d, ordered(std::numeric_limits<double>::infinity()));
+  std::fill_n(host.data() + d, d, ordered(-std::numeric_limits<double>::infinity()));
+  host[2 * d] = ~Word{0};
+  if (rows.rows() > 0) {
+    const std::size_t bytes = static_cast<std::size_t>(host.size()) * sizeof(Word);
+    check(cudaMemcpyAsync(scratch, host.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    const auto blocks = std::min((rows.rows() + block_rows - 1) / block_rows, most_blocks);
+    find_ranges<T><<<static_cast<unsigned int>(blocks), block_rows, 0, stream>>>(
+        {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(d)}, scratch, scratch + d, scratch + 2 * d);
+    check_launch("find_ranges");
+    check(cudaMemcpyAsync(host.data(), scratch, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+    stream.wait();
+  }
+  core::FoundRanges found;
+  for (std::int64_t column = 0; column < d; ++column) {
+    found.ranges.lowest.push_back(from_ordered(host[column]));
+    found.ranges.highest.push_back(from_ordered(host[d + column]));
+  }
+  if (host[2 * d] == ~Word{0}) return found;
+  found.bad_row = static_cast<std::int64_t>(host[2 * d] / static_cast<Word>(d));
+  found.bad_column = static_cast<std::int64_t>(host[2 * d] % static_cast<Word>(d));
+  T value{};
+  check(
+      cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDeviceToHost, stream),
+      "cudaMemcpyAsync");
+  stream.wait();
+  found.bad_value = static_cast<double>(value);
+  return found;
+}
+
+template <class T>
+core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, const Stream& stream) {
+  DeviceBuffer<Word> scratch(column_range_words(rows.columns()));
+  const core::FoundRanges found = find_column_ranges(rows, scratch.data(), stream);
+  if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
+  return found.ranges;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                               \
+  template core::FoundRanges find_column_ranges(MatrixView<const T>, Word*, const Stream&); \
+  template core::ColumnRanges column_ranges(MatrixView<const T>, const char*, const Stream&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::cuda
