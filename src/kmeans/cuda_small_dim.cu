@@ -2,7 +2,8 @@
 //
 // What changes from `cuda_graph`: exactness, and with it speed.
 //
-// * One pass, one barrier. All blocks stay on the GPU for many iterations (a cooperative launch): cuda_resident.cuh.
+// * One pass, one barrier. All blocks stay on the GPU for many iterations (a cooperative launch):
+//   cuda_resident_kernel.cuh.
 // * Most points stay where they are. A point is compared with the centroid that it belonged to before: with the score
 //   s_c = |c|^2 / 2 - x.c, all it takes to know that nothing changed is that every other score exceeds its own by the
 //   bound. That needs no minimum and no runner-up, only a count of the scores below s_own + bound, which must be one:
