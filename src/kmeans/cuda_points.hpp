@@ -29,6 +29,10 @@ class CudaPoints : public GpuPoints<T> {
              std::uint64_t extra_bytes);
 
   const std::shared_ptr<CudaSession>& session() const { return session_; }
+  const cpu::Gpu& gpu() const { return gpu_; }
+  DeviceRows<T> device_rows() const {
+    return {points_.data(), points_.rows(), points_.row_stride(), static_cast<int>(points_.columns())};
+  }
   /// Whether 16 bytes behind the last element may be read too, and rows begin where quads of 16 bytes do.
   bool has_room_behind() const { return owned_.size() > 0; }
 
@@ -47,9 +51,6 @@ class CudaPoints : public GpuPoints<T> {
   std::unique_ptr<GpuCover<T>> cover(std::int64_t first, bool groups) const override;
 
  private:
-  DeviceRows<T> device_rows() const {
-    return {points_.data(), points_.rows(), points_.row_stride(), static_cast<int>(points_.columns())};
-  }
   unsigned int blocks(int per_multiprocessor) const;
 
   const cpu::Gpu& gpu_;
