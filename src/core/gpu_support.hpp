@@ -1,6 +1,7 @@
 // What the tables of all problems ask of a GPU: that there is one, and that a block's data fit its shared memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,12 @@ namespace gradus::core {
 
 /// Pinned host memory for the transfers to and from a GPU.
 inline constexpr std::uint64_t cuda_staging_bytes = std::uint64_t{8} << 20;
+
+/// Bytes of an array in the memory of a GPU, where each begins at a multiple of 256.
+constexpr std::uint64_t gpu_part_bytes(std::int64_t count, std::size_t element) {
+  constexpr std::uint64_t alignment = 256;
+  return (static_cast<std::uint64_t>(count) * element + alignment - 1) / alignment * alignment;
+}
 
 inline Support supported_on_gpu(const cpu::Machine& machine) {
   const std::string reason = cuda::why_no_gpu(machine);

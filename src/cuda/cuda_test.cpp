@@ -1,14 +1,16 @@
 // Buffers, transfers and checks on a GPU; without one, the tests say so and are skipped.
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "cuda/on_gpu.hpp"
+#include "cuda/arena.hpp"
 #include "cuda/transfer.hpp"
+#include "tests/on_gpu.hpp"
 
 namespace gradus::cuda {
 namespace {
+
+using tests::OnGpu;
 
 TEST(cuda_check, names_the_call_and_the_place) {
   try {
@@ -77,6 +79,41 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   const Matrix<double> matrix(4, 3);
   DeviceBuffer<double> device(11);
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
+}
+
+// Jobs one after the other and at once: memory that one gave back serves the next, and never two at the same time.
+TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
+  unsigned char* first = nullptr;
+  {
+    Staging staging;
+    first = staging.part(0).memory.data();
+    EXPECT_EQ(staging.part(2).memory.data(), first);
+    EXPECT_NE(staging.part(1).memory.data(), first);
+  }
+  Staging one;
+  Staging other;
+  std::vector<unsigned char*> parts;
+  for (Staging* staging : {&one, &other})
+    for (const int turn : {0, 1}) parts.push_back(staging->part(turn).memory.data());
+  EXPECT_EQ(std::ranges::count(parts, first), 1);
+  std::ranges::sort(parts);
+  EXPECT_EQ(std::ranges::unique(parts).begin(), parts.end());
+}
+
+TEST_F(OnGpu, parts_of_an_arena_lie_apart_and_within_it) {
+  Arena arena(core::gpu_part_bytes(3, 8) + core::gpu_part_bytes(0, 4) + core::gpu_part_bytes(65, 4));
+  const Stream stream;
+  double* const numbers = zero_part<double>(arena, 3, stream);
+  const float* const none = arena.take<float>(0);
+  const std::vector<int> values(65, 7);
+  const int* const copy = copy_part(arena, std::span<const int>(values), stream);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers) % 256, 0u);
+  EXPECT_EQ(static_cast<const void*>(none), static_cast<const void*>(copy));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copy) - reinterpret_cast<std::uintptr_t>(numbers), 256u);
+  std::vector<int> back(65);
+  fetch_part<int>(copy, back, stream);
+  EXPECT_EQ(back, values);
+  EXPECT_THROW(arena.take<char>(1), Error);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 namespace gradus::cuda {
 
@@ -10,18 +12,61 @@ namespace {
 // Below this the driver's own copy is as fast.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
+/// Pinned memory that no job uses at present.
+struct Store {
+  static constexpr std::size_t most = Staging::bytes / BorrowedMemory::bytes;
+
+  std::mutex mutex;
+  std::vector<Buffer<unsigned char>> idle;
+
+  Store() { idle.reserve(most); }
+};
+
+Store& store() {
+  // Never destroyed: at the end of the process the driver may be gone before it.
+  static Store* const the_store = new Store;
+  return *the_store;
+}
+
 }  // namespace
+
+BorrowedMemory::BorrowedMemory() {
+  {
+    const std::lock_guard lock(store().mutex);
+    if (std::vector<Buffer<unsigned char>>& idle = store().idle; !idle.empty()) {
+      memory_ = std::move(idle.back());
+      idle.pop_back();
+      return;
+    }
+  }
+  memory_ = Buffer<unsigned char>(bytes);
+  if (cudaHostRegister(memory_.data(), bytes, cudaHostRegisterPortable) != cudaSuccess) cudaGetLastError();
+}
+
+BorrowedMemory::~BorrowedMemory() {
+  const std::lock_guard lock(store().mutex);
+  if (store().idle.size() < Store::most) {
+    store().idle.push_back(std::move(memory_));
+  } else if (cudaHostUnregister(memory_.data()) != cudaSuccess) {
+    cudaGetLastError();
+  }
+}
 
 template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream) {
-  const std::int64_t d = from.columns();
-  if (from.rows() * d > to.size())
-    throw Error("a matrix of " + std::to_string(from.rows()) + " x " + std::to_string(d) +
+  if (from.rows() * from.columns() > to.size())
+    throw Error("a matrix of " + std::to_string(from.rows()) + " x " + std::to_string(from.columns()) +
                 " does not fit a GPU buffer of " + std::to_string(to.size()) + " elements");
+  upload(from, to.data(), staging, threads, stream);
+}
+
+template <class T>
+void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, const Stream& stream) {
+  const std::int64_t d = from.columns();
   const std::size_t row_bytes = static_cast<std::size_t>(d) * sizeof(T);
   const auto rows_at_once = static_cast<std::int64_t>(Staging::bytes / 2 / static_cast<std::int64_t>(row_bytes));
   if (from.rows() * static_cast<std::int64_t>(row_bytes) < least_staged_bytes || rows_at_once < 1) {
-    check(cudaMemcpy2DAsync(to.data(), row_bytes, from.data(), static_cast<std::size_t>(from.row_stride()) * sizeof(T),
+    check(cudaMemcpy2DAsync(to, row_bytes, from.data(), static_cast<std::size_t>(from.row_stride()) * sizeof(T),
                             row_bytes, static_cast<std::size_t>(from.rows()), cudaMemcpyHostToDevice, stream),
           "cudaMemcpy2DAsync");
     stream.wait();
@@ -45,8 +90,8 @@ void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int
       for (std::int64_t row = begin; row < end; ++row)
         std::memcpy(staged + static_cast<std::size_t>(row) * row_bytes, from.row(first + row), row_bytes);
     }
-    check(cudaMemcpyAsync(to.data() + first * d, staged, static_cast<std::size_t>(count) * row_bytes,
-                          cudaMemcpyHostToDevice, stream),
+    check(cudaMemcpyAsync(to + first * d, staged, static_cast<std::size_t>(count) * row_bytes, cudaMemcpyHostToDevice,
+                          stream),
           "cudaMemcpyAsync");
     buffer.free.record(stream);
   }
@@ -102,6 +147,7 @@ void require_free_memory(std::uint64_t bytes) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                \
+  template void upload(MatrixView<const T>, T*, Staging&, int, const Stream&);               \
   template void upload(MatrixView<const T>, DeviceBuffer<T>&, Staging&, int, const Stream&); \
   template void download(const DeviceBuffer<T>&, T*, std::int64_t, Staging&, int, const Stream&)
 GRADUS_INSTANTIATE(float);

@@ -10,15 +10,33 @@
 
 namespace gradus::cuda {
 
-/// The two buffers. They are made at the first transfer that is large enough to need them, and then kept: to pin memory
-/// takes as long as to copy it some times.
+/// Pinned host memory of one size, borrowed from the process: to pin memory takes as long as to copy it some times, so
+/// what is given back is kept for the next job, up to Staging::bytes of it. It is ordinary memory made known to the
+/// driver: should the driver forget it (cudaDeviceReset) or refuse it, copies are slower and right all the same.
+class BorrowedMemory {
+ public:
+  static constexpr std::int64_t bytes = std::int64_t{4} << 20;
+
+  BorrowedMemory();
+  BorrowedMemory(const BorrowedMemory&) = delete;
+  BorrowedMemory& operator=(const BorrowedMemory&) = delete;
+  ~BorrowedMemory();
+  unsigned char* data() { return memory_.data(); }
+
+ private:
+  Buffer<unsigned char> memory_;
+};
+
+/// The two buffers, borrowed at the first transfer that is large enough to need them.
 class Staging {
  public:
-  static constexpr std::int64_t bytes = 2 * (std::int64_t{4} << 20);
+  static constexpr std::int64_t bytes = 2 * BorrowedMemory::bytes;
 
   struct Part {
-    PinnedBuffer<unsigned char> memory{bytes / 2};
+    BorrowedMemory memory;
     Event free;  ///< recorded behind the transfer that last used the memory
+
+    ~Part() { cudaEventSynchronize(free); }  // a transfer that an error left under way
   };
   Part& part(std::int64_t turn) {
     std::optional<Part>& wanted = parts_[turn % 2];
@@ -30,7 +48,10 @@ class Staging {
   std::optional<Part> parts_[2];
 };
 
-/// Copies the rows, without what may lie between them, to rows * columns elements at `to`. Returns when all is there.
+/// Copies the rows, without what may lie between them, to rows * columns elements at `to`, memory of the GPU. Returns
+/// when all is there.
+template <class T>
+void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, const Stream& stream);
 template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream);
 

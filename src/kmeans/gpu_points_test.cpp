@@ -1,52 +1,25 @@
 // Points that lie on a GPU: the same bits as from host memory, for the fit, the first centroids, prediction and
 // distances; what is refused, and with which words. Without a GPU the tests say so and are skipped.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <random>
 #include <thread>
 
-#include "cuda/memory.hpp"
-#include "cuda/on_gpu.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/gpu_points.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/statistics.hpp"
+#include "tests/on_gpu.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
 
-constexpr MemoryPlace here = MemoryPlace::on_gpu(0);
+using tests::error_of;
+using tests::OnDevice;
+using tests::OnGpu;
 
-/// A copy of host memory on GPU 0, `offset` elements behind the beginning of an allocation.
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(MatrixView<const T> rows, std::int64_t offset = 0)
-      : rows_(rows), offset_(offset), memory_(offset + rows.rows() * rows.row_stride()) {
-    const cuda::Stream stream;
-    Buffer<T> host(memory_.size());
-    std::fill(host.begin(), host.end(), std::numeric_limits<T>::quiet_NaN());  // what no one may look at
-    for (std::int64_t row = 0; row < rows.rows(); ++row)
-      std::copy_n(rows.row(row), rows.columns(), host.data() + offset + row * rows.row_stride());
-    memory_.copy_from_host(host.data(), memory_.size(), stream);
-    stream.wait();
-  }
-  explicit OnDevice(VectorView<const T> values) : OnDevice(MatrixView<const T>(values.data(), values.size(), 1)) {}
-
-  MatrixView<const T> view() const {
-    return {memory_.data() + offset_, rows_.rows(), rows_.columns(), rows_.row_stride(), here};
-  }
-  VectorView<const T> vector() const { return {memory_.data() + offset_, rows_.rows(), here}; }
-
- private:
-  MatrixView<const T> rows_;
-  std::int64_t offset_;
-  cuda::DeviceBuffer<T> memory_;
-};
+constexpr MemoryPlace here = tests::gpu_place;
 
 template <class T>
 Buffer<T> fetch(const cuda::DeviceBuffer<T>& from) {
@@ -88,22 +61,6 @@ std::vector<T> some_weights(std::int64_t n) {
 template <class T>
 VectorView<const T> view(const std::vector<T>& values) {
   return {values.data(), static_cast<std::int64_t>(values.size())};
-}
-
-/// The message of the error of class E that `action` throws.
-template <class E>
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    EXPECT_EQ(typeid(error), typeid(E)) << error.what();
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "an error of another class: " << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
 }
 
 Execution on_gpu(std::string variant = "") {

@@ -1,16 +1,14 @@
 // Sizes at which every loop of the exact GPU variants takes several rounds, for what a round leaves in shared memory
 // must not disturb the next one. The cases of the ladder are too small for that: a GPU of 132 multiprocessors works on
 // some hundred thousand points at once. Without a GPU the tests say so and are skipped.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/philox.hpp"
-#include "cuda/on_gpu.hpp"
 #include "kmeans/cases.hpp"
+#include "tests/on_gpu.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
@@ -51,7 +49,7 @@ CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
   return data;
 }
 
-class Rounds : public OnGpu {
+class Rounds : public tests::OnGpu {
  protected:
   static std::vector<const Variant*> exact_gpu_variants(const Shape& shape) {
     std::vector<const Variant*> exact;
