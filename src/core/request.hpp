@@ -25,9 +25,11 @@ void check_extent(MatrixView<const T> rows, const char* what) {
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
                      " rows are more than the supported 2147483647");
-  if (rows.columns() > std::numeric_limits<std::int32_t>::max())
+  // Twice as many, and a tile of columns more, still fit the 32 bits in which kernels on a GPU count them.
+  constexpr std::int64_t most_columns = std::int64_t{1} << 30;
+  if (rows.columns() > most_columns)
     throw InputError(std::string(what) + ": " + std::to_string(rows.columns()) +
-                     " columns are more than the supported 2147483647");
+                     " columns are more than the supported " + std::to_string(most_columns));
   if (rows.row_stride() < rows.columns())
     throw UsageError(std::string(what) + ": rows of " + std::to_string(rows.columns()) + " columns cannot start " +
                      std::to_string(rows.row_stride()) + " elements apart");
