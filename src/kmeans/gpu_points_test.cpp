@@ -287,6 +287,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   using T = TypeParam;
   check_first_centroids<T>(normal_points<T>(600001, 3), some_weights<T>(600001), "600001x3", {3});
   check_first_centroids<T>(normal_points<T>(300001, 40), {}, "300001x40", {3});
+  // So many clusters that a step has more candidates than are compared side by side.
+  check_first_centroids<T>(normal_points<T>(3000, 17), {}, "3000x17", {1200});
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
   const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);

@@ -124,6 +124,9 @@ TEST_F(Rounds, few_columns) {
     expect_oracle_in_both_types(spread(d == 1 ? 1200001 : 700001, d, 5));
   }
   expect_oracle_in_both_types(weighted(spread(1200001, 1, 3)));
+  CaseData directions = spread(400001, 2, 5);
+  directions.metric = Metric::cosine;
+  expect_oracle_in_both_types(directions);
 }
 
 TEST_F(Rounds, more_columns) {
@@ -141,7 +144,7 @@ TEST_F(Rounds, all_points_are_doubtful) {
 TEST_F(Rounds, thousands_of_clusters) {
   expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
-  expect_processor<float>(50000, 20, 1100, 0, {"cuda_tensor"});
+  expect_processor<float>(30000, 100, 3500, 0, {"cuda_tensor"});
 }
 
 // So many clusters that a multiprocessor holds one block, and that of two warps: the queue of tiles is filled and
