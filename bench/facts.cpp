@@ -49,7 +49,7 @@ std::string command_line() {
 nlohmann::ordered_json facts() {
   const cpu::Machine& machine = cpu::this_machine();
   nlohmann::ordered_json gpu_names = nlohmann::ordered_json::array();
-  for (const cpu::Gpu& gpu : machine.gpus) gpu_names.push_back(gpu.name);
+  for (const cpu::Gpu& gpu : machine.gpus()) gpu_names.push_back(gpu.name);
   utsname system{};
   uname(&system);
   return {{"date", time_of_day()},

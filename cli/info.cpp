@@ -24,9 +24,9 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 std::string gpu_text(const cpu::Machine& machine) {
-  if (machine.gpus.empty()) return machine.cuda_compiled ? "none found" : "none: this build has no CUDA variants";
+  if (machine.gpus().empty()) return machine.cuda_compiled ? "none found" : "none: this build has no CUDA variants";
   std::vector<std::string> texts;
-  for (const cpu::Gpu& gpu : machine.gpus)
+  for (const cpu::Gpu& gpu : machine.gpus())
     texts.push_back(fmt::format("{}: {} ({}, {} multiprocessors, compute capability {}){}", gpu.index, gpu.name,
                                 bytes_text(gpu.memory_bytes), gpu.multiprocessors, gpu.compute_capability,
                                 gpu.usable ? "" : ", for which this build has no code"));
@@ -35,7 +35,7 @@ std::string gpu_text(const cpu::Machine& machine) {
 
 Json info_json(const cpu::Machine& machine) {
   Json gpus = Json::array();
-  for (const cpu::Gpu& gpu : machine.gpus)
+  for (const cpu::Gpu& gpu : machine.gpus())
     gpus.push_back({{"index", gpu.index},
                     {"name", gpu.name},
                     {"memory_bytes", gpu.memory_bytes},

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """One iteration of k-means as PyTorch users write it on a GPU, timed by events: a matrix product, argmin, index_add.
 
-usage: pytorch_kmeans.py [--shape NxDxK:TYPE ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
+usage: pytorch_kmeans.py [--shape NxDxK:TYPE[:tf32] ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
 
 The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic is that
-of the data's type (TF32 is left off), so the labels are those of a rounded distance and not certified.
+of the data's type, or of TF32 products where asked for, so the labels are those of a rounded distance and not certified.
 """
 import argparse
 import json
@@ -26,7 +26,8 @@ def iterate(points, centroids, clusters, chunk):
     return sums / counts.clamp(min=1).unsqueeze(1)
 
 
-def measure(n, d, clusters, dtype, repeats=9):
+def measure(n, d, clusters, dtype, tf32, repeats=9):
+    torch.backends.cuda.matmul.allow_tf32 = tf32
     generator = torch.Generator(device="cuda").manual_seed(0)
     points = torch.rand(n, d, device="cuda", dtype=dtype, generator=generator) * 10
     centroids = points[:clusters].clone()
@@ -40,7 +41,7 @@ def measure(n, d, clusters, dtype, repeats=9):
         torch.cuda.synchronize()
         if repeat >= 2:
             times.append(start.elapsed_time(end))
-    return {"n": n, "d": d, "k": clusters, "dtype": str(dtype).split(".")[1],
+    return {"n": n, "d": d, "k": clusters, "dtype": str(dtype).split(".")[1], "tf32": tf32,
             "median_milliseconds_in_an_iteration": statistics.median(times), "samples": times}
 
 
@@ -67,13 +68,15 @@ def main():
     parser.add_argument("--scikit-learn", action="append", default=[])
     arguments = parser.parse_args()
     shapes = arguments.shape or ["16777216x2x16:float64", "2097152x16x16:float64", "33554432x2x16:float32",
-                                 "8294400x3x256:float32", "100000x2x100:float32"]
-    torch.backends.cuda.matmul.allow_tf32 = False
+                                 "8294400x3x256:float32", "100000x2x100:float32", "1048576x128x1024:float32",
+                                 "1048576x128x1024:float32:tf32", "1048576x128x16384:float32",
+                                 "1048576x128x16384:float32:tf32", "1000000x768x4096:float32",
+                                 "1000000x768x4096:float32:tf32"]
     rows = []
     for shape in shapes:
-        sizes, dtype = shape.split(":")
+        sizes, dtype, *products = shape.split(":")
         n, d, clusters = map(int, sizes.split("x"))
-        rows.append(measure(n, d, clusters, getattr(torch, dtype)))
+        rows.append(measure(n, d, clusters, getattr(torch, dtype), products == ["tf32"]))
     others = []
     for shape in arguments.scikit_learn:
         sizes, dtype = shape.split(":")

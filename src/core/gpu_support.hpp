@@ -28,7 +28,7 @@ inline Support supported_on_gpu(const cpu::Machine& machine) {
 /// Shared memory that a block of every usable GPU may have.
 inline std::uint64_t shared_memory(const cpu::Machine& machine) {
   std::uint64_t least = 0;
-  for (const cpu::Gpu& gpu : machine.gpus)
+  for (const cpu::Gpu& gpu : machine.gpus())
     if (gpu.usable && (least == 0 || gpu.shared_bytes < least)) least = gpu.shared_bytes;
   return least;
 }

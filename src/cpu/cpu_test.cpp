@@ -289,6 +289,20 @@ TEST_F(ControlGroupTest, RubbishIsNoLimit) {
   EXPECT_EQ(group.memory_left, ControlGroup::no_limit);
 }
 
+int looks = 0;
+
+TEST(GpusOfAMachine, are_looked_for_once_when_somebody_asks) {
+  const Gpus gpus(+[] {
+    ++looks;
+    return std::vector<Gpu>(2);
+  });
+  const Gpus copy = gpus;
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(copy().size(), 2U);
+  EXPECT_EQ(gpus().size(), 2U);
+  EXPECT_EQ(looks, 1);
+}
+
 TEST(Machine, FactsAreSane) {
   const Machine& machine = this_machine();
   EXPECT_FALSE(machine.processor.empty());

@@ -84,7 +84,7 @@ Machine examine() {
   found.l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE);
   found.memory_bytes = std::min(pages(_SC_PHYS_PAGES), group.memory_limit);
   found.cuda_compiled = cuda::is_compiled();
-  found.gpus = cuda::find_gpus();
+  found.gpus = Gpus(cuda::find_gpus);
   return found;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gradus::cpu {
@@ -15,6 +17,21 @@ struct Gpu {
   std::uint64_t shared_bytes = 0;  ///< shared memory that a block may have at most
   std::string compute_capability;  ///< for example "9.0"
   bool usable = false;             ///< this build has machine code for it
+};
+
+/// The GPUs of a machine, looked for when they are first asked for: that takes the driver a tenth of a second, which
+/// jobs of the processor are spared.
+class Gpus {
+ public:
+  Gpus() : Gpus(std::vector<Gpu>()) {}
+  explicit Gpus(std::vector<Gpu> known)
+      : found_(std::async(std::launch::deferred, [known = std::move(known)] { return known; })) {}
+  explicit Gpus(std::vector<Gpu> (*find)()) : found_(std::async(std::launch::deferred, find)) {}
+
+  const std::vector<Gpu>& operator()() const { return found_.get(); }
+
+ private:
+  std::shared_future<std::vector<Gpu>> found_;
 };
 
 struct Machine {
@@ -32,10 +49,10 @@ struct Machine {
   std::uint64_t l3_bytes = 0;      ///< one instance of it
   std::uint64_t memory_bytes = 0;  ///< of the machine, or the control group's limit if that is less
   bool cuda_compiled = false;      ///< this build has the GPU variants
-  std::vector<Gpu> gpus;
+  Gpus gpus;
 };
 
-/// The machine this process runs on; found out once.
+/// The machine this process runs on; found out once, its GPUs when somebody asks for them.
 const Machine& this_machine();
 
 /// Bytes that a job may still take: MemAvailable, or what the control group leaves if that is less.

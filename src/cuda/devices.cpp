@@ -70,24 +70,24 @@ std::vector<cpu::Gpu> find_gpus() { return {}; }
 
 std::string why_no_gpu(const cpu::Machine& machine) {
   if (!machine.cuda_compiled) return "this build has no CUDA";
-  if (machine.gpus.empty()) return "no NVIDIA GPU is present";
-  for (const cpu::Gpu& gpu : machine.gpus)
+  if (machine.gpus().empty()) return "no NVIDIA GPU is present";
+  for (const cpu::Gpu& gpu : machine.gpus())
     if (gpu.usable) return "";
-  const cpu::Gpu& first = machine.gpus.front();
+  const cpu::Gpu& first = machine.gpus().front();
   return "this build has no code for " + first.name + " (compute capability " + first.compute_capability + ")";
 }
 
 const cpu::Gpu& require_gpu(const cpu::Machine& machine, int gpu) {
   if (const std::string reason = why_no_gpu(machine); !reason.empty())
     throw UnsupportedError("no GPU can be used: " + reason);
-  for (const cpu::Gpu& found : machine.gpus) {
+  for (const cpu::Gpu& found : machine.gpus()) {
     if (found.index != gpu) continue;
     if (found.usable) return found;
     throw UnsupportedError("this build has no code for GPU " + std::to_string(gpu) + ", " + found.name +
                            " (compute capability " + found.compute_capability + ")");
   }
   throw UnsupportedError("there is no GPU " + std::to_string(gpu) + "; this machine has " +
-                         std::to_string(machine.gpus.size()) + ", counted from 0");
+                         std::to_string(machine.gpus().size()) + ", counted from 0");
 }
 
 }  // namespace gradus::cuda

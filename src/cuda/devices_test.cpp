@@ -37,12 +37,12 @@ TEST(cuda_devices, says_why_there_is_no_gpu) {
   cpu::Gpu old;
   old.name = "Old GPU";
   old.compute_capability = "7.0";
-  machine.gpus.push_back(old);
+  machine.gpus = cpu::Gpus({old});
   EXPECT_EQ(why_no_gpu(machine), "this build has no code for Old GPU (compute capability 7.0)");
   cpu::Gpu good;
   good.index = 1;
   good.usable = true;
-  machine.gpus.push_back(good);
+  machine.gpus = cpu::Gpus({old, good});
   EXPECT_EQ(why_no_gpu(machine), "");
 }
 
@@ -55,8 +55,8 @@ TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
   cpu::Gpu good;
   good.index = 1;
   good.usable = true;
-  machine.gpus = {old, good};
-  EXPECT_EQ(&require_gpu(machine, 1), &machine.gpus[1]);
+  machine.gpus = cpu::Gpus({old, good});
+  EXPECT_EQ(&require_gpu(machine, 1), &machine.gpus()[1]);
   const auto message = [&](int gpu) {
     try {
       require_gpu(machine, gpu);

@@ -18,13 +18,6 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Launch shape: one block of 1024 threads.
-template <class T>
-__global__ void update_all_gpu(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
-                               LoopRecord* records) {
-  update_centroids(k, d, sums, centroids, next, state, records);
-}
-
 /// The host starts every kernel, and waits for each decision.
 template <class T>
 class HostLoop {
@@ -32,17 +25,13 @@ class HostLoop {
   using Memory = typename CudaLoopEngine<T, HostLoop>::Memory;
   HostLoop(Memory& memory, const Execution&) : memory_(memory), finished_(1) {}
 
-  void run(std::vector<Phase>& phases) {
-    const Problem<T>& problem = memory_.job.problem();
+  void run(int /*iterations*/, std::vector<Phase>& phases) {
     const cuda::Stream& stream = memory_.job.stream();
     do {
       before_.record(stream);
       memory_.launch_assign_and_sum();
       between_.record(stream);
-      update_all_gpu<<<1, 1024, 0, stream>>>(static_cast<int>(problem.k()), static_cast<int>(problem.d()),
-                                             memory_.sums.on_device(), memory_.centroids.data(), memory_.next.data(),
-                                             memory_.state.data(), memory_.records.data());
-      cuda::check_launch("update_all_gpu");
+      memory_.launch_update();
       after_.record(stream);
       memory_.state.copy_to_host(finished_.data(), 1, stream);
       stream.wait();

@@ -46,6 +46,7 @@ std::size_t assign_and_sum_shared(std::int64_t k, std::int64_t d) {
 template <class T>
 __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t n, int d, const T* centroids, int k,
                                std::int32_t* labels, DeviceSums total, LoopState* state) {
+  if (state->finished) return;
   extern __shared__ __align__(16) unsigned char memory[];
   double* sums = reinterpret_cast<double*>(memory);
   double* cluster_weights = sums + k * d;
@@ -101,11 +102,14 @@ __device__ inline double block_sum(double value) {
   return sum;
 }
 
-/// The centroids' new values, the record of the iteration, and whether the loop goes on.
-/// Launch shape: one block. `next`: k d elements of the GPU's memory.
+/// The centroids' new values, the record of the iteration, and whether the loop goes on; if so, the sums are zero again
+/// for the next iteration, otherwise they stay. Nothing once the loop has finished.
+/// Launch shape: one block of 1024 threads. `next`: k d elements of the GPU's memory.
 template <class T>
-__device__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
+__global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
                                  LoopRecord* records) {
+  __shared__ bool goes_on;
+  if (state->finished) return;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   bool empty = false;
@@ -143,20 +147,29 @@ __device__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   }
   shift = block_sum(shift);
   same = __syncthreads_and(same) != 0;
-  if (thread != 0) return;
-  const auto changed = static_cast<std::int64_t>(state->changed);
-  records[state->steps] = {state->inertia, changed, shift};
-  state->same_centroids = same;
-  ++state->steps;
-  const bool few = state->changed_limit > 0 && changed <= state->changed_limit;
-  const bool settled = state->shift_limit > 0 && shift <= state->shift_limit;
-  if (changed == 0 || few || settled || --state->iterations_left == 0) state->finished = true;
-  state->changed = 0;
-  state->inertia = 0;
+  if (thread == 0) {
+    const auto changed = static_cast<std::int64_t>(state->changed);
+    records[state->steps] = {state->inertia, changed, shift};
+    state->same_centroids = same;
+    ++state->steps;
+    const bool few = state->changed_limit > 0 && changed <= state->changed_limit;
+    const bool settled = state->shift_limit > 0 && shift <= state->shift_limit;
+    state->finished = changed == 0 || few || settled || --state->iterations_left == 0;
+    state->changed = 0;
+    state->inertia = 0;
+    goes_on = !state->finished;
+  }
+  __syncthreads();  // it is decided
+  if (!goes_on) return;
+  for (int index = thread; index < k * d; index += threads) sums.sums[index] = 0;
+  for (int cluster = thread; cluster < k; cluster += threads) {
+    sums.weights[cluster] = 0;
+    sums.counts[cluster] = 0;
+  }
 }
 
-/// An engine for Lloyd's frame that runs whole iterations. `Loop` is made from this engine's Memory and runs iterations
-/// until state->finished: run(phases).
+/// An engine for Lloyd's frame that runs whole iterations. `Loop` is made from this engine's Memory and runs
+/// iterations, so many at most, until state->finished: run(iterations, phases).
 template <class T, class Loop>
 class CudaLoopEngine {
  public:
@@ -171,13 +184,21 @@ class CudaLoopEngine {
       labels.fill_bytes(0xff, job.stream());  // -1: no cluster yet
     }
 
+    /// The sums must be zero.
     void launch_assign_and_sum() {
       const Problem<T>& problem = job.problem();
-      sums.clear();
       assign_and_sum<<<blocks, threads, shared, job.stream()>>>(
           job.points(), job.weights(), problem.n(), static_cast<int>(problem.d()), centroids.data(),
           static_cast<int>(problem.k()), labels.data(), sums.on_device(), state.data());
       cuda::check_launch("assign_and_sum");
+    }
+
+    void launch_update() {
+      const Problem<T>& problem = job.problem();
+      update_centroids<<<1, 1024, 0, job.stream()>>>(static_cast<int>(problem.k()), static_cast<int>(problem.d()),
+                                                     sums.on_device(), centroids.data(), next.data(), state.data(),
+                                                     records.data());
+      cuda::check_launch("update_centroids");
     }
 
     CudaJob<T>& job;
@@ -209,7 +230,7 @@ class CudaLoopEngine {
       reset(centroids, rules);
       stream.wait();
     }
-    loop_.run(phases);
+    loop_.run(rules.iterations, phases);
     core::PhaseTimer timer(phases, "to_host");
     memory_.state.copy_to_host(state_.data(), 1, stream);
     stream.wait();
@@ -260,6 +281,7 @@ class CudaLoopEngine {
     state_[0].relocates = problem.empty != EmptyCluster::keep;
     state_[0].to_unit_length = problem.metric == Metric::cosine;
     memory_.state.copy_from_host(state_.data(), 1, memory_.job.stream());
+    memory_.sums.clear();
     memory_.centroids.copy_from_host(centroids.data(), memory_.centroids.size(), memory_.job.stream());
   }
 

@@ -2,18 +2,18 @@
 //
 // What changes from `cuda_all_gpu`: there the processor starts two kernels in every iteration and waits for the
 // decision whether to start two more. For small problems that is all the time there is: a launch and a wait take some
-// microseconds, the kernels less. Here the iteration is recorded once as a graph of three nodes (clear the sums; assign
-// and sum; update) and put into a conditional node: the GPU repeats its body as long as a number in its own memory is
-// not zero, and the update kernel sets that number to zero when the loop is done. The processor starts the graph once
-// for many iterations; it asks to be back now and then only to report progress and to honour a stop request.
-// `--dump-graph FILE.dot` draws the graph.
+// microseconds, the kernels less. Here the iteration is recorded once as a graph of two nodes (assign and sum; update),
+// which one call starts, and the processor does not wait for decisions: it queues the graph for many iterations in
+// advance. Those that come after the loop's end find that it has finished, and return at once; so a decision too late
+// costs a few empty kernels and no wrong step. The processor looks at the state now and then, so as not to queue in
+// vain, to report progress and to honour a stop request. `--dump-graph FILE.dot` draws the graph.
 //
 // Bytes and operations of an iteration: those of `cuda_all_gpu`, and nothing over the bus.
-// Limits: those of `cuda_all_gpu`. A GPU and a driver of CUDA 12.4 or later.
-// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs" and "Conditional Graph Nodes"; the laboratory's experiment
-// with task graphs.
+// Limits: those of `cuda_all_gpu`.
+// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -26,14 +26,6 @@
 namespace gradus::kmeans_detail {
 
 namespace {
-
-// Launch shape: one block of 1024 threads.
-template <class T>
-__global__ void update_in_graph(int k, int d, DeviceSums sums, T* centroids, T* next, LoopState* state,
-                                LoopRecord* records, cudaGraphConditionalHandle again) {
-  update_centroids(k, d, sums, centroids, next, state, records);
-  if (threadIdx.x == 0) cudaGraphSetConditional(again, state->finished ? 0 : 1);
-}
 
 /// Writes the graph where the user asked for it, whole or not at all: CUDA itself writes to a file of its own.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
@@ -51,19 +43,13 @@ class GraphLoop {
  public:
   using Memory = typename CudaLoopEngine<T, GraphLoop>::Memory;
 
-  GraphLoop(Memory& memory, const Execution& execution) : stream_(memory.job.stream()) {
-    cuda::check(cudaGraphCreate(&graph_, 0), "cudaGraphCreate");
-    cudaGraphConditionalHandle again{};
-    cuda::check(cudaGraphConditionalHandleCreate(&again, graph_, 1, cudaGraphCondAssignDefault),
-                "cudaGraphConditionalHandleCreate");
-    cudaGraphNodeParams loop{};
-    loop.type = cudaGraphNodeTypeConditional;
-    loop.conditional.handle = again;
-    loop.conditional.type = cudaGraphCondTypeWhile;
-    loop.conditional.size = 1;
-    cudaGraphNode_t node{};
-    cuda::check(cudaGraphAddNode(&node, graph_, nullptr, nullptr, 0, &loop), "cudaGraphAddNode");
-    record_body(loop.conditional.phGraph_out[0], memory, again);
+  GraphLoop(Memory& memory, const Execution& execution) : memory_(memory), state_(1) {
+    const cuda::Stream& stream = memory.job.stream();
+    stream.wait();  // what was begun before is not part of the graph
+    cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    memory.launch_assign_and_sum();
+    memory.launch_update();
+    cuda::check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
     if (!execution.graph_file.empty()) dump_graph(graph_, execution.graph_file);
     cuda::check(cudaGraphInstantiate(&executable_, graph_, 0), "cudaGraphInstantiate");
   }
@@ -74,27 +60,23 @@ class GraphLoop {
     if (graph_) cudaGraphDestroy(graph_);
   }
 
-  void run(std::vector<Phase>& phases) {
-    core::PhaseTimer timer(phases, "iterate");
-    cuda::check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch");
-    stream_.wait();
+  void run(int iterations, std::vector<Phase>& phases) {
+    const core::PhaseTimer timer(phases, "iterate");
+    const cuda::Stream& stream = memory_.job.stream();
+    for (int queued = 0; queued < iterations;) {
+      const int last = std::min(queued + launches_between_looks, iterations);
+      for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
+      memory_.state.copy_to_host(state_.data(), 1, stream);
+      stream.wait();
+      if (state_[0].finished) break;
+    }
   }
 
  private:
-  void record_body(cudaGraph_t body, Memory& memory, cudaGraphConditionalHandle again) {
-    const Problem<T>& problem = memory.job.problem();
-    stream_.wait();  // what was begun before is not part of the graph
-    cuda::check(cudaStreamBeginCaptureToGraph(stream_, body, nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed),
-                "cudaStreamBeginCaptureToGraph");
-    memory.launch_assign_and_sum();
-    update_in_graph<<<1, 1024, 0, stream_>>>(static_cast<int>(problem.k()), static_cast<int>(problem.d()),
-                                             memory.sums.on_device(), memory.centroids.data(), memory.next.data(),
-                                             memory.state.data(), memory.records.data(), again);
-    cuda::check_launch("update_in_graph");
-    cuda::check(cudaStreamEndCapture(stream_, &body), "cudaStreamEndCapture");
-  }
+  static constexpr int launches_between_looks = 64;
 
-  const cuda::Stream& stream_;
+  Memory& memory_;
+  cuda::PinnedBuffer<LoopState> state_;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
 };

@@ -28,6 +28,7 @@ using Word = unsigned long long;
 constexpr int block_rows = static_cast<int>(RowSums::block_rows);
 constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
 constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+constexpr int direct_columns = 8;      // rows so short that a warp's reads of its own rows use whole lines
 
 // ------------------------------------------------------------------------------------------------ columns
 
@@ -69,6 +70,21 @@ __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* fi
 
 // ------------------------------------------------------------------------------------------------ distances of rows
 
+/// sums[g] = D(row, the row of `others` with number which[g], or g) for g < count <= Group.
+template <class T, int Group>
+__device__ void squared_distances_of_row(const DeviceRows<T>& rows, std::int64_t row, const DeviceRows<T>& others,
+                                         const std::int64_t* which, int count, double (&sums)[Group]) {
+  for (int column = 0; column < rows.columns; ++column) {
+    const auto value = static_cast<double>(value_at(rows, row, column));
+#pragma unroll
+    for (int g = 0; g < Group; ++g) {
+      if (g >= count) break;
+      const double difference = value - static_cast<double>(value_at(others, which ? which[g] : g, column));
+      sums[g] = fma(difference, difference, sums[g]);
+    }
+  }
+}
+
 /// sums[g] = D(row `first` + thread, the row of `others` with number which[g], or g) for g < count <= Group.
 /// Launch shape: blocks of block_rows threads, of which all take part.
 template <class T, int Group>
@@ -80,6 +96,10 @@ __device__ void squared_distances_of_block(const DeviceRows<T>& rows, std::int64
   const int thread = static_cast<int>(threadIdx.x);
   const int rows_here = static_cast<int>(min(std::int64_t{block_rows}, rows.count - first));
   for (int g = 0; g < Group; ++g) sums[g] = 0;
+  if (rows.columns <= direct_columns) {
+    if (thread < rows_here) squared_distances_of_row(rows, first + thread, others, which, count, sums);
+    return;
+  }
   for (int dim = 0; dim < rows.columns; dim += width) {
     const int columns = min(width, rows.columns - dim);
     __syncthreads();  // all have read the tile before

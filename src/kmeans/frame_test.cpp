@@ -827,7 +827,7 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   gpu.usable = true;
   gpu.memory_bytes = 141'000'000'000;
   gpu.shared_bytes = 232448;
-  machine.gpus.push_back(gpu);
+  machine.gpus = cpu::Gpus({gpu});
   const auto name = [&](Shape shape, Device device = Device::automatic) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
@@ -841,8 +841,20 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // refused later, with both numbers
-  machine.gpus.clear();
+  machine.gpus = {};
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
+}
+
+TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
+  cpu::Machine machine;
+  machine.cuda_compiled = true;
+  machine.gpus = cpu::Gpus(+[]() -> std::vector<cpu::Gpu> { throw Error("looked for a GPU"); });
+  const auto choose = [&](std::int64_t points, Device device) {
+    return kmeans_detail::choose({points, 2, 8, 8, false}, machine, device).name;
+  };
+  EXPECT_EQ(choose(1000, Device::automatic), "simd_small_dim");
+  EXPECT_EQ(choose(1 << 28, Device::cpu), "simd_grid");
+  EXPECT_THROW(choose(1 << 28, Device::automatic), Error);
 }
 
 TEST(Choice, no_name_means_a_variant_of_the_table) {

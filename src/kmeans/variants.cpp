@@ -310,9 +310,23 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const cpu::Machine& ma
   double needed =
       shape.bytes() + static_cast<double>(std::max(variant.gpu_memory(shape), gpu_cover_bytes(shape.points, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
-  for (const cpu::Gpu& gpu : machine.gpus)
+  for (const cpu::Gpu& gpu : machine.gpus())
     if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;
   return true;
+}
+
+/// The best GPU variant for the shape, whether or not it can run here.
+const Variant& choose_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+  // From a quarter of a million points on, ordering them pays for itself within some thirty iterations
+  // (docs/decisions/0025).
+  const Variant& along_curve = core::find_variant(variants(), "cuda_ordered", "kmeans");
+  const bool ordered =
+      shape.points >= 1 << 18 && along_curve.supports(shape, machine) && fits_gpu(along_curve, shape, machine);
+  const Variant& few_columns = ordered ? along_curve : core::find_variant(variants(), "cuda_small_dim", "kmeans");
+  // Above eight columns both variants for few columns work on sixteen. There the tiles pay from about a hundred
+  // clusters on (docs/results/kmeans-h200-cuda-tensor.txt).
+  const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
+  return tiled ? core::find_variant(variants(), "cuda_tensor", "kmeans") : few_columns;
 }
 
 }  // namespace
@@ -321,25 +335,14 @@ const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device de
   // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
   // multiply-adds in an iteration the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
-  // Above eight columns both GPU variants work on sixteen. There the tiles pay from about a hundred clusters on
-  // (docs/results/kmeans-h200-cuda-tensor.txt).
-  // From a quarter of a million points on, ordering them pays for itself within some thirty iterations
-  // (docs/decisions/0025).
-  const Variant& along_curve = core::find_variant(variants(), "cuda_ordered", "kmeans");
-  const bool ordered =
-      shape.points >= 1 << 18 && along_curve.supports(shape, machine) && fits_gpu(along_curve, shape, machine);
-  const Variant& few_columns = ordered ? along_curve : core::find_variant(variants(), "cuda_small_dim", "kmeans");
-  const Variant& tiles = core::find_variant(variants(), "cuda_tensor", "kmeans");
-  const bool few = static_cast<bool>(few_columns.supports(shape, machine));
-  const bool tiled = !few || (shape.dimensions > 8 && shape.clusters > 128);
-  const Variant& on_device = tiled ? tiles : few_columns;
-  const Support support = on_device.supports(shape, machine);
-  if (device == Device::gpu && !support)
-    throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(on_device.name) + ": " +
-                           support.reason + "); use the CPU (--device cpu)");
-  const bool unasked =
-      device == Device::automatic && shape.operations() >= worth_a_gpu && fits_gpu(on_device, shape, machine);
-  if (support && (device == Device::gpu || unasked)) return on_device;
+  if (device == Device::gpu || (device == Device::automatic && shape.operations() >= worth_a_gpu)) {
+    const Variant& variant = choose_on_gpu(shape, machine);
+    const Support support = variant.supports(shape, machine);
+    if (device == Device::gpu && !support)
+      throw UnsupportedError("no exact GPU variant of kmeans takes this shape (" + std::string(variant.name) + ": " +
+                             support.reason + "); use the CPU (--device cpu)");
+    if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
+  }
   // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
   // one panel of clusters, and late: simd_bounds sees when.
   constexpr std::int64_t points_for_grid = 32768;

@@ -227,13 +227,14 @@ std::span<const Variant> variants() { return table; }
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
-  const Support support = on_device.supports(shape, machine);
-  if (device == Device::gpu && !support)
-    throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
-  if (device == Device::gpu) return on_device;
+  if (device == Device::gpu) {
+    if (const Support support = on_device.supports(shape, machine); !support)
+      throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
+    return on_device;
+  }
   // Where pairs can be passed over, the processor does less work than the GPU, which looks at all of them.
   const char* best = cells_pay(shape) ? "simd_cells" : tree_pays(shape, machine) ? "simd_dual_tree" : "simd_filter";
-  if (device == Device::automatic && support && gpu_pays(shape, best)) return on_device;
+  if (device == Device::automatic && gpu_pays(shape, best) && on_device.supports(shape, machine)) return on_device;
   return core::find_variant(variants(), best, "pair_histogram");
 }
 
