@@ -96,7 +96,7 @@ TEST_F(OnGpu, points_there_are_counted_there) {
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
   const PairHistogramResult result = there.count();
   EXPECT_EQ(result.variant, "cuda_filter");
-  EXPECT_EQ(result.device, cpu::this_machine().gpus.front().name);
+  EXPECT_EQ(result.device, cpu::this_machine().gpus().front().name);
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
   EXPECT_EQ(pair_histogram_memory<double>(there.points(), there.options()),
             pair_histogram_memory<double>(points.view(), bins_of(0.5, 30), by("cuda_filter")));

@@ -39,7 +39,7 @@ Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions
   const std::array<NamedPlace, 4> all = places(points, options);
   const auto* const there = std::ranges::find_if(all, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == all.end()) return execution;
-  const Execution here = core::run_where_it_lies(there->place, there->what, execution);
+  Execution here = core::run_where_it_lies(there->place, there->what, execution);
   for (const NamedPlace& one : all) core::check_beside(one.place, one.what, true, here.gpu);
   if (here.variant.empty()) return here;
   const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
