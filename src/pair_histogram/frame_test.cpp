@@ -207,6 +207,8 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
+  outside(3, 2) = 10;  // on the border, and farther from row 17 than the box is long
+  refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
   refused<InputError>(points, boxed({10, 10, 10}, {20, 0, 0}), {"row 0", "column 0", "from 20 to 30"});

@@ -67,52 +67,56 @@ void check_reach(double reach, const std::vector<double>& box) {
                      core::number_text(half) + " at most is needed");
 }
 
-/// Refuses rows of which one lies outside the box, whose borders are inside.
 template <class T>
-class BoxCheck {
- public:
-  BoxCheck(const Problem<T>& problem, const char* what) : problem_(problem), what_(what) {}
+[[noreturn]] void throw_outside(const Problem<T>& problem, const char* what, std::int64_t row, std::size_t column,
+                                double value) {
+  const double corner = problem.box_origin[column];
+  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
+                   std::to_string(column) + " (counted from 0) is " + core::number_text(value) +
+                   " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
+                   core::number_text(corner + problem.box[column]) + "; move such points in by whole lengths");
+}
 
-  /// `ranges`: of the rows. To subtract and to round keeps the order of two values, so that all of them are inside if
-  /// the extremes are. Otherwise the rows are looked at one by one, to name the first that is not.
-  void check(MatrixView<const T> rows, const core::ColumnRanges& ranges) const {
-    bool inside = true;
-    for (std::size_t column = 0; rows.rows() > 0 && column < ranges.lowest.size(); ++column)
-      inside = inside && is_inside(column, ranges.lowest[column]) && is_inside(column, ranges.highest[column]);
-    if (inside) return;
-    constexpr std::int64_t at_once = 65536;
-    for (std::int64_t first = 0; first < rows.rows(); first += at_once) {
-      const MatrixView<const T> some = rows.slice(first, std::min(at_once, rows.rows() - first));
-      if (problem_.gpu != nullptr) refuse_first(problem_.gpu->copy_to_host(some).view(), first);
-      else refuse_first(some, first);
+/// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
+/// meets if they do. So all rows do if the extremes do, their `ranges`; only to name a row all of them are looked at.
+template <class T, class Inside>
+void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const core::ColumnRanges& ranges,
+                    const char* what, const Inside& inside) {
+  bool all_inside = true;
+  for (std::size_t column = 0; rows.rows() > 0 && column < ranges.lowest.size(); ++column)
+    all_inside = all_inside && inside(column, ranges.lowest[column]) && inside(column, ranges.highest[column]);
+  if (all_inside) return;
+  constexpr std::int64_t at_once = 65536;  // rows that are copied from a GPU
+  for (std::int64_t first = 0; first < rows.rows(); first += at_once) {
+    MatrixView<const T> some = rows.slice(first, std::min(at_once, rows.rows() - first));
+    Matrix<T> copy;
+    if (problem.gpu != nullptr) {
+      copy = problem.gpu->copy_to_host(some);
+      some = std::as_const(copy).view();
     }
-  }
-
- private:
-  bool is_inside(std::size_t column, double value) const {
-    const double corner = problem_.box_origin[column];
-    // The last condition is about rounding: no separation may be longer than the box.
-    return value >= corner && value - corner <= problem_.box[column] &&
-           value - problem_.lowest[column] <= problem_.box[column];
-  }
-
-  void refuse_first(MatrixView<const T> rows, std::int64_t number_of_first) const {
-    for (std::int64_t row = 0; row < rows.rows(); ++row)
-      for (std::int64_t dim = 0; dim < rows.columns(); ++dim) {
+    for (std::int64_t row = 0; row < some.rows(); ++row)
+      for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
         const auto column = static_cast<std::size_t>(dim);
-        const auto value = static_cast<double>(rows(row, dim));
-        if (is_inside(column, value)) continue;
-        const double corner = problem_.box_origin[column];
-        throw InputError(std::string(what_) + ": the value in row " + std::to_string(number_of_first + row) +
-                         ", column " + std::to_string(dim) + " (counted from 0) is " + core::number_text(value) +
-                         " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
-                         core::number_text(corner + problem_.box[column]) + "; move such points in by whole lengths");
+        const auto value = static_cast<double>(some(row, dim));
+        if (!inside(column, value)) throw_outside(problem, what, first + row, column, value);
       }
   }
+}
 
-  const Problem<T>& problem_;
-  const char* what_;
-};
+/// Refuses points and others outside the box, whose borders belong to it. To subtract and to round keeps the order of
+/// two values.
+template <class T>
+void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
+  const auto refuse = [&](const auto& inside) {
+    refuse_outside(problem, problem.points, points, "points", inside);
+    if (problem.cross) refuse_outside(problem, problem.others, others, "others", inside);
+  };
+  refuse([&](std::size_t column, double value) {
+    return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
+  });
+  // All are inside, but for rounding: no separation may be longer than the box.
+  refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
+}
 
 [[noreturn]] void throw_bad_weight(const char* what, std::int64_t row, double weight) {
   throw InputError(std::string(what) + ": the weight in row " + std::to_string(row) + " (counted from 0) is " +
@@ -182,10 +186,7 @@ void examine(Problem<T>& problem, int threads) {
     problem.lowest[column] = std::min(points.lowest[column], others.lowest[column]);
     problem.highest[column] = std::max(points.highest[column], others.highest[column]);
   }
-  if (problem.periodic) {
-    BoxCheck<T>(problem, "points").check(problem.points, points);
-    if (problem.cross) BoxCheck<T>(problem, "others").check(problem.others, others);
-  }
+  if (problem.periodic) check_inside(problem, points, others);
   if (!problem.weighted()) return;
   const double first = largest_weight(problem, problem.weights, "weights");
   const double second = problem.cross ? largest_weight(problem, problem.other_weights, "other weights") : first;
