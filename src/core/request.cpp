@@ -2,9 +2,29 @@
 
 namespace gradus::core {
 
-void check_place(MemoryPlace place, const char* what) {
-  if (!place.is_host())
-    throw UnsupportedError(std::string(what) + " lie on a GPU, which this build cannot use; pass host memory");
+std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
+
+Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution) {
+  Execution here = execution;
+  if (place.is_host()) return here;
+  if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty())
+    throw UnsupportedError(std::string(what) + ": the view says that they lie on " + gpu_number(place.gpu) + ", but " +
+                           reason + "; pass host memory");
+  if (execution.device == Device::cpu)
+    throw UnsupportedError(std::string(what) + ": they lie on " + gpu_number(place.gpu) +
+                           ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
+  if (execution.device == Device::gpu && execution.gpu != place.gpu)
+    throw UsageError(std::string(what) + ": they lie on " + gpu_number(place.gpu) + ", but " +
+                     gpu_number(execution.gpu) + " was asked for");
+  here.device = Device::gpu;
+  here.gpu = place.gpu;
+  return here;
+}
+
+void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
+  if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
+  throw UnsupportedError(std::string(what) + ": they lie on " + gpu_number(place.gpu) + ", but the job runs on " +
+                         (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
 void check_memory(std::uint64_t needed, const Execution& execution) {

@@ -16,9 +16,6 @@
 
 namespace gradus::core {
 
-/// UnsupportedError where the memory is not the host's.
-void check_place(MemoryPlace place, const char* what);
-
 /// InputError or UsageError for a view that no problem can read, wherever it lies: its size, its stride.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
@@ -36,13 +33,6 @@ void check_extent(MatrixView<const T> rows, const char* what) {
   checked_multiply(rows.rows(), rows.row_stride(), what);
 }
 
-/// UnsupportedError, InputError or UsageError for a view that no problem can read: its place, its size, its stride.
-template <class T>
-void check_rows(MatrixView<const T> rows, const char* what) {
-  check_place(rows.place(), what);
-  check_extent(rows, what);
-}
-
 /// InputError unless there is a weight for each of `count` points, or none at all.
 template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
@@ -51,11 +41,27 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
                    std::to_string(count) + " " + of + "; one for each is needed");
 }
 
-/// The same, and UnsupportedError where the weights are not in host memory.
-template <class T>
-void check_one_for_each(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
-  check_place(weights.place(), what);
-  check_number(weights, count, what, of);
+std::string gpu_number(int gpu);  ///< for a message
+
+/// The request, with the GPU on which the memory lies as the one to run on. UnsupportedError where there is no such GPU
+/// or the CPU was asked for, UsageError where it was another GPU.
+Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution);
+
+/// UnsupportedError unless the memory is the host's, or lies where the job runs.
+void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
+
+/// UnsupportedError for a variant that needs points in host memory where they lie on a GPU; it names those that take
+/// them there.
+template <class Variant>
+void check_takes_gpu_memory(std::span<const Variant> variants, const Variant& variant, MemoryPlace place,
+                            std::string_view problem) {
+  if (place.is_host() || variant.gpu_memory) return;
+  std::string takers;
+  for (const Variant& other : variants)
+    if (other.gpu_memory) takers += (takers.empty() ? "'" : ", '") + std::string(other.name) + "'";
+  throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
+                         "' needs points in host memory, but they lie on " + gpu_number(place.gpu) +
+                         "; the variants that use them there: " + takers);
 }
 
 /// Error where `needed` bytes are more than the job may take or the machine has.

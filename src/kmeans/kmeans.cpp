@@ -93,44 +93,10 @@ void check_graph_file(const room::Variant& variant, const Execution& execution) 
                    execution.graph_file + "'; the variants that have one: " + writers);
 }
 
-std::string gpu_name(int gpu) { return "GPU " + std::to_string(gpu); }
-
-/// The request, with the GPU on which the points lie as the one to run on.
-Execution where_points_lie(MemoryPlace place, const Execution& execution) {
-  Execution here = execution;
-  if (place.is_host()) return here;
-  if (execution.device == Device::cpu)
-    throw UnsupportedError("points: they lie on " + gpu_name(place.gpu) +
-                           ", but the CPU was asked for; copy them to host memory, or leave the device to the library");
-  if (execution.device == Device::gpu && execution.gpu != place.gpu)
-    throw UsageError("points: they lie on " + gpu_name(place.gpu) + ", but " + gpu_name(execution.gpu) +
-                     " was asked for");
-  here.device = Device::gpu;
-  here.gpu = place.gpu;
-  return here;
-}
-
-/// Weights and labels are in host memory or where the job runs.
-void check_beside_points(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu) {
-  if (place.is_host() || (runs_on_gpu && place.gpu == gpu)) return;
-  throw UnsupportedError(std::string(what) + ": they lie on " + gpu_name(place.gpu) + ", but the job runs on " +
-                         (runs_on_gpu ? gpu_name(gpu) : "the CPU") + "; keep them there or in host memory");
-}
-
-void check_takes_gpu_points(const room::Variant& variant, MemoryPlace place) {
-  if (place.is_host() || variant.gpu_memory) return;
-  std::string takers;
-  for (const room::Variant& other : room::variants())
-    if (other.gpu_memory) takers += (takers.empty() ? "'" : ", '") + std::string(other.name) + "'";
-  throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
-                         "' needs points in host memory, but they lie on " + gpu_name(place.gpu) +
-                         "; the variants that use them there: " + takers);
-}
-
-/// `place`: of the points; `execution`: as where_points_lie() gives it.
+/// `place`: of the points; `execution`: as core::run_where_it_lies() gives it.
 const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace place = {}) {
   const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
-  check_takes_gpu_points(variant, place);
+  core::check_takes_gpu_memory(room::variants(), variant, place, "kmeans");
   check_graph_file(variant, execution);
   core::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
@@ -284,12 +250,12 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   check_options(options);
   check_points(points);
   check_against_points(points, options);
-  const Execution here = where_points_lie(points.place(), execution);
+  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape = shape_of(points.rows(), points.columns(), options);
   const room::Variant& variant = select(shape, here, points.place());
   const bool on_gpu = variant.gpu_memory != nullptr;
-  check_beside_points(options.weights.place(), "weights", on_gpu, here.gpu);
-  check_beside_points(options.labels.place(), "labels", on_gpu, here.gpu);
+  core::check_beside(options.weights.place(), "weights", on_gpu, here.gpu);
+  core::check_beside(options.labels.place(), "labels", on_gpu, here.gpu);
   core::check_memory(memory_needed(shape, options, here, variant), here);
 
   std::vector<Phase> phases;
@@ -358,11 +324,11 @@ template <class T>
 KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
                             Metric metric, const Execution& execution) {
   check_model(centroids, points);
-  const Execution here = where_points_lie(points.place(), execution);
+  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
   const room::Variant& variant = select(shape, here, points.place());
   const bool on_gpu = variant.gpu_memory != nullptr;
-  check_beside_points(labels.place(), "labels", on_gpu, here.gpu);
+  core::check_beside(labels.place(), "labels", on_gpu, here.gpu);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
@@ -431,10 +397,10 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
     throw InputError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  const Execution here = where_points_lie(points.place(), execution);
+  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
   const bool on_gpu = here.device == Device::gpu;
   if (on_gpu) cuda::require_gpu(cpu::this_machine(), here.gpu);
-  check_beside_points(distances.place(), "distances", on_gpu, here.gpu);
+  core::check_beside(distances.place(), "distances", on_gpu, here.gpu);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,

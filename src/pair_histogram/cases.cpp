@@ -363,7 +363,7 @@ template <class T>
 std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
   Execution named = execution;
   named.variant = variant.name;
-  return compare(pair_histogram<T>(problem_.points, options_, named), truth_);
+  return compare_with_truth(pair_histogram<T>(problem_.points, options_, named));
 }
 
 template class PreparedCase<float>;

@@ -39,6 +39,10 @@ class PreparedCase {
   explicit PreparedCase(const CaseData& data);
 
   Shape shape() const { return problem_.shape(); }
+  MatrixView<const T> points() const { return problem_.points; }
+  const PairHistogramOptions<T>& options() const { return options_; }
+  /// "" where the result is right.
+  std::string compare_with_truth(const PairHistogramResult& result) const { return compare(result, truth_); }
   /// Runs `variant` on the case and compares; "" where it is right.
   std::string check(const Variant& variant, const Execution& execution) const;
 

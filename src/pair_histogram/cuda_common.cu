@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/threads.hpp"
-#include "cuda/devices.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/cuda_common.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -19,11 +17,11 @@ constexpr std::int64_t second_points_of_a_launch = std::int64_t{1} << 21;
 
 // Launch shape: one thread for each point; the last block's surplus threads have none.
 template <class T>
-__global__ void split_columns(const T* rows, std::int64_t count, int dimensions, T* columns) {
+__global__ void split_columns(const T* rows, std::int64_t count, std::int64_t stride, int dimensions, T* columns) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= count) return;
   for (int dim = 0; dim < dimension_limit; ++dim)
-    columns[dim * count + point] = dim < dimensions ? rows[point * dimensions + dim] : T{0};
+    columns[dim * count + point] = dim < dimensions ? rows[point * stride + dim] : T{0};
 }
 
 }  // namespace
@@ -42,52 +40,37 @@ void honour_stop(const Execution& execution, std::int64_t done, std::int64_t tot
 
 template <class T>
 CudaPairs<T>::CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
-    : problem_(problem), execution_(execution), phases_(phases),
-      gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), device_(execution.gpu) {
+    : problem_(problem), execution_(execution), phases_(phases), points_(static_cast<CudaPoints<T>&>(*problem.gpu)) {
   const core::PhaseTimer timer(phases, "to_device");
-  job_.first = upload(problem.points, problem.weights, columns_, weights_);
-  job_.second =
-      problem.cross ? upload(problem.others, problem.other_weights, other_columns_, other_weights_) : job_.first;
+  job_.first = columns(problem.points, problem.weights);
+  job_.second = problem.cross ? columns(problem.others, problem.other_weights) : job_.first;
   job_.cross = problem.cross;
   std::copy(problem.box.begin(), problem.box.end(), job_.box);
   job_.weight_grid = problem.weight_grid;
 
   const std::span<const double> edges = problem.bins.edges();
-  edges_ = cuda::DeviceBuffer<double>(std::ssize(edges));
-  edges_.copy_from_host(edges.data(), std::ssize(edges), stream_);
-  job_.bins = {edges_.data(), static_cast<int>(problem.bins.count()), problem.bins.width(), problem.bins.reach()};
+  job_.bins = {cuda::copy_part(memory(), edges, stream()), static_cast<int>(problem.bins.count()), problem.bins.width(),
+               problem.bins.reach()};
 
   const std::int64_t slots = problem.bins.slots();
-  histogram_ = cuda::DeviceBuffer<Word>(slots * (problem.weighted() ? 3 : 1));
-  histogram_.clear(stream_);
-  job_.histogram.counts = histogram_.data();
+  const std::int64_t words = slots * (problem.weighted() ? 3 : 1);
+  job_.histogram.counts = cuda::zero_part<Word>(memory(), words, stream());
   if (problem.weighted()) {
-    job_.histogram.low = histogram_.data() + slots;
-    job_.histogram.high = histogram_.data() + 2 * slots;
+    job_.histogram.low = job_.histogram.counts + slots;
+    job_.histogram.high = job_.histogram.counts + 2 * slots;
   }
-  stream_.wait();
+  stream().wait();
 }
 
 template <class T>
-DevicePoints<T> CudaPairs<T>::upload(MatrixView<const T> rows, VectorView<const T> weights,
-                                     cuda::DeviceBuffer<T>& columns, cuda::DeviceBuffer<T>& device_weights) {
+DevicePoints<T> CudaPairs<T>::columns(MatrixView<const T> rows, VectorView<const T> weights) {
   const std::int64_t n = rows.rows();
   if (n == 0) return {};
-  const auto d = static_cast<int>(rows.columns());
-  const int threads = cpu::thread_count(execution_);
-  cuda::require_free_memory(static_cast<std::uint64_t>(n) * sizeof(T) *
-                            static_cast<std::uint64_t>(dimension_limit + d + 1));
-  cuda::DeviceBuffer<T> as_given(n * d);
-  cuda::upload(rows, as_given, staging_, threads, stream_);
-  columns = cuda::DeviceBuffer<T>(dimension_limit * n);
-  split_columns<<<cuda::blocks_for(n, 256), 256, 0, stream_>>>(as_given.data(), n, d, columns.data());
+  T* const columns = memory().template take<T>(dimension_limit * n);
+  split_columns<<<cuda::blocks_for(n, 256), 256, 0, stream()>>>(rows.data(), n, rows.row_stride(),
+                                                                static_cast<int>(rows.columns()), columns);
   cuda::check_launch("split_columns");
-  if (!weights.empty()) {
-    device_weights = cuda::DeviceBuffer<T>(n);
-    cuda::upload(MatrixView<const T>(weights.data(), n, 1), device_weights, staging_, threads, stream_);
-  }
-  stream_.wait();
-  return {columns.data(), columns.data() + n, columns.data() + 2 * n, device_weights.data(), n};
+  return {columns, columns + n, columns + 2 * n, weights.data(), n};
 }
 
 template <class T>
@@ -105,19 +88,22 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
   const core::PhaseTimer timer(phases_, "count");
   allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
   const std::int64_t total = pair_count(problem_.n(), problem_.m(), problem_.cross);
+  const auto pairs_before = [&](std::int64_t end) {
+    return pair_count(problem_.cross ? problem_.n() : end, end, problem_.cross);
+  };
   double portion = pairs_of_the_first_launch;
   for (job_.begin = 0; problem_.n() > 0 && job_.begin < job_.second.count; job_.begin = job_.end) {
-    const std::int64_t done = pair_count(problem_.cross ? problem_.n() : job_.begin, job_.begin, problem_.cross);
-    honour_stop(execution_, done, total);
+    honour_stop(execution_, pairs_before(job_.begin), total);
     job_.end = end_of_portion(portion);
     const auto start = core::Clock::now();
     // Points at the end of the range or after it have no partner in it.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
-    kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream_>>>(job_);
+    kernel<<<cuda::blocks_for(first_points, threads), threads, shared_bytes, stream()>>>(job_);
     cuda::check_launch(name);
-    stream_.wait();
+    stream().wait();
     portion *= std::clamp(seconds_of_a_launch / core::seconds_since(start), 0.5, 8.0);
-    if (execution_.progress && job_.end < job_.second.count) execution_.progress({"pairs", done, total, {}});
+    if (execution_.progress && job_.end < job_.second.count)
+      execution_.progress({"pairs", pairs_before(job_.end), total, {}});
   }
   if (execution_.progress) execution_.progress({"pairs", total, total, {}});
 }
@@ -126,16 +112,15 @@ template <class T>
 Histogram CudaPairs<T>::histogram() {
   const core::PhaseTimer timer(phases_, "to_host");
   const std::int64_t slots = problem_.bins.slots();
-  Buffer<Word> words(histogram_.size());
-  histogram_.copy_to_host(words.data(), words.size(), stream_);
-  stream_.wait();
+  std::vector<Word> words(static_cast<std::size_t>(slots * (problem_.weighted() ? 3 : 1)));
+  cuda::fetch_part<Word>(job_.histogram.counts, words, stream());
   Histogram result(slots, problem_.weighted());
   for (std::int64_t slot = 0; slot < slots; ++slot) {
     const auto at = static_cast<std::size_t>(slot);
-    result.counts[at] = words[slot];
+    const auto stride = static_cast<std::size_t>(slots);
+    result.counts[at] = words[at];
     if (problem_.weighted())
-      result.weights[at] =
-          static_cast<core::Int128>(core::UInt128{words[2 * slots + slot]} << 64 | words[slots + slot]);
+      result.weights[at] = static_cast<core::Int128>(core::UInt128{words[2 * stride + at]} << 64 | words[stride + at]);
   }
   return result;
 }

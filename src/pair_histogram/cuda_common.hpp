@@ -9,9 +9,8 @@
 #include "core/exact_sum.hpp"
 #include "core/phases.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/memory.hpp"
-#include "cuda/transfer.hpp"
 #include "pair_histogram/cuda_limits.hpp"
+#include "pair_histogram/cuda_points.hpp"
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -216,18 +215,19 @@ struct FirstPoint {
   }
 };
 
-/// The GPU that a job runs on, its stream, the points and the histogram there.
+/// The columns of a problem's points on the GPU, the bins and the histogram there.
 template <class T>
 class CudaPairs {
  public:
   using Kernel = void (*)(PairJob<T>);
 
-  /// Phase to_device.
+  /// Phase to_device. The problem is on the GPU already (make_gpu_points()).
   CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
   PairJob<T>& job() { return job_; }
-  const cuda::Stream& stream() const { return stream_; }
-  const cpu::Gpu& gpu() const { return gpu_; }
+  const cuda::Stream& stream() const { return points_.stream(); }
+  const cpu::Gpu& gpu() const { return points_.gpu(); }
+  cuda::Arena& memory() { return points_.memory(); }
 
   /// Phase count: launches the kernel, a thread for each first point, for one range of second points after the other.
   /// Between them it honours a stop request and reports progress.
@@ -236,23 +236,13 @@ class CudaPairs {
   Histogram histogram();
 
  private:
-  DevicePoints<T> upload(MatrixView<const T> rows, VectorView<const T> weights, cuda::DeviceBuffer<T>& columns,
-                         cuda::DeviceBuffer<T>& device_weights);
+  DevicePoints<T> columns(MatrixView<const T> rows, VectorView<const T> weights);
   std::int64_t end_of_portion(double pairs) const;
 
   const Problem<T>& problem_;
   const Execution& execution_;
   std::vector<Phase>& phases_;
-  const cpu::Gpu& gpu_;
-  cuda::CurrentDevice device_;
-  cuda::Stream stream_;
-  cuda::Staging staging_;
-  cuda::DeviceBuffer<T> columns_;
-  cuda::DeviceBuffer<T> weights_;
-  cuda::DeviceBuffer<T> other_columns_;
-  cuda::DeviceBuffer<T> other_weights_;
-  cuda::DeviceBuffer<double> edges_;
-  cuda::DeviceBuffer<Word> histogram_;
+  CudaPoints<T>& points_;
   PairJob<T> job_;
 };
 

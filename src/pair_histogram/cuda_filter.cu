@@ -53,6 +53,7 @@ constexpr unsigned int all_lanes = 0xffffffffU;
 constexpr int warp_lanes = 32;
 constexpr int points_of_a_lane = 4;
 constexpr int group_points = warp_lanes * points_of_a_lane;
+static_assert(group_points == filter_group_points);
 constexpr int stage_points = 64;       // second points in shared memory, for each warp; they divide a group
 constexpr int points_of_a_packet = 8;  // second points that are looked at again together
 constexpr int most_threads = 1024;
@@ -486,15 +487,11 @@ class FilteredCount {
     const core::PhaseTimer timer(phases, "to_device");
     for (lay_counters(plan); !fits() && threads_ / 2 >= least_threads; lay_counters(plan)) threads_ /= 2;
     if (!fits()) return;
-    first_ = scaled(pairs.job().first, plan);
-    if (problem.cross) others_ = scaled(pairs.job().second, plan);
-    const std::span<const double> thresholds = problem.bins.thresholds();
-    thresholds_ = cuda::DeviceBuffer<double>(std::ssize(thresholds));
-    thresholds_.copy_from_host(thresholds.data(), std::ssize(thresholds), pairs.stream());
-    by_cell_ = cuda::DeviceBuffer<std::uint16_t>(std::ssize(plan.by_cell));
-    by_cell_.copy_from_host(plan.by_cell.data(), std::ssize(plan.by_cell), pairs.stream());
-    rechecked_ = cuda::DeviceBuffer<Word>(1);
-    rechecked_.clear(pairs.stream());
+    job_.first = scaled(pairs.job().first, plan);
+    job_.second = problem.cross ? scaled(pairs.job().second, plan) : job_.first;
+    job_.thresholds = cuda::copy_part(pairs.memory(), problem.bins.thresholds(), pairs.stream());
+    job_.by_cell = cuda::copy_part(pairs.memory(), std::span<const std::uint16_t>(plan.by_cell), pairs.stream());
+    job_.rechecked = cuda::zero_part<Word>(pairs.memory(), 1, pairs.stream());
     fill_job(plan);
     pairs.stream().wait();
   }
@@ -519,8 +516,7 @@ class FilteredCount {
 
   std::uint64_t rechecked() const {
     Word pairs = 0;
-    rechecked_.copy_to_host(&pairs, 1, pairs_.stream());
-    pairs_.stream().wait();
+    cuda::fetch_part<Word>(job_.rechecked, {&pairs, 1}, pairs_.stream());
     return pairs;
   }
 
@@ -537,23 +533,21 @@ class FilteredCount {
     shared_bytes_ = 4 * static_cast<std::uint64_t>(job_.layout.words);
   }
 
-  static std::int64_t groups(std::int64_t points) { return (points + group_points - 1) / group_points; }
+  static std::int64_t groups(std::int64_t points) { return filter_places(points) / group_points; }
 
-  cuda::DeviceBuffer<float4> scaled(const DevicePoints<T>& points, const FilterPlan& plan) {
-    const std::int64_t places = groups(points.count) * group_points;
-    cuda::DeviceBuffer<float4> result(places);
+  const float4* scaled(const DevicePoints<T>& points, const FilterPlan& plan) {
+    const std::int64_t places = filter_places(points.count);
+    float4* const result = pairs_.memory().template take<float4>(places);
     if (places == 0) return result;
     const double3 origin{plan.origin[0], plan.origin[1], plan.origin[2]};
     scale_points<<<cuda::blocks_for(places, 256), 256, 0, pairs_.stream()>>>(points, origin, plan.cells_per_length,
-                                                                             places, result.data());
+                                                                             places, result);
     cuda::check_launch("scale_points");
     return result;
   }
 
   void fill_job(const FilterPlan& plan) {
     job_.pairs = pairs_.job();
-    job_.first = first_.data();
-    job_.second = problem_.cross ? others_.data() : first_.data();
     job_.first_groups = static_cast<int>(groups(problem_.n()));
     job_.second_groups = static_cast<int>(groups(problem_.m()));
     job_.columns = problem_.cross ? job_.second_groups : job_.second_groups / 2 + 1;
@@ -573,10 +567,7 @@ class FilteredCount {
     job_.near = static_cast<unsigned int>(std::ceil(margin + 0.5 + error));
     job_.magic = static_cast<float>(std::ldexp(1.0, whole) + margin * unit);
     job_.ahead = std::bit_cast<std::uint32_t>(job_.magic) >> job_.fraction_bits;
-    job_.by_cell = by_cell_.data();
     job_.doubtful = plan.doubtful;
-    job_.thresholds = thresholds_.data();
-    job_.rechecked = rechecked_.data();
     // No pair can be farther apart than the corners: where that is within the cells, no distance needs to be cut.
     double squares = 0;
     for (int dim = 0; dim < dimension_limit; ++dim) {
@@ -629,11 +620,6 @@ class FilteredCount {
   Counting counting_ = Counting::joint;
   bool clamped_ = true;
   std::uint64_t shared_bytes_ = std::numeric_limits<std::uint64_t>::max();  ///< too many unless laid out
-  cuda::DeviceBuffer<float4> first_;
-  cuda::DeviceBuffer<float4> others_;
-  cuda::DeviceBuffer<double> thresholds_;
-  cuda::DeviceBuffer<std::uint16_t> by_cell_;
-  cuda::DeviceBuffer<Word> rechecked_;
   FilterJob<T> job_;
 };
 

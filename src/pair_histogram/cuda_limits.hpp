@@ -1,9 +1,12 @@
-// What a block of the CUDA rungs keeps in shared memory, in bytes: for the table's supports(), and for the launches.
+// What the CUDA rungs keep in the shared memory of a block and in the GPU's, in bytes: for the table, and for those who
+// allocate.
 #pragma once
 
 #include <cstdint>
 
+#include "core/gpu_support.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/simd_pairs.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -24,6 +27,33 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   int copies = 32;
   while (copies > 1 && block_histogram_bytes(slots, weighted, copies) > room) copies /= 2;
   return copies;
+}
+
+/// On the GPU: the columns of the points, the edges, the histogram, and what the look at the points needs.
+inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
+  constexpr std::uint64_t look = 256;
+  return core::gpu_part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
+         core::gpu_part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
+         core::gpu_part_bytes(shape.bins + 1, sizeof(double)) +
+         core::gpu_part_bytes((shape.bins + 2) * (shape.weighted ? 3 : 1), sizeof(std::uint64_t)) + look;
+}
+
+/// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.
+constexpr int filter_group_points = 128;
+
+constexpr std::int64_t filter_places(std::int64_t points) {
+  return (points + filter_group_points - 1) / filter_group_points * filter_group_points;
+}
+
+/// On the GPU: what cuda_filter adds to that. Pairs with weights are not filtered.
+inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
+  if (shape.weighted) return 0;
+  constexpr std::size_t place = 4 * sizeof(float);
+  return core::gpu_part_bytes(filter_places(shape.points), place) +
+         core::gpu_part_bytes(filter_places(shape.others), place) +
+         core::gpu_part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
+         core::gpu_part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
+         core::gpu_part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
 }
 
 }  // namespace gradus::pair_histogram_detail

@@ -1,9 +1,13 @@
 // The public entry points: check, choose, run.
 #include "gradus/pair_histogram.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "core/phases.hpp"
 #include "core/request.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus {
@@ -13,6 +17,41 @@ namespace room = pair_histogram_detail;
 namespace {
 
 constexpr const char* problem_name = "pair_histogram";
+
+/// What of the caller's may lie on a GPU, for messages.
+struct NamedPlace {
+  MemoryPlace place;
+  const char* what;
+};
+
+template <class T>
+std::array<NamedPlace, 4> places(MatrixView<const T> points, const PairHistogramOptions<T>& options) {
+  return {{{points.place(), "points"},
+           {options.others.place(), "others"},
+           {options.weights.place(), "weights"},
+           {options.other_weights.place(), "other weights"}}};
+}
+
+/// The request, with the GPU on which views lie as the one to run on.
+template <class T>
+Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions<T>& options,
+                          const Execution& execution) {
+  const std::array<NamedPlace, 4> all = places(points, options);
+  const auto* const there = std::ranges::find_if(all, [](const NamedPlace& one) { return !one.place.is_host(); });
+  if (there == all.end()) return execution;
+  Execution here = core::run_where_it_lies(there->place, there->what, execution);
+  for (const NamedPlace& one : all) core::check_beside(one.place, one.what, true, here.gpu);
+  if (here.variant.empty()) return here;
+  const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
+  core::check_takes_gpu_memory(room::variants(), variant, there->place, problem_name);
+  return here;
+}
+
+/// Whether the job runs on a GPU whatever the points are like, so that they can be looked at there.
+bool is_bound_for_gpu(const Execution& execution) {
+  if (execution.variant.empty()) return execution.device == Device::gpu;
+  return core::find_variant(room::variants(), execution.variant, problem_name).gpu_memory != nullptr;
+}
 
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
   const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, problem_name);
@@ -56,8 +95,11 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
 template <class T>
 std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                     const Execution& execution) {
-  const room::Shape shape = room::prepare(points, options, execution).shape();
-  return memory_needed(shape, execution, select(shape, execution));
+  const Execution here = where_views_lie(points, options, execution);
+  room::Problem<T> problem = room::describe(points, options, here);
+  if (!is_bound_for_gpu(here)) room::examine(problem, cpu::thread_count(here));
+  const room::Shape shape = problem.shape();
+  return memory_needed(shape, here, select(shape, here));
 }
 
 template <class T>
@@ -65,20 +107,32 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
                                    const Execution& execution) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const room::Problem<T> problem = room::prepare(points, options, execution);
+  const Execution here = where_views_lie(points, options, execution);
+  room::Problem<T> problem = room::describe(points, options, here);
+  const auto examine = [&] {
+    const core::PhaseTimer timer(phases, "examine");
+    room::examine(problem, cpu::thread_count(here));
+  };
+  const bool examine_on_gpu = is_bound_for_gpu(here);
+  if (!examine_on_gpu) examine();
   const room::Shape shape = problem.shape();
-  const room::Variant& variant = select(shape, execution);
-  core::check_memory(memory_needed(shape, execution, variant), execution);
-  core::add_phase(phases, "examine", core::seconds_since(start));
+  const room::Variant& variant = select(shape, here);
+  core::check_memory(memory_needed(shape, here, variant), here);
 
-  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
+  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(here);
   PairHistogramResult result;
   {
-    const cpu::PinnedTeam team(threads, execution.pinning);
-    result = finish(problem, variant.run(problem, execution, phases));
+    const cpu::PinnedTeam team(threads, here.pinning);
+    std::unique_ptr<room::GpuPoints<T>> gpu;
+    if (variant.gpu_memory != nullptr) {
+      const core::PhaseTimer timer(phases, "to_device");
+      gpu = room::make_gpu_points(problem, here, variant.gpu_memory(shape));
+    }
+    if (examine_on_gpu) examine();
+    result = finish(problem, variant.run(problem, here, phases));
   }
   result.variant = variant.name;
-  result.device = core::device_name(variant, execution);
+  result.device = core::device_name(variant, here);
   result.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
   result.phases = std::move(phases);

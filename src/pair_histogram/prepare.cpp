@@ -7,6 +7,7 @@
 #include "core/request.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "pair_histogram/gpu_points.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -14,7 +15,7 @@ namespace {
 
 template <class T>
 void check_points(MatrixView<const T> points) {
-  core::check_rows(points, "points");
+  core::check_extent(points, "points");
   if (points.columns() < 1 || points.columns() > dimension_limit)
     throw InputError("points: there are " + std::to_string(points.columns()) +
                      " columns; 1, 2 or 3 are needed, one for each coordinate");
@@ -22,7 +23,7 @@ void check_points(MatrixView<const T> points) {
 
 template <class T>
 void check_others(MatrixView<const T> points, MatrixView<const T> others) {
-  core::check_rows(others, "others");
+  core::check_extent(others, "others");
   if (others.columns() != points.columns())
     throw InputError("others: there are " + std::to_string(others.columns()) + " columns, but the points have " +
                      std::to_string(points.columns()));
@@ -30,10 +31,10 @@ void check_others(MatrixView<const T> points, MatrixView<const T> others) {
 
 template <class T>
 void check_weights(const PairHistogramOptions<T>& options, std::int64_t points, bool cross) {
-  core::check_one_for_each(options.weights, points, "weights", "points");
+  core::check_number(options.weights, points, "weights", "points");
   if (!cross && !options.other_weights.empty())
     throw UsageError("other weights: there are weights for others, but no others");
-  core::check_one_for_each(options.other_weights, options.others.rows(), "other weights", "others");
+  core::check_number(options.other_weights, options.others.rows(), "other weights", "others");
   if (cross && points > 0 && options.others.rows() > 0 && options.weights.empty() != options.other_weights.empty())
     throw UsageError(std::string("the ") + (options.weights.empty() ? "points" : "others") +
                      " have no weights, but the " + (options.weights.empty() ? "others" : "points") +
@@ -66,51 +67,88 @@ void check_reach(double reach, const std::vector<double>& box) {
                      core::number_text(half) + " at most is needed");
 }
 
-/// Refuses the first row that lies outside the box, its borders included.
 template <class T>
-void check_inside(MatrixView<const T> rows, const Problem<T>& problem, const std::vector<double>& origin,
-                  const char* what) {
-  for (std::int64_t row = 0; row < rows.rows(); ++row)
-    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) {
-      const auto column = static_cast<std::size_t>(dim);
-      const double corner = origin.empty() ? 0 : origin[column];
-      const auto value = static_cast<double>(rows(row, dim));
-      // The last condition is about rounding: no separation may be longer than the box.
-      if (value >= corner && value - corner <= problem.box[column] &&
-          value - problem.lowest[column] <= problem.box[column])
-        continue;
-      throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                       std::to_string(dim) + " (counted from 0) is " + core::number_text(value) +
-                       " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
-                       core::number_text(corner + problem.box[column]) + "; move such points in by whole lengths");
+[[noreturn]] void throw_outside(const Problem<T>& problem, const char* what, std::int64_t row, std::size_t column,
+                                double value) {
+  const double corner = problem.box_origin[column];
+  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
+                   std::to_string(column) + " (counted from 0) is " + core::number_text(value) +
+                   " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
+                   core::number_text(corner + problem.box[column]) + "; move such points in by whole lengths");
+}
+
+/// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
+/// meets if they do. So all rows do if the extremes do, their `ranges`; only to name a row all of them are looked at.
+template <class T, class Inside>
+void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const core::ColumnRanges& ranges,
+                    const char* what, const Inside& inside) {
+  bool all_inside = true;
+  for (std::size_t column = 0; rows.rows() > 0 && column < ranges.lowest.size(); ++column)
+    all_inside = all_inside && inside(column, ranges.lowest[column]) && inside(column, ranges.highest[column]);
+  if (all_inside) return;
+  constexpr std::int64_t at_once = 65536;  // rows that are copied from a GPU
+  for (std::int64_t first = 0; first < rows.rows(); first += at_once) {
+    MatrixView<const T> some = rows.slice(first, std::min(at_once, rows.rows() - first));
+    Matrix<T> copy;
+    if (problem.gpu != nullptr) {
+      copy = problem.gpu->copy_to_host(some);
+      some = std::as_const(copy).view();
     }
+    for (std::int64_t row = 0; row < some.rows(); ++row)
+      for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
+        const auto column = static_cast<std::size_t>(dim);
+        const auto value = static_cast<double>(some(row, dim));
+        if (!inside(column, value)) throw_outside(problem, what, first + row, column, value);
+      }
+  }
+}
+
+/// Refuses points and others outside the box, whose borders belong to it. To subtract and to round keeps the order of
+/// two values.
+template <class T>
+void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
+  const auto refuse = [&](const auto& inside) {
+    refuse_outside(problem, problem.points, points, "points", inside);
+    if (problem.cross) refuse_outside(problem, problem.others, others, "others", inside);
+  };
+  refuse([&](std::size_t column, double value) {
+    return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
+  });
+  // All are inside, but for rounding: no separation may be longer than the box.
+  refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
+}
+
+[[noreturn]] void throw_bad_weight(const char* what, std::int64_t row, double weight) {
+  throw InputError(std::string(what) + ": the weight in row " + std::to_string(row) + " (counted from 0) is " +
+                   (std::isnan(weight)   ? "NaN"
+                    : std::isinf(weight) ? "infinite"
+                                         : "too large") +
+                   "; weights are finite");
 }
 
 template <class T>
-double largest_weight(VectorView<const T> weights, const char* what) {
+double largest_weight(const Problem<T>& problem, VectorView<const T> weights, const char* what) {
+  if (weights.empty()) return 0;
+  if (problem.gpu != nullptr) {
+    const core::FoundRanges found = problem.gpu->find_ranges({weights.data(), weights.size(), 1, weights.place()});
+    if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
+    return std::max(std::abs(found.ranges.lowest.front()), std::abs(found.ranges.highest.front()));
+  }
   double largest = 0;
   for (std::int64_t row = 0; row < weights.size(); ++row) {
     const auto weight = static_cast<double>(weights[row]);
-    if (!(std::abs(weight) <= core::largest_magnitude))
-      throw InputError(std::string(what) + ": the weight in row " + std::to_string(row) + " (counted from 0) is " +
-                       (std::isnan(weight)   ? "NaN"
-                        : std::isinf(weight) ? "infinite"
-                                             : "too large") +
-                       "; weights are finite");
+    if (!(std::abs(weight) <= core::largest_magnitude)) throw_bad_weight(what, row, weight);
     largest = std::max(largest, std::abs(weight));
   }
   return largest;
 }
 
 template <class T>
-void examine_columns(Problem<T>& problem, int threads) {
-  const core::ColumnRanges points = core::column_ranges(problem.points, "points", threads);
-  const core::ColumnRanges others = problem.cross ? core::column_ranges(problem.others, "others", threads) : points;
-  if (problem.n() == 0 && problem.m() == 0) return;
-  for (std::size_t column = 0; column < points.lowest.size(); ++column) {
-    problem.lowest[column] = std::min(points.lowest[column], others.lowest[column]);
-    problem.highest[column] = std::max(points.highest[column], others.highest[column]);
-  }
+core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> rows, const char* what, int threads) {
+  if (problem.gpu == nullptr) return core::column_ranges(rows, what, threads);
+  const core::FoundRanges found = problem.gpu->find_ranges(rows);
+  if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
+  return found.ranges;
 }
 
 }  // namespace
@@ -120,7 +158,7 @@ std::int64_t pair_count(std::int64_t points, std::int64_t others, bool cross) {
 }
 
 template <class T>
-Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
+Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
   Problem<T> problem;
   problem.points = points;
   problem.others = options.others;
@@ -128,30 +166,47 @@ Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& op
   check_points(points);
   if (problem.cross) check_others(points, options.others);
   check_weights(options, points.rows(), problem.cross);
+  problem.weights = options.weights;
+  problem.other_weights = options.other_weights;
   check_box(options, points.columns());
+  problem.periodic = !options.box.empty();
+  std::copy(options.box.begin(), options.box.end(), problem.box.begin());
+  std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   core::check_memory(Bins::bytes(options.bins), execution);
   problem.bins = Bins(options.bins);
   check_reach(problem.bins.reach(), options.box);
-
-  examine_columns(problem, cpu::thread_count(execution));
-  problem.periodic = !options.box.empty();
-  std::copy(options.box.begin(), options.box.end(), problem.box.begin());
-  if (problem.periodic) {
-    check_inside(points, problem, options.box_origin, "points");
-    if (problem.cross) check_inside(problem.others, problem, options.box_origin, "others");
-  }
-  problem.weights = options.weights;
-  problem.other_weights = options.other_weights;
-  if (problem.weighted()) {
-    const double first = largest_weight(options.weights, "weights");
-    const double second = problem.cross ? largest_weight(options.other_weights, "other weights") : first;
-    // Limbs of 32 bits: 2^61 products, each below 2^64 steps of the grid, fit a sum of 128 bits.
-    problem.weight_grid = core::Grid(core::exponent_above(first * second), std::int64_t{1} << 30);
-  }
   return problem;
 }
 
-template Problem<float> prepare(MatrixView<const float>, const PairHistogramOptions<float>&, const Execution&);
-template Problem<double> prepare(MatrixView<const double>, const PairHistogramOptions<double>&, const Execution&);
+template <class T>
+void examine(Problem<T>& problem, int threads) {
+  const core::ColumnRanges points = column_ranges(problem, problem.points, "points", threads);
+  const core::ColumnRanges others = problem.cross ? column_ranges(problem, problem.others, "others", threads) : points;
+  for (std::size_t column = 0; problem.n() + problem.m() > 0 && column < points.lowest.size(); ++column) {
+    problem.lowest[column] = std::min(points.lowest[column], others.lowest[column]);
+    problem.highest[column] = std::max(points.highest[column], others.highest[column]);
+  }
+  if (problem.periodic) check_inside(problem, points, others);
+  if (!problem.weighted()) return;
+  const double first = largest_weight(problem, problem.weights, "weights");
+  const double second = problem.cross ? largest_weight(problem, problem.other_weights, "other weights") : first;
+  // Limbs of 32 bits: 2^61 products, each below 2^64 steps of the grid, fit a sum of 128 bits.
+  problem.weight_grid = core::Grid(core::exponent_above(first * second), std::int64_t{1} << 30);
+}
+
+template <class T>
+Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
+  Problem<T> problem = describe(points, options, execution);
+  examine(problem, cpu::thread_count(execution));
+  return problem;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                          \
+  template Problem<T> describe(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&); \
+  template void examine(Problem<T>&, int);                                                             \
+  template Problem<T> prepare(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::pair_histogram_detail

@@ -5,7 +5,17 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The errors are those of pair_histogram().
+/// Everything but what only the points can tell: `lowest`, `highest`, `weight_grid`. The errors of this and of the
+/// following are those of pair_histogram().
+template <class T>
+Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution);
+
+/// Looks at the points and weights, and completes the problem: on the GPU where they lie there (Problem::gpu),
+/// otherwise with `threads` of the processor. The results are the same to the bit.
+template <class T>
+void examine(Problem<T>& problem, int threads);
+
+/// Both, for points in host memory.
 template <class T>
 Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution);
 

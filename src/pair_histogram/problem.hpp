@@ -41,6 +41,10 @@ struct Shape {
 };
 
 template <class T>
+class GpuPoints;
+
+/// All views are of host memory, or, for a variant that runs on a GPU, all of them of memory there.
+template <class T>
 struct Problem {
   MatrixView<const T> points;         ///< n x d, finite, inside the box
   MatrixView<const T> others;         ///< m x d, where `cross`
@@ -48,11 +52,13 @@ struct Problem {
   VectorView<const T> other_weights;  ///< m where `cross` and weighted, otherwise empty
   bool cross = false;
   bool periodic = false;
-  std::array<double, dimension_limit> box{};     ///< lengths, where `periodic`
+  std::array<double, dimension_limit> box{};  ///< lengths, where `periodic`
+  std::array<double, dimension_limit> box_origin{};
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  core::Grid weight_grid;  ///< of the product of two weights; its sums have 128 bits
+  core::Grid weight_grid;       ///< of the product of two weights; its sums have 128 bits
+  GpuPoints<T>* gpu = nullptr;  ///< what owns the points' memory on a GPU
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
@@ -91,6 +97,8 @@ struct Variant : core::VariantInfo {
   std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
   Histogram (*run_f32)(const Problem<float>&, const Execution&, std::vector<Phase>&);
   Histogram (*run_f64)(const Problem<double>&, const Execution&, std::vector<Phase>&);
+  /// For a variant that runs on a GPU: bytes there beside points and weights.
+  std::uint64_t (*gpu_memory)(const Shape&) = nullptr;
 
   template <class T>
   Histogram run(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) const {

@@ -16,7 +16,6 @@ constexpr std::int64_t copied_counters = 9500;
 constexpr int most_joint = 4;
 constexpr std::int64_t spare_cells = 8;     // past the last edge, so that the last cell is certainly beyond
 constexpr std::int64_t least_cells = 4096;  // of a map
-constexpr std::int64_t most_cells = 65536;
 constexpr std::int64_t cells_to_an_edge = 128;
 constexpr double most_doubtful = 0.25;  // share of the pairs
 constexpr std::int64_t slot_limit = 60000;
@@ -104,7 +103,7 @@ bool FilterPlan::lay_joint(const Bins& bins) {
 // Finer cells: those that an edge comes near leave their pairs in doubt.
 bool FilterPlan::lay_cells(const Bins& bins) {
   if (bins.slots() > slot_limit) return false;
-  const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, most_cells);
+  const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
   cells = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
   cells_per_length = static_cast<double>(cells - spare_cells) / bins.reach();
   error = error_at(cells_per_length, static_cast<double>(cells)) + std::ldexp(1.0, bits_for(cells + 3) - float_bits);
@@ -261,7 +260,7 @@ std::uint64_t bytes_to_filter(const Shape& shape, int threads) {
       static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
   const std::uint64_t of_a_point = 4 * static_cast<std::uint64_t>(shape.dimensions) + (shape.weighted ? 8 : 0);
   return points * of_a_point + static_cast<std::uint64_t>(threads) * FilterCounters<double>::bytes(shape) +
-         most_cells * sizeof(std::uint16_t);
+         filter_cells_limit * sizeof(std::uint16_t);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                    \

@@ -21,6 +21,9 @@ constexpr std::int64_t padded(std::int64_t points) {
   return (points + overshoot + filter_block - 1) / filter_block * filter_block;
 }
 
+/// Of a map from cells to slots (FilterPlan::by_cell).
+constexpr std::int64_t filter_cells_limit = 65536;
+
 /// Integer coordinates of points in open space take this many bits, so that their differences do not wrap.
 constexpr int open_span_bits = 30;
 

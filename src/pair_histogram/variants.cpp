@@ -62,6 +62,8 @@ std::uint64_t tree_memory(const Shape& shape, int threads) {
 #define GRADUS_CUDA_RUNS(name) nullptr, nullptr
 #endif
 
+std::uint64_t filter_gpu_memory(const Shape& shape) { return gpu_columns_bytes(shape) + gpu_filter_bytes(shape); }
+
 Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::supported_on_gpu(machine); }
 
 // What a block keeps in shared memory, with the most threads that it may have.
@@ -130,37 +132,44 @@ constexpr std::array table = {
              Backend::cuda, Contract::same_bits, 0},
             on_gpu,
             cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_naive)},
+            GRADUS_CUDA_RUNS(cuda_naive),
+            gpu_columns_bytes},
     Variant{
         {"cuda_privatized", "a histogram for each block, in its shared memory", Backend::cuda, Contract::same_bits, 0},
         histogram_in_shared,
         cuda_host_memory,
-        GRADUS_CUDA_RUNS(cuda_privatized)},
+        GRADUS_CUDA_RUNS(cuda_privatized),
+        gpu_columns_bytes},
     Variant{{"cuda_tiled", "second points tile by tile in shared memory; one histogram in global memory", Backend::cuda,
              Contract::same_bits, 0},
             on_gpu,
             cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_tiled)},
+            GRADUS_CUDA_RUNS(cuda_tiled),
+            gpu_columns_bytes},
     Variant{{"cuda_tiled_privatized", "tiles of second points and a histogram for each block in shared memory",
              Backend::cuda, Contract::same_bits, 0},
             histogram_in_shared,
             cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_tiled_privatized)},
+            GRADUS_CUDA_RUNS(cuda_tiled_privatized),
+            gpu_columns_bytes},
     Variant{
         {"cuda_lane_copies", "several copies of a block's histogram, by lane", Backend::cuda, Contract::same_bits, 0},
         histogram_in_shared,
         cuda_host_memory,
-        GRADUS_CUDA_RUNS(cuda_lane_copies)},
+        GRADUS_CUDA_RUNS(cuda_lane_copies),
+        gpu_columns_bytes},
     Variant{{"cuda_shuffle", "second points in the registers of a warp, handed on by shuffles", Backend::cuda,
              Contract::same_bits, 0},
             histogram_in_shared,
             cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_shuffle)},
+            GRADUS_CUDA_RUNS(cuda_shuffle),
+            gpu_columns_bytes},
     Variant{{"cuda_filter", "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
              Backend::cuda, Contract::same_bits, 0},
             filter_on_gpu,
             cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_filter)},
+            GRADUS_CUDA_RUNS(cuda_filter),
+            filter_gpu_memory},
 };
 
 // The share of space that lies within reach, as a cube around a point: of 1 where the reach is half of every extent.
