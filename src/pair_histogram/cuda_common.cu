@@ -26,13 +26,6 @@ __global__ void split_columns(const T* rows, std::int64_t count, std::int64_t st
 
 }  // namespace
 
-void allow_shared_memory(const void* kernel, std::uint64_t bytes) {
-  constexpr std::uint64_t always_allowed = 48 << 10;
-  if (bytes > always_allowed)
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-                "cudaFuncSetAttribute");
-}
-
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total) {
   if (execution.stop.stop_requested())
     throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(total) + " pairs");
@@ -86,7 +79,7 @@ std::int64_t CudaPairs<T>::end_of_portion(double pairs) const {
 template <class T>
 void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes) {
   const core::PhaseTimer timer(phases_, "count");
-  allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
   const std::int64_t total = pair_count(problem_.n(), problem_.m(), problem_.cross);
   const auto pairs_before = [&](std::int64_t end) {
     return pair_count(problem_.cross ? problem_.n() : end, end, problem_.cross);

@@ -246,9 +246,6 @@ class CudaPairs {
   PairJob<T> job_;
 };
 
-/// Lets a kernel use more shared memory than the 48 KiB that every kernel may.
-void allow_shared_memory(const void* kernel, std::uint64_t bytes);
-
 /// InterruptedError if a stop was asked for.
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);
 

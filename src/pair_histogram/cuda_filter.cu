@@ -589,7 +589,7 @@ class FilteredCount {
     const auto kernel = count_filtered<T, counting, periodic, clamped>;
     const std::int64_t total = pair_count(problem_.n(), problem_.m(), problem_.cross);
     if (total == 0) return;
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes_);
+    cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes_);
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads_, shared_bytes_),
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");

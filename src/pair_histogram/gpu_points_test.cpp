@@ -150,6 +150,28 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   }
 }
 
+// So many pairs that cuda_filter counts them in more than one launch, and each warp takes many groups of points in
+// each; by cells of space the host is soon done with them.
+TEST_F(OnGpu, several_launches) {
+  const Matrix<double> points = uniform(900'000, 3);
+  const Matrix<double> others = uniform(500'000, 3, 9);
+  PairHistogramOptions<double> joint = bins_of(0.01, 30);
+  PairHistogramOptions<double> periodic = joint;
+  periodic.box = {10, 10, 10.5};
+  PairHistogramOptions<double> cross = joint;
+  cross.others = others.view();
+  PairHistogramOptions<double> by_cells;
+  by_cells.bins.edges = {0.01, 0.03, 0.1, 0.15, 0.3};
+  for (const PairHistogramOptions<double>& options : {joint, bins_of(0.0015, 200), periodic, cross, by_cells}) {
+    int reports = 0;
+    Execution execution = by("cuda_filter");
+    execution.progress = [&](const Progress&) { ++reports; };
+    const PairHistogramResult result = pair_histogram<double>(points.view(), options, execution);
+    EXPECT_EQ(compare(result, by_the_host(points.view(), options)), "");
+    EXPECT_GE(reports, 2);
+  }
+}
+
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<double> points = uniform(20000, 3);
   cuda::PinnedBuffer<double> staged(points.rows() * 3);
