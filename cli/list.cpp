@@ -37,24 +37,27 @@ std::string ladder(const Session& session, const ProblemRow& problem) {
                    {"runs on", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
-  for (const VariantRow& row : problem.variants())
-    table.add({std::string(row.info.name), std::string(place_of(row.info.backend)), contract_text(row.info),
-               row.support ? std::string(row.info.summary) : "not here: " + row.support.reason});
+  for (const core::VariantInfo& variant : problem.variants()) {
+    const core::Support support = problem.support(variant.name);
+    table.add({std::string(variant.name), std::string(place_of(variant.backend)), contract_text(variant),
+               support ? std::string(variant.summary) : "not here: " + support.reason});
+  }
   return fmt::format("{}: {}\n\n{}", problem.name, problem.summary, table.text(session));
 }
 
 Json ladder_json(const ProblemRow& problem) {
   Json variants = Json::array();
-  for (const VariantRow& row : problem.variants()) {
-    Json variant{{"name", row.info.name},
-                 {"summary", row.info.summary},
-                 {"backend", core::to_string(row.info.backend)},
-                 {"device", device_of(row.info.backend)},
-                 {"contract", row.info.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
-                 {"tolerance", row.info.tolerance},
-                 {"runs_here", row.support.supported}};
-    if (!row.support) variant["reason"] = row.support.reason;
-    variants.push_back(std::move(variant));
+  for (const core::VariantInfo& variant : problem.variants()) {
+    const core::Support support = problem.support(variant.name);
+    Json row{{"name", variant.name},
+             {"summary", variant.summary},
+             {"backend", core::to_string(variant.backend)},
+             {"device", device_of(variant.backend)},
+             {"contract", variant.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
+             {"tolerance", variant.tolerance},
+             {"runs_here", support.supported}};
+    if (!support) row["reason"] = support.reason;
+    variants.push_back(std::move(row));
   }
   return {{"problem", problem.name}, {"summary", problem.summary}, {"variants", std::move(variants)}};
 }

@@ -13,7 +13,8 @@ namespace gradus::cli {
 namespace {
 
 /// A variant runs here if it can take any of these; some are made for few columns, some for many.
-core::Support support_of(const kmeans_detail::Variant& variant) {
+core::Support kmeans_support(std::string_view name) {
+  const kmeans_detail::Variant& variant = core::find_variant(kmeans_detail::variants(), name, "kmeans");
   core::Support support;
   for (const std::int64_t dimensions : {2, 16, 128})
     for (const int element_bytes : {4, 8}) {
@@ -25,15 +26,10 @@ core::Support support_of(const kmeans_detail::Variant& variant) {
   return support;
 }
 
-std::vector<VariantRow> kmeans_variants() {
-  std::vector<VariantRow> rows;
-  for (const kmeans_detail::Variant& variant : kmeans_detail::variants())
-    rows.push_back({variant, support_of(variant)});
-  return rows;
-}
-
 /// The same: some are made for a cutoff or for few wide bins.
-core::Support support_of(const pair_histogram_detail::Variant& variant) {
+core::Support pair_histogram_support(std::string_view name) {
+  const pair_histogram_detail::Variant& variant =
+      core::find_variant(pair_histogram_detail::variants(), name, "pair_histogram");
   core::Support support;
   for (const double reach : {1.0, 100.0})
     for (const int element_bytes : {4, 8}) {
@@ -50,17 +46,16 @@ core::Support support_of(const pair_histogram_detail::Variant& variant) {
   return support;
 }
 
-std::vector<VariantRow> pair_histogram_variants() {
-  std::vector<VariantRow> rows;
-  for (const pair_histogram_detail::Variant& variant : pair_histogram_detail::variants())
-    rows.push_back({variant, support_of(variant)});
-  return rows;
+template <class Variant>
+std::vector<core::VariantInfo> infos_of(std::span<const Variant> variants) {
+  return {variants.begin(), variants.end()};
 }
 
 constexpr std::array table = {
-    ProblemRow{"kmeans", "k-means clustering: labels and centroids of points", kmeans_variants},
+    ProblemRow{"kmeans", "k-means clustering: labels and centroids of points",
+               [] { return infos_of(kmeans_detail::variants()); }, kmeans_support},
     ProblemRow{"pair_histogram", "pair-distance histogram: how many pairs of points lie at each distance",
-               pair_histogram_variants},
+               [] { return infos_of(pair_histogram_detail::variants()); }, pair_histogram_support},
 };
 
 }  // namespace
@@ -80,7 +75,7 @@ const ProblemRow& find_problem(std::string_view name) {
 
 std::vector<std::string> variant_names(std::string_view problem) {
   std::vector<std::string> names;
-  for (const VariantRow& row : find_problem(problem).variants()) names.emplace_back(row.info.name);
+  for (const core::VariantInfo& variant : find_problem(problem).variants()) names.emplace_back(variant.name);
   return names;
 }
 
@@ -93,8 +88,7 @@ std::vector<std::string> all_variant_names() {
 }
 
 void require_variant(std::string_view problem, std::string_view variant) {
-  std::vector<core::VariantInfo> infos;
-  for (const VariantRow& row : find_problem(problem).variants()) infos.push_back(row.info);
+  const std::vector<core::VariantInfo> infos = find_problem(problem).variants();
   core::find_variant(std::span<const core::VariantInfo>(infos), variant, problem);
 }
 

@@ -10,15 +10,12 @@
 
 namespace gradus::cli {
 
-struct VariantRow {
-  core::VariantInfo info;
-  core::Support support;  ///< on this machine, for at least one of the problem's usual shapes
-};
-
 struct ProblemRow {
   std::string_view name;
   std::string_view summary;
-  std::vector<VariantRow> (*variants)();
+  std::vector<core::VariantInfo> (*variants)();
+  /// On this machine, for at least one of the problem's usual shapes. Looks for GPUs where the variant needs one.
+  core::Support (*support)(std::string_view variant);
 };
 
 std::span<const ProblemRow> problems();

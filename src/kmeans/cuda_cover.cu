@@ -43,7 +43,9 @@ struct CoverJob {
 /// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
 /// Launch shape: blocks of block_rows threads, the grid's stride over the blocks of rows.
 template <class T, int Group>
-__global__ void add_rows(const CoverJob<T> job, const std::int64_t* which, int count, int before, bool anew) {
+__global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
+                         bool anew) {
+  const OtherRows<T, Group> added(job.rows, which, count);
   for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
     const std::int64_t row = block * block_rows + threadIdx.x;
     const bool is_row = row < job.rows.count;
@@ -51,8 +53,7 @@ __global__ void add_rows(const CoverJob<T> job, const std::int64_t* which, int c
     int nearest = -1;
     for (int part = 0; part < count; part += Group) {
       double distances[Group];
-      squared_distances_of_block(job.rows, block * block_rows, job.rows, which + part, min(Group, count - part),
-                                 distances);
+      added.find(job.rows, block * block_rows, part, distances);
       for (int g = 0; g < Group && part + g < count; ++g)
         if (distances[g] < least) {
           least = distances[g];
@@ -101,14 +102,14 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
 
 /// What the total would lose, for each of `count` candidates. Launch shape: as add_rows.
 template <class T>
-__global__ void find_gains(const CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
+__global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
+  const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
   for (int part = 0; part < count; part += candidates_at_once) {
     Word sums[candidates_at_once] = {};
     for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
       const std::int64_t row = block * block_rows + threadIdx.x;
       double distances[candidates_at_once];
-      squared_distances_of_block(job.rows, block * block_rows, job.rows, which + part,
-                                 min(candidates_at_once, count - part), distances);
+      candidates.find(job.rows, block * block_rows, part, distances);
       if (row >= job.rows.count) continue;
       const double mine = job.closest[row];
       const Word before = job.quantize(job.weighed(row, mine));
@@ -287,6 +288,7 @@ class CudaCover : public GpuCover<T> {
 
  private:
   static constexpr std::int64_t most = GpuCover<T>::most_candidates;
+  static_assert(most <= most_others);
 
   const cuda::Stream& stream() const { return session_->stream; }
   unsigned int blocks(int per_multiprocessor) const {

@@ -58,13 +58,15 @@ __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* fi
 
 /// total[0] and total[1]: the limbs of the sum of the squared distances to `mean`.
 template <class T>
-__global__ void sum_squares(const DeviceRows<T> rows, const DeviceRows<T> mean, core::Grid grid, Word* total) {
+__global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
+                            core::Grid grid, Word* total) {
+  const OtherRows<T, 1> the_mean(mean, nullptr, 1);
   Word high = 0;
   Word low = 0;
   for (std::int64_t first = std::int64_t{blockIdx.x} * block_rows; first < rows.count;
        first += std::int64_t{gridDim.x} * block_rows) {
     double distance[1];
-    squared_distances_of_block(rows, first, mean, nullptr, 1, distance);
+    the_mean.find(rows, first, 0, distance);
     if (first + threadIdx.x >= rows.count) continue;
     const core::Limbs limbs = grid.split(distance[0]);
     high += static_cast<Word>(limbs.high);

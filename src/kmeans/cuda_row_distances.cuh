@@ -1,13 +1,14 @@
 // The distances of 256 rows of points to some other rows, by a block, and sums over the block: what the look at points
 // and the choice of first centroids share on a GPU.
 //
-// A block works on the blocks of RowSums (row_sums.hpp). It brings a tile of their columns to shared memory, side by
-// side as they lie, and each thread then walks along its own row, so that the chain of each distance has the canonical
-// order.
+// A block works on the blocks of RowSums (row_sums.hpp). Each thread walks along its own row, so that the chain of each
+// distance has the canonical order: straight in memory where rows are short, otherwise through a tile of columns that
+// the block brings to shared memory, side by side as they lie.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/rows.cuh"
@@ -19,63 +20,91 @@ namespace gradus::kmeans_detail {
 using cuda::DeviceRows;
 
 inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
-inline constexpr int direct_columns = 8;  // rows so short that a warp's reads of its own rows use whole lines
+inline constexpr int short_columns = 8;  // rows so short that a warp's reads of its own rows use whole lines
+inline constexpr int most_others = 64;
 
-/// sums[g] = D(row, the row of `others` with number which[g], or g) for g < count <= Group.
+/// Rows to which the distances of points are wanted, Group of them at a time. Made once in a kernel, by all threads of
+/// blocks of block_rows.
 template <class T, int Group>
-__device__ void squared_distances_of_row(const DeviceRows<T>& rows, std::int64_t row, const DeviceRows<T>& others,
-                                         const std::int64_t* which, int count, double (&sums)[Group]) {
-  for (int column = 0; column < rows.columns; ++column) {
-    const auto value = static_cast<double>(value_at(rows, row, column));
+class OtherRows {
+ public:
+  /// The rows of `others` with the numbers which[0] to which[count - 1], at most most_others; null: the first `count`.
+  __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
+      : others_(others), which_(which), count_(count) {
+    if (!are_short()) return;
+    Shared& near = shared();  // all of them, for all blocks of rows that will come
+    const int padded = (count + Group - 1) / Group * Group;
+    for (int index = static_cast<int>(threadIdx.x); index < padded * others.columns; index += block_rows)
+      near.others[index] = value_of(index / others.columns, index % others.columns);
+    __syncthreads();  // they are there
+  }
+
+  /// distances[g] = D(row `first` + thread, other `part` + g), for those that there are.
+  __device__ void find(const DeviceRows<T>& rows, std::int64_t first, int part, double (&distances)[Group]) const {
 #pragma unroll
-    for (int g = 0; g < Group; ++g) {
-      if (g >= count) break;
-      const double difference = value - static_cast<double>(value_at(others, which ? which[g] : g, column));
-      sums[g] = fma(difference, difference, sums[g]);
+    for (int g = 0; g < Group; ++g) distances[g] = 0;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int rows_here = static_cast<int>(min(std::int64_t{block_rows}, rows.count - first));
+    if (!are_short()) return find_by_tiles(rows, first, rows_here, part, distances);
+    if (thread >= rows_here) return;
+    const double* const near = shared().others + part * rows.columns;
+    for (int column = 0; column < rows.columns; ++column) {
+      const auto value = static_cast<double>(value_at(rows, first + thread, column));
+#pragma unroll
+      for (int g = 0; g < Group; ++g) extend(distances[g], value - near[g * rows.columns + column]);
     }
   }
-}
 
-/// sums[g] = D(row `first` + thread, the row of `others` with number which[g], or g) for g < count <= Group.
-/// Launch shape: blocks of block_rows threads, of which all take part.
-template <class T, int Group>
-__device__ void squared_distances_of_block(const DeviceRows<T>& rows, std::int64_t first, const DeviceRows<T>& others,
-                                           const std::int64_t* which, int count, double (&sums)[Group]) {
-  constexpr int width = 128 / static_cast<int>(sizeof(T));
-  __shared__ T tile[block_rows * (width + 1)];  // the odd width keeps the rows of a warp on different banks
-  __shared__ double other[Group * width];
-  const int thread = static_cast<int>(threadIdx.x);
-  const int rows_here = static_cast<int>(min(std::int64_t{block_rows}, rows.count - first));
-  for (int g = 0; g < Group; ++g) sums[g] = 0;
-  if (rows.columns <= direct_columns) {
-    if (thread < rows_here) squared_distances_of_row(rows, first + thread, others, which, count, sums);
-    return;
+ private:
+  static constexpr int width = 128 / static_cast<int>(sizeof(T));  // columns of a tile
+
+  struct Shared {
+    T tile[block_rows * (width + 1)];  // the odd width keeps the rows of a warp on different banks
+    double others[std::max(Group * width, most_others* short_columns)];
+  };
+  __device__ static Shared& shared() {
+    __shared__ Shared memory;
+    return memory;
   }
-  for (int dim = 0; dim < rows.columns; dim += width) {
-    const int columns = min(width, rows.columns - dim);
-    __syncthreads();  // all have read the tile before
-    for (int index = thread; index < rows_here * columns; index += block_rows) {
-      const int row = index / columns;
-      tile[row * (width + 1) + (index - row * columns)] = value_at(rows, first + row, dim + index - row * columns);
-    }
-    for (int index = thread; index < Group * columns; index += block_rows) {
-      const int g = index / columns;
-      const int column = index - g * columns;
-      other[g * width + column] =
-          g < count ? static_cast<double>(value_at(others, which ? which[g] : g, dim + column)) : 0.0;
-    }
-    __syncthreads();  // the tile is complete
-    if (thread >= rows_here) continue;
-    for (int column = 0; column < columns; ++column) {
-      const double value = static_cast<double>(tile[thread * (width + 1) + column]);
+
+  __device__ bool are_short() const { return others_.columns <= short_columns; }
+  __device__ double value_of(int other, int column) const {
+    if (other >= count_) return 0;
+    return static_cast<double>(value_at(others_, which_ ? which_[other] : other, column));
+  }
+  __device__ static void extend(double& chain, double difference) { chain = fma(difference, difference, chain); }
+
+  __device__ void find_by_tiles(const DeviceRows<T>& rows, std::int64_t first, int rows_here, int part,
+                                double (&distances)[Group]) const {
+    Shared& near = shared();
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int dim = 0; dim < rows.columns; dim += width) {
+      const int columns = min(width, rows.columns - dim);
+      __syncthreads();  // all have read the tile before
+      for (int index = thread; index < rows_here * columns; index += block_rows) {
+        const int row = index / columns;
+        const int column = index - row * columns;
+        near.tile[row * (width + 1) + column] = value_at(rows, first + row, dim + column);
+      }
+      for (int index = thread; index < Group * columns; index += block_rows) {
+        const int g = index / columns;
+        const int column = index - g * columns;
+        near.others[g * width + column] = value_of(part + g, dim + column);
+      }
+      __syncthreads();  // the tile is complete
+      if (thread >= rows_here) continue;
+      for (int column = 0; column < columns; ++column) {
+        const auto value = static_cast<double>(near.tile[thread * (width + 1) + column]);
 #pragma unroll
-      for (int g = 0; g < Group; ++g) {
-        const double difference = value - other[g * width + column];
-        sums[g] = fma(difference, difference, sums[g]);
+        for (int g = 0; g < Group; ++g) extend(distances[g], value - near.others[g * width + column]);
       }
     }
   }
-}
+
+  const DeviceRows<T>& others_;
+  const std::int64_t* which_;
+  int count_;
+};
 
 /// The sum over the block, in thread 0.
 __device__ inline Word block_total(Word value) {

@@ -23,6 +23,9 @@ namespace {
 constexpr int oversampling_rounds = 5;
 constexpr std::uint64_t oversampling_factor = 2;
 
+/// Candidates of a step of greedy k-means++.
+int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
+
 void honour_stop(const Execution& execution) {
   if (execution.stop.stop_requested()) throw InterruptedError("stopped while choosing the first centroids");
 }
@@ -192,8 +195,7 @@ class Seeding {
   /// Steps of greedy k-means++ until k rows are chosen.
   template <class AnyCover>
   void extend(AnyCover& cover, std::vector<std::int64_t>& chosen) {
-    const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k_)));
-    std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials));
+    std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials_of_a_step(k_)));
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
@@ -281,6 +283,18 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options
 
 template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
                                   const GpuPoints<float>*);
+double first_distances(KMeansInit init, std::int64_t clusters) {
+  const auto k = static_cast<double>(clusters);
+  switch (init) {
+    case KMeansInit::kmeans_plus_plus: return k * (trials_of_a_step(clusters) + 1);
+    case KMeansInit::kmeans_parallel: return k * oversampling_factor * oversampling_rounds;
+    case KMeansInit::random:
+    case KMeansInit::first:
+    case KMeansInit::given: break;
+  }
+  return 0;
+}
+
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int,
                                    const GpuPoints<double>*);
 

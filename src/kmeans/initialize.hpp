@@ -12,4 +12,7 @@ template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
                      int restart, const GpuPoints<T>* gpu = nullptr);
 
+/// Distances of each point that the choice of `clusters` first centroids takes, without any pruning.
+double first_distances(KMeansInit init, std::int64_t clusters);
+
 }  // namespace gradus::kmeans_detail

@@ -81,7 +81,12 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& op
 
 template <class T>
 room::Shape shape_of(std::int64_t n, std::int64_t d, const KMeansOptions<T>& options) {
-  return {n, d, options.clusters, static_cast<int>(sizeof(T)), !options.weights.empty()};
+  return {n,
+          d,
+          options.clusters,
+          static_cast<int>(sizeof(T)),
+          !options.weights.empty(),
+          room::first_distances(options.init, options.clusters)};
 }
 
 void check_graph_file(const room::Variant& variant, const Execution& execution) {

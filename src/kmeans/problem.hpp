@@ -19,10 +19,15 @@ struct Shape {
   std::int64_t clusters = 0;
   int element_bytes = 4;  ///< 4: float, 8: double
   bool weighted = false;
+  double first_distances = 0;  ///< of each point, to choose the first centroids
 
   /// Multiply-adds of one assignment without any pruning.
   double operations() const {
     return static_cast<double>(points) * static_cast<double>(dimensions) * static_cast<double>(clusters);
+  }
+  /// Multiply-adds of the choice of the first centroids, likewise.
+  double first_operations() const {
+    return static_cast<double>(points) * static_cast<double>(dimensions) * first_distances;
   }
   /// Bytes of one reading of the points.
   double bytes() const { return static_cast<double>(points) * static_cast<double>(dimensions) * element_bytes; }
