@@ -12,12 +12,12 @@
 /// * Weighted sums: the product of the two weights, rounded to double, then to a multiple of 2^-64 of the power of two
 ///   above the largest product; added exactly in 128 bits, and rounded once to double at the end.
 ///
-/// Memory of a GPU: points, others and both weights may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a
-/// memory pool, or managed memory. Where one of them does, the job runs on that GPU, with the same bits: another device,
-/// a variant of the processor and a view on a second GPU are refused (UnsupportedError, or UsageError where the request
-/// names another GPU, or the view says what is not so). Rows and weights there are read where they are, however far apart
-/// the rows; of those in host memory a copy is made there. The result is in host memory. Execution::stream says when the
-/// memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes where it filters.
+/// Memory of a GPU: points, others and both weights may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc,
+/// a memory pool, or managed memory. Where one of them does, the job runs on that GPU, with the same bits: another
+/// device, a variant of the processor and a view on a second GPU are refused (UnsupportedError, or UsageError where the
+/// request names another GPU, or the view says what is not so). Rows and weights there are read where they are, however
+/// far apart the rows; of those in host memory a copy is made there. The result is in host memory. Execution::stream
+/// says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes where it filters.
 ///
 /// Complexity: O(n^2) pairs at most; where the largest edge is small against the extent of the points, O(n) times the
 /// number of neighbours; where bins are wide, less than the number of pairs, for whole groups are counted at once.

@@ -23,8 +23,7 @@ struct Gpu {
 /// jobs of the processor are spared.
 class Gpus {
  public:
-  Gpus() : Gpus(std::vector<Gpu>()) {}
-  explicit Gpus(std::vector<Gpu> known)
+  explicit Gpus(std::vector<Gpu> known = {})
       : found_(std::async(std::launch::deferred, [known = std::move(known)] { return known; })) {}
   explicit Gpus(std::vector<Gpu> (*find)()) : found_(std::async(std::launch::deferred, find)) {}
 

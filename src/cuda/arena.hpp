@@ -1,5 +1,5 @@
-// Memory of a GPU in one piece, for a job that knows beforehand what it will need: one allocation and one release, which
-// take some tens of microseconds each, and one answer to whether everything fits.
+// Memory of a GPU in one piece, for a job that knows beforehand what it will need: one allocation and one release,
+// which take some tens of microseconds each, and one answer to whether everything fits.
 #pragma once
 
 #include <span>

@@ -860,7 +860,7 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_large_dim");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 27, 20, (1 << 26) + 1, 4, false}), "simd_bounds");
-  machine.gpus = {};
+  machine.gpus = cpu::Gpus();
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
 }
 
