@@ -1,4 +1,4 @@
-// cuda_graph: the whole loop as a graph that the GPU runs by itself.
+// cuda_graph: an iteration recorded as a graph, and queued many times in advance.
 //
 // What changes from `cuda_all_gpu`: there the processor starts two kernels in every iteration and waits for the
 // decision whether to start two more. For small problems that is all the time there is: a launch and a wait take some

@@ -274,7 +274,7 @@ constexpr std::array table = {
             GRADUS_CUDA_RUNS(cuda_all_gpu),
             false,
             gpu_columns},
-    Variant{{"cuda_graph", "the whole loop as a graph that the GPU runs by itself", Backend::cuda, Contract::tolerance,
+    Variant{{"cuda_graph", "an iteration as a graph, queued many times in advance", Backend::cuda, Contract::tolerance,
              1e-4},
             sums_in_shared,
             cuda_host_sums,
