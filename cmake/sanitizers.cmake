@@ -13,6 +13,11 @@ if(GRADUS_SANITIZE)
 endif()
 
 if(GRADUS_SANITIZE MATCHES "address")
+  # GCC takes the instrumented moves of std::regex for reads of what nobody wrote (GCC bug 105562). The release build warns
+  # of such reads all the same.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   string(APPEND GRADUS_TEST_ENVIRONMENT
     "set(ENV{ASAN_OPTIONS} \"detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1\")\n"
     "set(ENV{LSAN_OPTIONS} \"suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0\")\n"
