@@ -1,4 +1,4 @@
-// The shape of a launch.
+// The shape of a launch, and the shared memory that it may have.
 #pragma once
 
 #include <cuda_runtime.h>

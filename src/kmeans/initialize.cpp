@@ -281,8 +281,6 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options
   return choose_rows(rows, options, execution, restart);
 }
 
-template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
-                                  const GpuPoints<float>*);
 double first_distances(KMeansInit init, std::int64_t clusters) {
   const auto k = static_cast<double>(clusters);
   switch (init) {
@@ -295,6 +293,8 @@ double first_distances(KMeansInit init, std::int64_t clusters) {
   return 0;
 }
 
+template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
+                                  const GpuPoints<float>*);
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int,
                                    const GpuPoints<double>*);
 

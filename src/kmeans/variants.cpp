@@ -338,9 +338,8 @@ const Variant& choose_on_gpu(const Shape& shape, const cpu::Machine& machine) {
 }  // namespace
 
 const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
-  // A process that did nothing on the GPU yet spends about a fifth of a second on getting ready; with fewer
-  // multiply-adds in an iteration, or in the choice of the first centroids, the processor is done by then
-  // (docs/decisions/0020).
+  // A process that did nothing on the GPU yet spends some 0.3 s on getting ready; with fewer multiply-adds in an
+  // iteration, or in the choice of the first centroids, the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;
   constexpr double first_worth_a_gpu = 2e9;
   const bool much_work = shape.operations() >= worth_a_gpu || shape.first_operations() >= first_worth_a_gpu;
