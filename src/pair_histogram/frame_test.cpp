@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <thread>
 
 #include "core/generate.hpp"
 #include "cuda/devices.hpp"
@@ -14,6 +16,7 @@
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/published.hpp"
+#include "pair_histogram/tile_pairs.hpp"
 
 namespace gradus {
 namespace {
@@ -366,6 +369,16 @@ TEST(PairHistogram, ReportsProgressToTheEnd) {
       EXPECT_GE(calls, 2) << variant.name;
     }
   }
+}
+
+// Portions that take longer than the time between two reports, the last one too, as on a busy machine.
+TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
+  std::vector<std::int64_t> reported;
+  Execution execution;
+  execution.progress = [&](const Progress& progress) { reported.push_back(progress.done); };
+  room::for_each_item(execution, 1, 3,
+                      [](int, std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); });
+  EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 // --- What must hold ------------------------------------------------------------------------------------------------

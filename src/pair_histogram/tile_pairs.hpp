@@ -31,6 +31,7 @@ void for_each_item(const Execution& execution, int threads, std::int64_t count, 
       if (stopped.load(std::memory_order_relaxed)) break;
       if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
       if (part != 0 || !execution.progress) continue;  // part 0 is the calling thread's
+      if (finished == count) continue;                 // the end is reported below, once
       if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
         execution.progress({"count", finished, count, {}});
         reported = now;
