@@ -536,13 +536,28 @@ class Output(Case):
 
 
 class Interrupt(Case):
-    def wait_for_outputs(self, job, folder):
-        """They are opened before the work."""
-        deadline = time.time() + 30
-        while not os.path.isdir(folder):
+    def wait_until(self, job, is_so):
+        deadline = time.time() + 60
+        while not is_so():
             self.assertLess(time.time(), deadline)
             self.assertIsNone(job.poll())
             time.sleep(0.02)
+
+    def wait_until_signals_are_awaited(self, job):
+        """The program blocks them in all threads, and awaits them in one."""
+        def blocked():
+            with open(f"/proc/{job.pid}/status") as status:
+                mask = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
+            return int(mask, 16) >> (signal.SIGINT - 1) & 1
+        self.wait_until(job, blocked)
+
+    def wait_until_busy(self, job, seconds):
+        """Until it has used so much processor time: on a busy machine a clock says little about its progress."""
+        def used():
+            with open(f"/proc/{job.pid}/stat") as stat:
+                fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
+            return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
+        self.wait_until(job, lambda: used() >= seconds)
 
     def long_job(self, *more):
         points = self.path("p.npy")
@@ -553,10 +568,10 @@ class Interrupt(Case):
              "--max-iterations", "1000000", "-o", out, *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        self.wait_for_outputs(job, out)
+        self.wait_until(job, lambda: os.path.isdir(out))  # opened before the work
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
-        time.sleep(0.5)
+        self.wait_until_busy(job, 0.5)
         return job
 
     def check(self, number, job):
@@ -584,13 +599,11 @@ class Interrupt(Case):
                                 "-o", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
-        self.wait_for_outputs(job, out)
-        time.sleep(1.5)
+        self.wait_until_busy(job, 1.5)
         job.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-        self.assertIsNone(job.poll())
+        self.wait_until_busy(job, 2)
         job.send_signal(signal.SIGINT)
-        self.assertEqual(job.wait(timeout=10), -signal.SIGINT)
+        self.assertEqual(job.wait(timeout=60), -signal.SIGINT)
 
     def test_while_standard_input_is_read(self):
         job = subprocess.Popen([GRADUS, "kmeans", "-", "-k", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -598,7 +611,7 @@ class Interrupt(Case):
         self.addCleanup(job.kill)
         job.stdin.write("1,2\n")
         job.stdin.flush()
-        time.sleep(0.5)
+        self.wait_until_signals_are_awaited(job)
         job.send_signal(signal.SIGINT)
         self.assertEqual(job.wait(timeout=60), 130)
         stderr = job.stderr.read()
@@ -614,14 +627,14 @@ class Interrupt(Case):
                                 "sequential", "-o", self.path("h.csv")],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        time.sleep(1)
+        self.wait_until_busy(job, 1)
         self.assertEqual(self.check(signal.SIGINT, job), "")
 
     def test_while_generating(self):
         job = subprocess.Popen([GRADUS, "generate", "blobs", "-n", "100000000", "-d", "50", "-o", self.path("b.csv")],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        time.sleep(0.5)
+        self.wait_until_busy(job, 0.5)
         job.send_signal(signal.SIGINT)
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 130)
