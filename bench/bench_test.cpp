@@ -11,6 +11,7 @@
 
 #include "bench/experiment.hpp"
 #include "bench/facts.hpp"
+#include "bench/group.hpp"
 #include "bench/harness.hpp"
 #include "bench/kmeans_bench.hpp"
 #include "bench/pair_histogram_bench.hpp"
@@ -130,6 +131,16 @@ TEST(KMeansBench, a_sequential_variant_has_one_row_for_all_thread_counts) {
   bench.runs = {VariantRun{{"sequential"}, {1, 2, 4}, {Pinning::none, Pinning::compact}}};
   const KMeansBenchReport report = bench_kmeans({bench}, {});
   EXPECT_EQ(report.groups.front().rows.size(), 1U);
+}
+
+TEST(Rows, one_for_each_setting_and_one_for_a_variant_that_cannot_run) {
+  const core::VariantInfo variant{"cuda_naive", "", core::Backend::cuda, core::Contract::same_bits, 0};
+  const VariantRun run{{}, {1, 2}, {Pinning::none}, {32, 64, 128}};
+  EXPECT_EQ(rows_of(variant, core::Support::yes(), run).size(), 3U);
+  const std::vector<Row> rows = rows_of(variant, core::Support::no("too hot"), run);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].trouble, "cannot run here: too hot");
+  EXPECT_EQ(rows[0].block_size, 0);
 }
 
 TEST(KMeansBench, json_is_well_formed_and_whole) {

@@ -41,9 +41,12 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
         execution.threads = one_thread ? 1 : threads;
         row.threads = cpu::thread_count(execution);
         row.pinning = one_thread || on_gpu ? Pinning::none : pinning;
-        row.block_size = block_size;
         row.on_gpu = on_gpu;
-        if (!support) row.trouble = "cannot run here: " + support.reason;
+        if (!support) {  // once, whatever it should have run with
+          row.trouble = "cannot run here: " + support.reason;
+          return {row};
+        }
+        row.block_size = block_size;
         rows.push_back(std::move(row));
       }
   return rows;

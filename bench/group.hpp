@@ -133,7 +133,7 @@ std::vector<std::string> runnable_variants(std::span<const Variant> variants, co
   return names;
 }
 
-/// The rows of one variant in a run, without figures yet.
+/// The rows of one variant in a run, without figures yet; just one, with the reason, if it cannot run here.
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run);
 bool same_settings(const Row& first, const Row& second);
 
