@@ -1,6 +1,5 @@
 #include "cli/bin_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>

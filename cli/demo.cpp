@@ -1,7 +1,6 @@
 // `gradus demo`: the main job on real data, in a second.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>

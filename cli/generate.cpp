@@ -1,7 +1,6 @@
 // `gradus generate`: make inputs, also those of the published experiments.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>

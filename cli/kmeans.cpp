@@ -1,7 +1,6 @@
 // `gradus kmeans`: read points, cluster them, write centroids, labels and a summary.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

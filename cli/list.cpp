@@ -1,7 +1,6 @@
 // `gradus list`: every problem's ladder of variants.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 // `gradus predict` and `gradus transform`: what centroids found before say about new points.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
