@@ -72,8 +72,10 @@ int list(const std::string& name, const Session& session) {
     session.print_json(all);
     return 0;
   }
-  for (const ProblemRow* problem : chosen)
-    session.print((problem == chosen[0] ? "" : "\n") + ladder(session, *problem));
+  for (const ProblemRow* problem : chosen) {
+    if (problem != chosen[0]) session.print("\n");
+    session.print(ladder(session, *problem));
+  }
   session.print(
       "\nsame bits: identical to the oracle on any number of threads; within x: the textbook's arithmetic, to this\n"
       "relative tolerance. Without --variant the best variant for the data and the machine runs.\n");
