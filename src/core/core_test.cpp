@@ -22,6 +22,7 @@
 #include "core/philox.hpp"
 #include "core/registry.hpp"
 #include "core/run_sum.hpp"
+#include "core/visit_copies.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::core {
@@ -532,6 +533,39 @@ TEST(Rounding, RandomQuotientsAgreeWithTheProcessor) {
     if (d >= 1 << 24) continue;
     ASSERT_EQ(round_quotient<float>(c, static_cast<UInt128>(d), 0), static_cast<float>(c) / static_cast<float>(d));
   }
+}
+
+// ---------------------------------------------------------------------------------------------- copies of rows
+
+TEST(VisitCopies, SeesEveryRowOnceInOrder) {
+  for (const std::int64_t count : {0, 1, 1023, 1024, 1025, 3072, 200001}) {
+    std::int64_t next = 0;
+    std::int64_t largest = 0;
+    const auto copy = [&](std::int64_t first, std::int64_t number) {
+      EXPECT_LE(first + number, count);
+      Matrix<double> rows(number, 2);
+      for (std::int64_t row = 0; row < number; ++row) rows(row, 1) = static_cast<double>(first + row);
+      return rows;
+    };
+    visit_copies<double>(count, copy, [&](std::int64_t first, MatrixView<const double> rows) {
+      EXPECT_EQ(first, next);
+      for (std::int64_t row = 0; row < rows.rows(); ++row) EXPECT_EQ(rows(row, 1), static_cast<double>(next++));
+      largest = std::max(largest, rows.rows());
+      return true;
+    });
+    EXPECT_EQ(next, count);
+    EXPECT_LE(largest, 65536);
+  }
+}
+
+TEST(VisitCopies, EndsWhenTheVisitSaysSo) {
+  std::int64_t copied = 0;
+  const auto copy = [&](std::int64_t, std::int64_t number) {
+    copied += number;
+    return Matrix<float>(number, 1);
+  };
+  visit_copies<float>(1000000, copy, [](std::int64_t first, MatrixView<const float>) { return first == 0; });
+  EXPECT_EQ(copied, 1024 + 2048);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "kmeans/initialize.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/statistics.hpp"
+#include "tests/machine_with_gpu.hpp"
 
 namespace gradus {
 namespace {
@@ -831,15 +832,8 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).variant, "openmp_reduce_first_touch");
 }
 
-// A pure function of shape and machine: a GPU of 141 GB need not be there.
 TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
-  cpu::Machine machine;
-  machine.cuda_compiled = true;
-  cpu::Gpu gpu;
-  gpu.usable = true;
-  gpu.memory_bytes = 141'000'000'000;
-  gpu.shared_bytes = 232448;
-  machine.gpus = cpu::Gpus({gpu});
+  cpu::Machine machine = tests::machine_with_gpu();
   const auto name = [&](Shape shape, Device device = Device::automatic) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
@@ -865,9 +859,7 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
 }
 
 TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
-  cpu::Machine machine;
-  machine.cuda_compiled = true;
-  machine.gpus = cpu::Gpus(+[]() -> std::vector<cpu::Gpu> { throw Error("looked for a GPU"); });
+  const cpu::Machine machine = tests::machine_with_untouchable_gpus();
   const auto choose = [&](std::int64_t points, Device device) {
     return kmeans_detail::choose({points, 2, 8, 8, false}, machine, device).name;
   };

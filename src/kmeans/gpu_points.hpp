@@ -11,6 +11,7 @@
 
 #include "core/column_ranges.hpp"
 #include "core/philox.hpp"
+#include "core/visit_copies.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -90,20 +91,15 @@ template <class T>
 Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution);
 
 /// Calls visit(number of the first row, rows in host memory) with some rows after the other until it returns false.
-/// `gpu`: the points' object where `points` lie on a GPU, from which few rows are copied first, then more and more.
+/// `gpu`: the points' object where `points` lie on a GPU, from which they are copied.
 template <class T, class Visit>
 void visit_rows(MatrixView<const T> points, const GpuPoints<T>* gpu, const Visit& visit) {
   if (!gpu) {
     visit(std::int64_t{0}, points);
     return;
   }
-  std::int64_t count = 1024;
-  for (std::int64_t first = 0; first < points.rows();
-       first += count, count = std::min<std::int64_t>(2 * count, 65536)) {
-    count = std::min(count, points.rows() - first);
-    const Matrix<T> rows = gpu->copy_slice(first, count);
-    if (!visit(first, rows.view())) return;
-  }
+  const auto copy = [&](std::int64_t first, std::int64_t count) { return gpu->copy_slice(first, count); };
+  core::visit_copies<T>(points.rows(), copy, visit);
 }
 
 }  // namespace gradus::kmeans_detail

@@ -16,12 +16,16 @@
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/published.hpp"
+#include "pair_histogram/test_problems.hpp"
 #include "pair_histogram/tile_pairs.hpp"
+#include "tests/machine_with_gpu.hpp"
 
 namespace gradus {
 namespace {
 
 namespace room = pair_histogram_detail;
+using tests::bins_of;
+using tests::uniform;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -32,16 +36,6 @@ Matrix<T> make(core::Generator kind, std::int64_t n, std::int64_t d, double low 
   Matrix<T> points(n, d);
   core::generate_points<T>({.kind = kind, .seed = seed, .low = low, .high = high}, 0, points.view(), 1);
   return points;
-}
-
-Matrix<double> uniform(std::int64_t n, std::int64_t d) { return make(core::Generator::uniform, n, d); }
-
-template <class T = double>
-PairHistogramOptions<T> bins_of(double width, std::int64_t count) {
-  PairHistogramOptions<T> options;
-  options.bins.bin_width = width;
-  options.bins.bins = count;
-  return options;
 }
 
 PairHistogramOptions<double> between(std::vector<double> edges) {
@@ -379,6 +373,51 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   room::for_each_item(execution, 1, 3,
                       [](int, std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); });
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+// --- Which variant runs --------------------------------------------------------------------------------------------
+
+// Few narrow bins that reach across: neither cells nor a tree pass over pairs.
+room::Shape all_pairs(std::int64_t points) {
+  room::Shape shape;
+  shape.points = points;
+  shape.bins = 1000;
+  shape.reach = 10;
+  shape.least_width = 0.01;
+  shape.extent = {10, 10, 10};
+  return shape;
+}
+
+TEST(Choice, AGpuIsTakenWhereItPays) {
+  const cpu::Machine machine = tests::machine_with_gpu();
+  const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
+    return room::choose(shape, machine, device).name;
+  };
+  EXPECT_EQ(name(all_pairs(90000)), "simd_filter");  // 4.05e9 pairs: done before the GPU is ready
+  EXPECT_EQ(name(all_pairs(110000)), "cuda_filter");
+  EXPECT_EQ(name(all_pairs(110000), Device::cpu), "simd_filter");
+  EXPECT_EQ(name(all_pairs(100), Device::gpu), "cuda_filter");
+  room::Shape shape = all_pairs(110000);
+  shape.weighted = true;
+  EXPECT_EQ(name(shape), "simd_filter");
+  EXPECT_EQ(name(shape, Device::gpu), "cuda_filter");
+  shape = all_pairs(80000);
+  shape.cross = true;
+  shape.others = 80000;  // 6.4e9 pairs
+  EXPECT_EQ(name(shape), "cuda_filter");
+  shape = all_pairs(1000000);
+  shape.reach = 0.3;
+  EXPECT_EQ(name(shape), "simd_cells");
+  shape = all_pairs(1000000);
+  shape.bins = 8;
+  EXPECT_EQ(name(shape), "simd_dual_tree");
+}
+
+TEST(Choice, NobodyLooksForAGpuThatWouldNotBeTaken) {
+  const cpu::Machine machine = tests::machine_with_untouchable_gpus();
+  EXPECT_EQ(room::choose(all_pairs(1000), machine, Device::automatic).name, "simd_filter");
+  EXPECT_EQ(room::choose(all_pairs(1000000), machine, Device::cpu).name, "simd_filter");
+  EXPECT_THROW(room::choose(all_pairs(1000000), machine, Device::automatic), Error);
 }
 
 // --- What must hold ------------------------------------------------------------------------------------------------

@@ -1,16 +1,18 @@
 // Points that lie on a GPU: the same bits as from host memory, by every variant that takes them; what is refused, and
 // with which words. Without a GPU the tests say so and are skipped.
-#include "core/generate.hpp"
 #include "pair_histogram/cases.hpp"
+#include "pair_histogram/test_problems.hpp"
 #include "pair_histogram/variants.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::pair_histogram_detail {
 namespace {
 
+using tests::bins_of;
 using tests::error_of;
 using tests::OnDevice;
 using tests::OnGpu;
+using tests::uniform;
 
 constexpr MemoryPlace here = tests::gpu_place;
 
@@ -69,20 +71,6 @@ INSTANTIATE_TEST_SUITE_P(pair_histogram, DeviceCases, testing::ValuesIn(cases())
                          [](const auto& info) { return info.param.name; });
 
 // ------------------------------------------------------------------------------------------------ beside the host
-
-Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
-  Matrix<double> points(n, d);
-  core::generate_points<double>({.kind = core::Generator::uniform, .seed = seed, .low = 0, .high = 10}, 0,
-                                points.view(), 1);
-  return points;
-}
-
-PairHistogramOptions<double> bins_of(double width, std::int64_t count) {
-  PairHistogramOptions<double> options;
-  options.bins.bin_width = width;
-  options.bins.bins = count;
-  return options;
-}
 
 PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramOptions<double>& options) {
   Execution execution;

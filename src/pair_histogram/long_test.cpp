@@ -9,16 +9,12 @@
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/published.hpp"
+#include "pair_histogram/test_problems.hpp"
 
 namespace gradus {
 namespace {
 
-PairHistogramOptions<double> bins_of(double width, std::int64_t count) {
-  PairHistogramOptions<double> options;
-  options.bins.bin_width = width;
-  options.bins.bins = count;
-  return options;
-}
+using tests::bins_of;
 
 TEST(PairHistogramLong, CountsPassTheLimitOf32Bits) {
   constexpr std::int64_t n = 100000;

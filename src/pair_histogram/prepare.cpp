@@ -6,6 +6,7 @@
 #include "core/column_ranges.hpp"
 #include "core/request.hpp"
 #include "core/text.hpp"
+#include "core/visit_copies.hpp"
 #include "cpu/threads.hpp"
 #include "pair_histogram/gpu_points.hpp"
 
@@ -86,21 +87,23 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   for (std::size_t column = 0; rows.rows() > 0 && column < ranges.lowest.size(); ++column)
     all_inside = all_inside && inside(column, ranges.lowest[column]) && inside(column, ranges.highest[column]);
   if (all_inside) return;
-  constexpr std::int64_t at_once = 65536;  // rows that are copied from a GPU
-  for (std::int64_t first = 0; first < rows.rows(); first += at_once) {
-    MatrixView<const T> some = rows.slice(first, std::min(at_once, rows.rows() - first));
-    Matrix<T> copy;
-    if (problem.gpu != nullptr) {
-      copy = problem.gpu->copy_to_host(some);
-      some = std::as_const(copy).view();
-    }
+  const auto refuse = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t row = 0; row < some.rows(); ++row)
       for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
         const auto column = static_cast<std::size_t>(dim);
         const auto value = static_cast<double>(some(row, dim));
         if (!inside(column, value)) throw_outside(problem, what, first + row, column, value);
       }
+    return true;
+  };
+  if (problem.gpu == nullptr) {
+    refuse(0, rows);
+    return;
   }
+  const auto copy = [&](std::int64_t first, std::int64_t count) {
+    return problem.gpu->copy_to_host(rows.slice(first, count));
+  };
+  core::visit_copies<T>(rows.rows(), copy, refuse);
 }
 
 /// Refuses points and others outside the box, whose borders belong to it. To subtract and to round keeps the order of

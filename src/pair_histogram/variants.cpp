@@ -214,10 +214,10 @@ bool tree_pays(const Shape& shape, const cpu::Machine& machine) {
   return in_reach * std::min(1.0, 1.4 * side / width) < crossover;
 }
 
-// A process that did nothing on the GPU yet spends about a fifth of a second on getting ready (docs/decisions/0020),
-// in which 16 cores count some 3e9 pairs by the filter.
+// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020), in which 16 cores
+// count some 5e9 pairs by the filter.
 bool gpu_pays(const Shape& shape, std::string_view on_processor) {
-  constexpr double worth_a_gpu = 4e9;  // pairs
+  constexpr double worth_a_gpu = 5e9;  // pairs
   return on_processor == "simd_filter" && !shape.weighted && shape.pairs() >= worth_a_gpu;
 }
 

@@ -1,0 +1,24 @@
+// Rows that lie elsewhere, looked at in host memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "gradus/array.hpp"
+
+namespace gradus::core {
+
+/// Calls visit(number of the first row, copied rows) with some of `count` rows after the other until it returns false.
+/// copy(first, number) gives them in host memory: few at first, since the visit may soon end, then more and more.
+template <class T, class Copy, class Visit>
+void visit_copies(std::int64_t count, const Copy& copy, const Visit& visit) {
+  constexpr std::int64_t most = 65536;
+  std::int64_t number = 1024;
+  for (std::int64_t first = 0; first < count; first += number, number = std::min(2 * number, most)) {
+    number = std::min(number, count - first);
+    const Matrix<T> rows = copy(first, number);
+    if (!visit(first, rows.view())) return;
+  }
+}
+
+}  // namespace gradus::core
