@@ -56,6 +56,12 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
+/// Whether `product`, computed in double from a weight of at most 1 and a squared distance, is what rounded_product()
+/// gives: the weight was scaled without loss, and the product is no subnormal number.
+GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
+  return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
+}
+
 /// Calls put(word, addend) for each of the words that an addition of `value` touches.
 template <class Put>
 GRADUS_HOST_DEVICE void for_each_limb(Scaled value, const Put& put) {

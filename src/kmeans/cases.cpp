@@ -395,11 +395,16 @@ namespace {
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    double largest = 0;
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      largest = std::max(largest, std::abs(static_cast<double>(rows(row, dim))));
+    int exponent = 0;
+    std::frexp(largest, &exponent);
     double squares = 0;
+    const auto near_one = [&](std::int64_t dim) { return std::ldexp(static_cast<double>(rows(row, dim)), -exponent); };
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) squares = std::fma(near_one(dim), near_one(dim), squares);
     for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
-      squares = std::fma(static_cast<double>(rows(row, dim)), static_cast<double>(rows(row, dim)), squares);
-    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
-      rows(row, dim) = static_cast<T>(static_cast<double>(rows(row, dim)) / std::sqrt(squares));
+      rows(row, dim) = static_cast<T>(near_one(dim) / std::sqrt(squares));
   }
 }
 
@@ -449,7 +454,7 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.empty = data.empty;
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
-  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, 1);
+  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
   truth_ = oracle(problem_);
 }
 
