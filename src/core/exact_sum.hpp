@@ -223,15 +223,11 @@ struct Certified {
   bool certain = false;
 };
 
-/// The quotient, rounded once to T, of two numbers of which one lies less than `numerator_slack` from `numerator` and
-/// the other, which is positive, less than `denominator_slack` from `denominator`; times 2^exponent. Certain where
-/// every such quotient rounds to the same number.
+/// certified_quotient() where something may differ.
 template <class T>
-GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
-                                                   std::int64_t denominator_slack, int exponent) {
+GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
+    Int128 numerator, std::int64_t numerator_slack, Int128 denominator, std::int64_t denominator_slack, int exponent) {
   if (denominator <= denominator_slack) return {};
-  if (numerator_slack == 0 && denominator_slack == 0)
-    return {round_quotient<T>(numerator, static_cast<UInt128>(denominator), exponent), true};
   const Int128 lower = numerator - numerator_slack;
   const Int128 upper = numerator + numerator_slack;
   const auto least = static_cast<UInt128>(denominator - denominator_slack);
@@ -239,6 +235,17 @@ GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_
   const T below = round_quotient<T>(lower, lower < 0 ? least : greatest, exponent);
   const T above = round_quotient<T>(upper, upper < 0 ? greatest : least, exponent);
   return {below, below == above && below != 0};  // the sign of a zero would not be certain
+}
+
+/// The quotient, rounded once to T, of two numbers of which one lies less than `numerator_slack` from `numerator` (or
+/// is that, where the slack is 0) and the other, which is positive, less than `denominator_slack` from `denominator`;
+/// times 2^exponent. Certain where every such quotient rounds to the same number.
+template <class T>
+GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
+                                                   std::int64_t denominator_slack, int exponent) {
+  if (numerator_slack != 0 || denominator_slack != 0)
+    return interval_quotient<T>(numerator, numerator_slack, denominator, denominator_slack, exponent);
+  return {round_quotient<T>(numerator, static_cast<UInt128>(denominator), exponent), true};
 }
 
 }  // namespace gradus::core

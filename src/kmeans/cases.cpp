@@ -491,7 +491,8 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
   for (std::int64_t point = 0; point < problem.n(); ++point) weight += problem.weight(point);
   if (variant.contract == core::Contract::same_bits) {
     for (std::size_t step = 0; step < truth.history.size(); ++step)
-      if (!(std::abs(result.history[step].inertia - truth.history[step].inertia) <= 1e-13 * weight * scale + 1e-300))
+      if (result.history[step].inertia != truth.history[step].inertia &&
+          !(std::abs(result.history[step].inertia - truth.history[step].inertia) <= 1e-13 * weight * scale + 1e-300))
         return "the inertia of iteration " + std::to_string(step + 1) + " is " +
                describe(result.history[step].inertia) + " instead of " + describe(truth.history[step].inertia);
     return "";

@@ -159,7 +159,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
       const int cluster = index / job.d;
       const int dim = index - cluster * job.d;
       shared.next[index] = shared.centroids[index];
-      if (sums.presence(cluster) == Presence::none) continue;
+      if (sums.count(cluster) == 0) continue;
       const core::Certified<T> mean = sums.mean(cluster, dim);
       shared.next[index] = mean.value;
       doubtful |= !mean.certain;
@@ -171,7 +171,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     if (pass_only) break;
     if (job.to_unit_length) {
       for (int cluster = thread; cluster < job.k; cluster += threads)
-        if (sums.presence(cluster) != Presence::none && !scale_to_unit_length(shared.next + cluster * job.d, job.d))
+        if (sums.count(cluster) > 0 && !scale_to_unit_length(shared.next + cluster * job.d, job.d))
           for (int dim = 0; dim < job.d; ++dim)  // no direction: it stays
             shared.next[cluster * job.d + dim] = shared.centroids[cluster * job.d + dim];
       __syncthreads();  // the rows have their length
