@@ -1233,6 +1233,12 @@ TEST_F(TrajectoryTest, ExtendedXyzNamesColumnsAndBox) {
   EXPECT_TRUE(frames[1].box.empty());
 }
 
+TEST_F(TrajectoryTest, ShortLinesOfManyAtoms) {
+  std::string text = "500\nProperties=pos:R:3\n";
+  for (int atom = 0; atom < 500; ++atom) text += "1 2 3\n";
+  EXPECT_EQ(frames_in(text).front().points.rows(), 500);
+}
+
 TEST_F(TrajectoryTest, LammpsDumps) {
   const std::string head = "ITEM: UNITS\nreal\nITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n2\n";
   const auto frames =
@@ -1272,12 +1278,17 @@ TEST_F(TrajectoryTest, RefusesWithThePlace) {
   expect_contains(refusal_of("1\nProperties=species:S:1\nH 1 2 3\n"), "Properties does not name a column pos");
   expect_contains(refusal_of("1\nProperties=pos:R:2\nH 1 2 3\n"), "pos must be three real columns");
   expect_contains(refusal_of("1\nProperties=a:S:0:pos:R:3\nH 1 2 3\n"), "'0' is not a number of columns");
+  expect_contains(refusal_of("1\nProperties=name:S:1:pos:R:3\nFe 2 1 2 3\n"), "t:3: 5 columns, but the frame names 4");
+  expect_contains(refusal_of("1\nProperties=pos:R:3:v:R:3\n1 2 3 4 5\n"), "t:3: 5 columns, but the frame names 6");
   const std::string head = "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n1\n";
   EXPECT_EQ(refusal_of(head), "t:5: the file ends where an ITEM: of the next frame should be");
   EXPECT_EQ(refusal_of(head + "1 2 3\n"), "t:5: an ITEM: is expected, not '1 2 3'");
   EXPECT_EQ(refusal_of("ITEM: ATOMS x y z\n1 2 3\n"),
             "t:1: the atoms come before their number (ITEM: NUMBER OF ATOMS)");
   expect_contains(refusal_of(head + "ITEM: ATOMS id type\n1 2\n"), "names no coordinates");
+  expect_contains(refusal_of(head + "ITEM: ATOMS element x y z\nFe 2 1 2 3\n"),
+                  "t:6: 5 columns, but the frame names 4");
+  expect_contains(refusal_of(head + "ITEM: ATOMS x y z id\n1 2 3\n"), "t:6: 3 columns, but the frame names 4");
   expect_contains(refusal_of(head + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "scaled coordinates need the bounds");
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0\n"),
                   "t:7: 2 numbers are expected for the bounds, not 1");

@@ -82,6 +82,7 @@ class TrajectoryReader::Parser {
   struct Columns {
     std::array<std::size_t, axes> position{};
     std::size_t fewest = 0;  ///< that a line must have
+    std::size_t named = 0;   ///< that each line has, where the file says so; otherwise 0
     bool scaled = false;
   };
 
@@ -151,6 +152,12 @@ class TrajectoryReader::Parser {
           }
         if (found == axes) break;
       }
+      if (columns.named == 0) continue;
+      // A word too many or too few may have moved the coordinates to other columns.
+      std::size_t there = column + 1;
+      while (!next_word(rest).empty()) ++there;
+      if (there != columns.named)
+        fail(std::to_string(there) + " columns, but the frame names " + std::to_string(columns.named));
     }
     return points;
   }
@@ -158,7 +165,7 @@ class TrajectoryReader::Parser {
   // ---- XYZ ----
 
   Frame xyz_frame() {
-    constexpr std::int64_t least_bytes = 8;  // "H 0 0 0" and the end of the line
+    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the end of the line, where Properties names nothing else
     const std::string_view head = line("the number of atoms");
     const std::int64_t count = atom_count(head, least_bytes);
     const std::string_view comment = line("the comment of the frame");
@@ -247,28 +254,30 @@ class TrajectoryReader::Parser {
   /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
   Columns xyz_columns(std::string_view comment) const {
     const auto properties = value_of(comment, "properties");
-    if (!properties) return {{1, 2, 3}, 4, false};
+    if (!properties) return {.position = {1, 2, 3}, .fewest = 4};
     std::vector<std::string_view> parts;
     for (std::string_view rest = *properties; !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       parts.push_back(rest.substr(0, colon));
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
-    std::size_t column = 0;
+    Columns columns;
     for (std::size_t part = 0; part + 2 < parts.size(); part += 3) {
       std::size_t width = 0;
       const std::string_view text = parts[part + 2];
       const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), width);
       if (error != std::errc{} || stop != text.data() + text.size() || width < 1 || width > 1000)
         fail("Properties: " + core::excerpt(text) + " is not a number of columns");
-      if (equal_but_for_case(parts[part], "pos")) {
+      const std::size_t column = std::exchange(columns.named, columns.named + width);
+      if (columns.fewest == 0 && equal_but_for_case(parts[part], "pos")) {
         if (width != axes || parts[part + 1] != "R")
           fail("Properties: pos must be three real columns (pos:R:3), not " + core::excerpt(parts[part + 1]) + " x " +
                std::to_string(width));
-        return {{column, column + 1, column + 2}, column + axes, false};
+        columns.position = {column, column + 1, column + 2};
+        columns.fewest = column + axes;
       }
-      column += width;
     }
+    if (columns.fewest != 0) return columns;
     fail("Properties does not name a column pos");
   }
 
@@ -390,6 +399,7 @@ class TrajectoryReader::Parser {
     static constexpr std::array<std::string_view, 4> suffixes = {"", "u", "s", "su"};
     for (const std::string_view suffix : suffixes) {
       Columns columns;
+      columns.named = names.size();
       std::size_t found = 0;
       for (std::size_t axis = 0; axis < axes; ++axis) {
         const std::string wanted = std::string(1, "xyz"[axis]) + std::string(suffix);
