@@ -32,7 +32,8 @@ struct HeaderGuess {
 /// * A line of words is a header. Where numbers are among them, only if a word is the first of all: id,2019,2020.
 /// * A line of numbers is a row. It is doubtful where it counts up (0,1,2), is evenly spaced (400,402,404), is made of
 ///   years or has all its numbers in quotes.
-/// * A line without a word is a header where all of it begins like a number but is none, as dates and 1st,2nd are.
+/// * A line without words and numbers is a header where some of it begins like a number but is none, as in dates and
+///   in 1st,2nd.
 /// * Any other is a broken row: 1.5,N/A,2 and 0x10,2, for example.
 HeaderGuess guess_header(std::span<const FirstField> fields);
 

@@ -35,10 +35,10 @@ inline constexpr double box_tolerance = 1e-12;
 /// * XYZ: a line with the number of atoms, a comment, and for each atom its name and three coordinates; what follows on
 ///   the line is skipped. Extended XYZ, where the comment holds Lattice="..." (of an orthogonal box, with its corner
 ///   at zero or at Origin="..."), pbc="T T T" or "F F F", T or F alone for all three (without it a lattice is
-///   periodic), and Properties=..., which says where the column pos is.
+///   periodic), and Properties=..., which says where the column pos is and how many there are on a line.
 /// * LAMMPS dump: coordinates x y z, or unwrapped xu yu zu, or scaled xs ys zs, or both, xsu ysu zsu, by the frame's
 ///   box, which is periodic where all its bounds are pp. Its bounds may also be of the forms "xy xz yz" and
-///   "abc origin". Atoms are in the file's order.
+///   "abc origin". Each line has as many columns as ITEM: ATOMS names. Atoms are in the file's order.
 ///
 /// Anything else is an InputError with file:line. A periodic box that is not orthogonal along x, y and z, or a box that
 /// is periodic in some directions only, is an UnsupportedError.
