@@ -108,6 +108,7 @@ struct BenchCallbacks {
   std::function<void(const Progress&)> progress;
   std::function<void(const GroupText&)> group_done;  ///< after each group, so that a person sees figures early
   std::stop_token stop;
+  io::ReadOptions reading;  ///< of a file of points; all but the type and the stop request
 };
 
 std::string_view to_string(Pinning pinning);
@@ -173,7 +174,9 @@ void for_each_point_set(const std::vector<ProblemBench>& benches, const BenchCal
     for (const PointSet& set : bench.points)
       for (const io::ElementType type : bench.types) {
         if (callbacks.progress) callbacks.progress({"make points", 0, 1, set.generator + set.file});
-        const io::Points points = make_points(set, type, callbacks.stop);
+        io::ReadOptions reading = callbacks.reading;
+        reading.stop = callbacks.stop;
+        const io::Points points = make_points(set, type, std::move(reading));
         points.visit([&](auto view) { function(view, set, bench); });
       }
 }

@@ -42,8 +42,11 @@ std::vector<std::string> generator_names() {
   return names;
 }
 
-io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop) {
-  if (set.generator.empty()) return io::convert(io::read_points(set.file, {type, std::move(stop)}), type, set.file);
+io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading) {
+  if (set.generator.empty()) {
+    reading.type = type;
+    return io::read_points(set.file, reading);
+  }
   if (set.rows < 1 || set.columns < 1)
     throw UsageError("points of " + std::to_string(set.rows) + " x " + std::to_string(set.columns) +
                      " cannot be made; at least 1 x 1 is needed");

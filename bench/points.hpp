@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ core::Generator generator_called(std::string_view name);
 /// The names of all of them.
 std::vector<std::string> generator_names();
 
-/// Makes or reads the points as `type`. Made points depend on the set alone, never on the machine.
-io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop);
+/// Makes the points, or reads them in this way, as `type`. Made points depend on the set alone, never on the machine.
+io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading);
 
 }  // namespace gradus::bench

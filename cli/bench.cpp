@@ -13,6 +13,7 @@
 #include "bench/points.hpp"
 #include "cli/bin_options.hpp"
 #include "cli/command.hpp"
+#include "cli/input.hpp"
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
@@ -40,6 +41,7 @@ struct Arguments {
   PairBins bins;
   std::string edges;
   std::vector<double> box;
+  io::ReadOptions reading;
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
@@ -77,6 +79,7 @@ void set_axes(bench::Bench& bench, const Arguments& arguments, const bench::Poin
   bench.types = arguments.types.empty() ? std::vector{io::ElementType::f32} : arguments.types;
   bench.effort = arguments.effort;
   const std::string data = arguments.data.empty() ? usual.generator : arguments.data;
+  require_table_for_header(arguments.reading, {is_generator(data) ? "" : data, arguments.edges});
   if (!is_generator(data)) {
     if (!arguments.shapes.empty()) throw UsageError("--shape: the file of --data has a shape of its own");
     bench.points = {{"", 0, 0, data}};
@@ -110,7 +113,7 @@ bench::PairHistogramBench pair_histogram_axes(const Arguments& arguments) {
   }
   check_bins(bench.bins, arguments.edges);
   complete_bins(bench.bins, bench.box);
-  if (!arguments.edges.empty()) bench.bins.edges = read_edges(arguments.edges, {});
+  if (!arguments.edges.empty()) bench.bins.edges = read_edges(arguments.edges, arguments.reading);
   return bench;
 }
 
@@ -200,7 +203,8 @@ void require_one_of_both(const Arguments& arguments) {
   }
   if (!arguments.variants.empty() || !arguments.pinnings.empty() || !arguments.shapes.empty() ||
       !arguments.clusters.empty() || !arguments.block_sizes.empty() || !arguments.types.empty() ||
-      !arguments.data.empty() || arguments.iterations > 0 || has_bins(arguments) || !arguments.box.empty())
+      !arguments.data.empty() || arguments.iterations > 0 || has_bins(arguments) || !arguments.box.empty() ||
+      arguments.reading.header != io::HeaderLine::automatic)
     throw UsageError(
         "an experiment has its own variants, points and clusters; it takes --threads, --scale, --repeats "
         "and --min-time");
@@ -217,6 +221,7 @@ int measure_and_show(const Arguments& arguments, const Session& session, const c
 
   bench::BenchCallbacks callbacks;
   callbacks.stop = session.execution.stop;
+  callbacks.reading = arguments.reading;
   callbacks.progress = session.execution.progress;
   callbacks.group_done = [&](const bench::GroupText& group) {
     if (tables) session.print(group_text(group, session));
@@ -322,6 +327,7 @@ Action setup_bench(Options& options, Session& session) {
   options.value(
       "--data", "KIND|FILE", "uniform, blobs, lab-points, lab-atoms, or a file of points [uniform; lab-atoms of pairs]",
       [target](const std::string& text) { target->data = text; }, {.choices = bench::generator_names(), .file = true});
+  add_header_option(options, session, target->reading);
   options.heading("Of kmeans");
   options.value("-k,--clusters", "K,...", "numbers of clusters [16]", [target](const std::string& text) {
     target->clusters.clear();

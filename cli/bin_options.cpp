@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "cli/lists.hpp"
 #include "gradus/error.hpp"
-#include "io/points.hpp"
 
 namespace gradus::cli {
 
@@ -53,8 +51,9 @@ void complete_bins(PairBins& bins, const std::vector<double>& box) {
   bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most_bins));
 }
 
-std::vector<double> read_edges(const std::string& file, std::stop_token stop) {
-  const io::VectorOf<double> edges = io::read_vector<double>(file, {.type = {}, .stop = std::move(stop)});
+std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {
+  reading.type.reset();
+  const io::VectorOf<double> edges = io::read_vector<double>(file, reading);
   return {edges.view.begin(), edges.view.end()};
 }
 

@@ -1,12 +1,12 @@
 // The bins of pair-distance histograms on the command line: of `gradus pair-histogram` and of its measurement.
 #pragma once
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "cli/options.hpp"
 #include "gradus/pair_histogram.hpp"
+#include "io/points.hpp"
 
 namespace gradus::cli {
 
@@ -18,6 +18,6 @@ void add_box_option(Options& options, std::vector<double>& box);
 void check_bins(const PairBins& bins, const std::string& edges_file);
 /// Bins of one width need a number; without one they go up to the cutoff, or to half of the box.
 void complete_bins(PairBins& bins, const std::vector<double>& box);
-std::vector<double> read_edges(const std::string& file, std::stop_token stop);
+std::vector<double> read_edges(const std::string& file, io::ReadOptions reading);
 
 }  // namespace gradus::cli

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "io/file.hpp"
 #include "io/npy.hpp"
@@ -22,13 +24,26 @@ bool is_binary(const std::string& path) { return path != "-" && io::looks_like_n
 
 }  // namespace
 
-void add_dtype_option(Options& options, std::optional<io::ElementType>& dtype) {
+void add_header_option(Options& options, const Session& session, io::ReadOptions& reading) {
+  options.choice("--header", reading.header,
+                 {{"auto", io::HeaderLine::automatic}, {"yes", io::HeaderLine::yes}, {"no", io::HeaderLine::no}},
+                 "whether the first line of a .csv, .tsv or .txt names its columns");
+  // A file that is read once for each type is in doubt once.
+  reading.note = [&session, said = std::make_shared<std::string>()](const std::string& note) {
+    if (std::exchange(*said, note) != note) session.note(note);
+  };
+}
+
+void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading) {
   const std::vector<std::string> choices{"f32", "f64"};
   options.value("--dtype", "f32|f64", "compute in this type [the least that holds the file's values]",
-                [&dtype, choices](const std::string& text) {
-                  dtype = parse_choice("--dtype", text, choices) == 0 ? io::ElementType::f32 : io::ElementType::f64;
+                [&reading, choices](const std::string& text) {
+                  reading.type =
+                      parse_choice("--dtype", text, choices) == 0 ? io::ElementType::f32 : io::ElementType::f64;
                 },
                 {.choices = choices});
+  add_header_option(options, session, reading);
+  reading.stop = session.execution.stop;
 }
 
 void add_metric_option(Options& options, Metric& metric) {
@@ -41,9 +56,16 @@ void require_one_standard_input(const std::vector<std::string_view>& paths) {
     throw UsageError("'-' stands for standard input, which can be read once only; name a file for the other input");
 }
 
+void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
+  const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
+  if (reading.header != io::HeaderLine::automatic && std::ranges::none_of(paths, is_table))
+    throw UsageError("--header is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
+}
+
 template <class T>
-io::PointsOf<T> read_matrix_as(const std::string& path, const std::stop_token& stop) {
-  io::Points points = io::read_points(path, {.type = {}, .stop = stop});
+io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading) {
+  reading.type.reset();
+  io::Points points = io::read_points(path, reading);
   if constexpr (sizeof(T) == 4)
     if (points.type() == io::ElementType::f64 && is_binary(path)) {
       const MatrixView<const double> view = points.view<double>();
@@ -58,8 +80,8 @@ io::PointsOf<T> read_matrix_as(const std::string& path, const std::stop_token& s
 }
 
 template <class T>
-io::VectorOf<T> read_vector_as(const std::string& path, const std::stop_token& stop) {
-  const io::PointsOf<T> matrix = read_matrix_as<T>(path, stop);
+io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& reading) {
+  const io::PointsOf<T> matrix = read_matrix_as<T>(path, reading);
   const std::int64_t rows = matrix.view.rows();
   const std::int64_t columns = matrix.view.columns();
   if (rows != 1 && columns != 1)
@@ -67,9 +89,9 @@ io::VectorOf<T> read_vector_as(const std::string& path, const std::stop_token& s
   return {{matrix.view.data(), rows * columns}, matrix.owner};
 }
 
-template io::PointsOf<float> read_matrix_as(const std::string&, const std::stop_token&);
-template io::PointsOf<double> read_matrix_as(const std::string&, const std::stop_token&);
-template io::VectorOf<float> read_vector_as(const std::string&, const std::stop_token&);
-template io::VectorOf<double> read_vector_as(const std::string&, const std::stop_token&);
+template io::PointsOf<float> read_matrix_as(const std::string&, io::ReadOptions);
+template io::PointsOf<double> read_matrix_as(const std::string&, io::ReadOptions);
+template io::VectorOf<float> read_vector_as(const std::string&, const io::ReadOptions&);
+template io::VectorOf<double> read_vector_as(const std::string&, const io::ReadOptions&);
 
 }  // namespace gradus::cli

@@ -1,32 +1,38 @@
 // Reading the inputs of a job, with the file named in whatever message they lead to.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
+#include "cli/session.hpp"
 #include "gradus/error.hpp"
 #include "gradus/kmeans.hpp"
 #include "io/points.hpp"
 
 namespace gradus::cli {
 
-/// --dtype f32|f64; nothing: the least type that holds every value of the file.
-void add_dtype_option(Options& options, std::optional<io::ElementType>& dtype);
+/// --header auto|yes|no. What readers took in doubt is said on standard error.
+void add_header_option(Options& options, const Session& session, io::ReadOptions& reading);
+/// Also --dtype f32|f64; nothing: the least type that holds every value of the file. A stop request ends the reading.
+void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading);
 void add_metric_option(Options& options, Metric& metric);
 
 /// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.
 void require_one_standard_input(const std::vector<std::string_view>& paths);
 
+/// UsageError where --header was given and none of the inputs is a table of text. Empty paths are no inputs.
+void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths);
+
 /// Values that belong to points of type T: a file's binary values must be T exactly (InputError otherwise, since to
-/// round them in silence would change the job); the numbers of a text become the nearest T.
+/// round them in silence would change the job); the numbers of a text become the nearest T, whatever type `reading`
+/// asks for.
 template <class T>
-io::PointsOf<T> read_matrix_as(const std::string& path, const std::stop_token& stop);
+io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading);
 template <class T>
-io::VectorOf<T> read_vector_as(const std::string& path, const std::stop_token& stop);
+io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& reading);
 
 /// Calls the function; where it throws an InputError "ROLE: …", the role's file takes the place of the role.
 template <class Function>

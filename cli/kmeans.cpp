@@ -30,7 +30,7 @@ struct Arguments {
   std::string weights;
   std::string centroids;  ///< the file of --init
   std::string init = "k-means++";
-  std::optional<io::ElementType> dtype;
+  io::ReadOptions reading;
   KMeansOptions<double> options;  ///< all but initial_centroids and weights
 };
 
@@ -170,11 +170,10 @@ template <class T>
 int cluster(const Arguments& arguments, const Session& session, const io::Points& points,
             core::Clock::time_point start) {
   KMeansOptions<T> options = options_as<T>(arguments.options);
-  const std::stop_token& stop = session.execution.stop;
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
-  if (!arguments.centroids.empty()) initial = read_matrix_as<T>(arguments.centroids, stop);
-  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, stop);
+  if (!arguments.centroids.empty()) initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
+  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
   options.initial_centroids = initial.view;
   options.weights = weights.view;
   const double read = core::seconds_since(start);
@@ -242,7 +241,7 @@ Action setup_kmeans(Options& options, Session& session) {
   options.file("-o,--output", arguments->output, "DIR",
                "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png");
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
-  add_dtype_option(options, arguments->dtype);
+  add_reading_options(options, session, arguments->reading);
 
   options.heading("How to cluster");
   std::vector<std::string> methods;
@@ -270,8 +269,8 @@ Action setup_kmeans(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
-    const io::Points points =
-        io::read_points(arguments->input, {.type = arguments->dtype, .stop = session.execution.stop});
+    require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
+    const io::Points points = io::read_points(arguments->input, arguments->reading);
     return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
                                                  : cluster<double>(*arguments, session, points, start);
   };

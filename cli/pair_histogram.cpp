@@ -33,7 +33,7 @@ struct Arguments {
   std::string other_weights;
   std::string edges;
   std::string output;
-  std::optional<io::ElementType> dtype;
+  io::ReadOptions reading;
   PairBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
@@ -205,23 +205,23 @@ class Counter {
  public:
   Counter(const Arguments& arguments, const Session& session) : arguments_(arguments), session_(session) {
     const core::Clock::time_point start = core::Clock::now();
-    const std::stop_token& stop = session.execution.stop;
+    io::ReadOptions reading = arguments.reading;
+    reading.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
     if (!arguments.others.empty()) {
-      others_reader_.emplace(
-          arguments.others,
-          io::ReadOptions{.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, .stop = stop});
-      if (!others_reader_->is_trajectory()) others_ = read_matrix_as<T>(arguments.others, stop);
+      others_reader_.emplace(arguments.others, reading);
+      if (!others_reader_->is_trajectory()) others_ = read_matrix_as<T>(arguments.others, reading);
     }
-    if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, stop);
-    if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, stop);
+    if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
+    if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
     options_.weights = weights_.view;
     options_.other_weights = other_weights_.view;
     options_.bins = arguments.bins;
-    if (!arguments.edges.empty()) options_.bins.edges = read_edges(arguments.edges, stop);
+    if (!arguments.edges.empty()) options_.bins.edges = read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
   }
 
   void add(const io::Frame& frame) {
+    if (arguments_.box.empty() && !frame.undecided_box.empty()) throw InputError(frame.undecided_box + " (--box)");
     Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
     next_others();
@@ -342,7 +342,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
   options.file("--cross", arguments->others, "FILE", "count the pairs of a point with one of these");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross");
-  add_dtype_option(options, arguments->dtype);
+  add_reading_options(options, session, arguments->reading);
   options.heading("Bins");
   add_bin_options(options, arguments->bins, arguments->edges);
   add_space_options(options, *arguments);
@@ -351,7 +351,9 @@ Action setup_pair_histogram(Options& options, Session& session) {
     check_bins(arguments->bins, arguments->edges);
     require_one_standard_input(
         {arguments->input, arguments->others, arguments->weights, arguments->other_weights, arguments->edges});
-    io::FrameReader reader(arguments->input, {.type = arguments->dtype, .stop = session.execution.stop});
+    require_table_for_header(arguments->reading, {arguments->input, arguments->others, arguments->weights,
+                                                  arguments->other_weights, arguments->edges});
+    io::FrameReader reader(arguments->input, arguments->reading);
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
       PairBins bins = arguments->bins;
       const Box box{arguments->box, arguments->box_origin};

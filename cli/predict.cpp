@@ -22,7 +22,7 @@ struct Arguments {
   std::string centroids;
   std::string input;
   std::string output;
-  std::optional<io::ElementType> dtype;
+  io::ReadOptions reading;
   Metric metric = Metric::euclidean;
 };
 
@@ -33,11 +33,12 @@ struct Inputs {
 };
 
 /// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
-Inputs read_inputs(const Arguments& arguments, const std::stop_token& stop) {
+Inputs read_inputs(const Arguments& arguments) {
   const auto start = core::Clock::now();
   require_one_standard_input({arguments.centroids, arguments.input});
-  io::Points centroids = io::read_points(arguments.centroids, {.type = arguments.dtype, .stop = stop});
-  io::Points points = io::read_points(arguments.input, {.type = arguments.dtype, .stop = stop});
+  require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
+  io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
+  io::Points points = io::read_points(arguments.input, arguments.reading);
   const io::ElementType type = std::max(centroids.type(), points.type());
   centroids = io::convert(std::move(centroids), type, arguments.centroids);
   points = io::convert(std::move(points), type, arguments.input);
@@ -142,7 +143,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   return 0;
 }
 
-std::shared_ptr<Arguments> add_arguments(Options& options, const std::string& written) {
+std::shared_ptr<Arguments> add_arguments(Options& options, const Session& session, const std::string& written) {
   auto arguments = std::make_shared<Arguments>();
   Options::required(options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
                                  "centroids.npy of 'gradus kmeans', or any file with a centroid per row"));
@@ -150,7 +151,7 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const std::string& wr
                                  "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
                                  "standard input"));
   options.file("-o,--output", arguments->output, "FILE", written + " [text on standard output]");
-  add_dtype_option(options, arguments->dtype);
+  add_reading_options(options, session, arguments->reading);
   add_metric_option(options, arguments->metric);
   return arguments;
 }
@@ -158,18 +159,18 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const std::string& wr
 }  // namespace
 
 Action setup_predict(Options& options, Session& session) {
-  const auto arguments = add_arguments(options, "write the labels there, .npy or .csv");
+  const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv");
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments, session.execution.stop);
+    const Inputs inputs = read_inputs(*arguments);
     return inputs.points.type() == io::ElementType::f32 ? predict<float>(*arguments, session, inputs)
                                                         : predict<double>(*arguments, session, inputs);
   };
 }
 
 Action setup_transform(Options& options, Session& session) {
-  const auto arguments = add_arguments(options, "write the n x k distances there, .npy or .csv");
+  const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv");
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments, session.execution.stop);
+    const Inputs inputs = read_inputs(*arguments);
     return inputs.points.type() == io::ElementType::f32 ? transform<float>(*arguments, session, inputs)
                                                         : transform<double>(*arguments, session, inputs);
   };

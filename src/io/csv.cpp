@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,8 @@
 
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
 #include "io/number.hpp"
 
 namespace gradus::io {
@@ -56,6 +59,32 @@ class GrowingBlock {
   std::size_t capacity_ = 0;
 };
 
+/// What the bytes are, where they are no text, with what to do about it; nothing where they may be text.
+std::string_view no_text(std::string_view bytes) {
+  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
+  const std::span<const std::byte> raw = std::as_bytes(std::span(bytes));
+  if (begins("\xff\xfe") || begins("\xfe\xff")) return "text in UTF-16; save it as UTF-8";
+  if (looks_like_npy(raw)) return "this is a .npy array, not text; give the name of a file that ends in .npy";
+  if (looks_like_image(raw)) return "this is a picture, not text; give the name of a file that ends in .png or .jpg";
+  const bool bzip2 = begins("BZh") && bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with("1AY&SY");
+  if (begins("\x1f\x8b") || begins("\x28\xb5\x2f\xfd") || begins("\xfd\x37zXZ") || bzip2)
+    return "this is compressed; unpack it first";
+  if (begins("PK\x03\x04"))
+    return "this is a ZIP archive, such as .npz and .xlsx files are, not text; save the table as .npy or .csv";
+  if (begins("\x89HDF") || begins("PAR1\x15"))
+    return "this is HDF5 or Parquet, not text; save the table as .npy or .csv";
+  return {};
+}
+
+/// A value of a spreadsheet's cell without a number. At the beginning of a line it is no comment.
+bool is_spreadsheet_error(std::string_view text) {
+  static constexpr std::array<std::string_view, 7> errors = {"#N/A",  "#DIV/0!", "#NAME?", "#NULL!",
+                                                             "#NUM!", "#REF!",   "#VALUE!"};
+  return std::any_of(errors.begin(), errors.end(), [&](std::string_view error) {
+    return text.starts_with(error) && (text.size() == error.size() || std::strchr(",;\t\r\n", text[error.size()]));
+  });
+}
+
 /// Any number, also a NaN or an infinity: they are bad data, not names of columns.
 bool is_number(std::string_view text) {
   double value = 0;
@@ -64,22 +93,24 @@ bool is_number(std::string_view text) {
 
 class CsvParser {
  public:
-  CsvParser(std::string_view name, Separator separator) : name_(name), separator_(separator) {}
+  CsvParser(std::string_view name, const CsvOptions& options)
+      : name_(name), separator_(options.separator), header_(options.header) {}
 
   /// Takes whole lines from the beginning of `text`, all of it where it is the last, and returns how many bytes.
   std::size_t consume(std::string_view text, bool last) {
+    if (const std::string_view what = started_ ? "" : no_text(text); !what.empty()) fail(1, 0, std::string(what));
     if (!last) text = text.substr(0, text.find_last_of('\n') + 1);
     const char* at = text.data();
     const char* const end = at + text.size();
     if (!started_ && !text.empty()) {
       started_ = true;
-      if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) fail(1, 0, "text in UTF-16; save it as UTF-8");
       if (text.starts_with("\xef\xbb\xbf")) at += 3;
     }
     while (at != end) {
       if (*at == '#') {
+        if (is_spreadsheet_error({at, end})) fail(line_, 1, "an error value of a spreadsheet is not a number");
         at = next_line(at, end);
-      } else if (const char* const content = skip_blanks(at, end); at_line_end(content, end)) {
+      } else if (const char* const content = skip_padding(at, end); at_line_end(content, end)) {
         if (block_->size() != 0 && first_blank_ == 0) first_blank_ = line_;
         at = next_line(content, end);
       } else if (columns_ != 0) {
@@ -96,7 +127,9 @@ class CsvParser {
     block_->trim();
     const MatrixView<const double> view(block_->data(), static_cast<std::int64_t>(block_->size() / columns_),
                                         static_cast<std::int64_t>(columns_));
-    return {{view, std::move(block_)}, std::move(names_)};
+    // A line above nothing can only be a row.
+    if (names_.empty() && view.rows() == 1) note_.clear();
+    return {{view, std::move(block_)}, std::move(names_), std::move(note_)};
   }
 
  private:
@@ -107,6 +140,13 @@ class CsvParser {
 
   [[noreturn]] void fail_field(const char* begin, const char* end, std::size_t column) const {
     const char* stop = begin;
+    if (stop != end && *stop == '"') {
+      stop = closing_quote(stop, end);
+      if (!stop) {
+        stop = std::find(begin, end, '\n');
+        fail(line_, column + 1, "the field " + core::excerpt(trimmed({begin, stop})) + " has no closing quote");
+      }
+    }
     while (!at_line_end(stop, end) && !separates(*stop)) ++stop;
     const std::string_view text = trimmed({begin, static_cast<std::size_t>(stop - begin)});
     const bool in_quotes = text.size() > 1 && text.front() == '"' && text.back() == '"';
@@ -118,11 +158,15 @@ class CsvParser {
       const bool spelled = !is_digit(number.back()) && number.back() != '.';
       what = core::excerpt(text) + (spelled ? " is not a finite number" : " is too large for a double");
     } else {
-      what = core::excerpt(text) + " is not a number";
-      if (separator_ == Separator::semicolon && text.find(',') != std::string_view::npos)
-        what += " (decimals follow a point)";
+      what = not_a_number(text);
     }
     fail(line_, column + 1, what);
+  }
+
+  static std::string not_a_number(std::string_view text) {
+    const bool comma = text.find(',') != std::string_view::npos;
+    return core::excerpt(text) + " is not a number" +
+           (comma ? " (decimals follow a point; nothing groups digits)" : "");
   }
 
   static bool at_line_end(const char* at, const char* end) {
@@ -151,6 +195,15 @@ class CsvParser {
     return at;
   }
 
+  /// The quote that ends the field which the one at `at` begins, over doubled ones; nullptr where there is none.
+  static const char* closing_quote(const char* at, const char* end) {
+    for (++at;; at += 2) {
+      at = std::find(at, end, '"');
+      if (at == end) return nullptr;
+      if (at + 1 == end || at[1] != '"') return at;
+    }
+  }
+
   /// Settles separator, columns and names. Consumes the first line where it is a header, and nothing where it holds
   /// numbers; false where a quoted field goes on beyond the text at hand.
   bool first_line(const char*& at, const char* end, bool last) {
@@ -159,16 +212,41 @@ class CsvParser {
       if (last) fail(line_, 0, "a quoted field has no closing quote");
       return false;
     }
-    std::vector<std::string> fields = split(at, stop);
+    std::vector<FirstField> fields = split(at, stop);
     first_line_ = line_;
     columns_ = fields.size();
-    const auto is_name = [](const std::string& field) { return !field.empty() && !is_number(trimmed(field)); };
-    if (std::any_of(fields.begin(), fields.end(), is_name)) {
-      names_ = std::move(fields);
+    if (is_header(fields, trimmed({at, stop}))) {
+      for (FirstField& field : fields) names_.push_back(std::move(field.text));
       line_ += static_cast<std::size_t>(std::count(at, stop, '\n'));
       at = next_line(stop, end);
     }
     return true;
+  }
+
+  /// Decides what the first line is, and notes what may be wrong with that.
+  bool is_header(const std::vector<FirstField>& fields, std::string_view line) {
+    const auto note = [&](const char* what) {
+      note_ =
+          std::string(name_) + ":" + std::to_string(line_) + ": the first line, " + core::excerpt(line) + ", " + what;
+    };
+    if (header_ == HeaderLine::no) return false;
+    if (header_ == HeaderLine::yes) {
+      // One --header is for all tables of a command, and for one of them it may be wrong.
+      if (all_numbers(fields) && !guess_header(fields).doubtful)
+        note("is made of numbers and taken as names of columns, as --header says");
+      return true;
+    }
+    const HeaderGuess guess = guess_header(fields);
+    if (guess.broken) {
+      const std::string& text = fields[*guess.broken].text;
+      fail(line_, *guess.broken + 1,
+           (text.empty() ? "the field is empty; a number is expected" : not_a_number(text)) +
+               "; if this line names the columns, say --header yes");
+    }
+    if (guess.doubtful && guess.is_header)
+      note("is taken as names of columns; if it is a row with a mistake in it, mend it");
+    else if (guess.doubtful) note("is taken as a row of numbers; if it names the columns, say --header yes");
+    return guess.is_header;
   }
 
   /// The end of the line that begins at `at`, behind newlines within quotes; nullptr where a quote stays open.
@@ -180,12 +258,10 @@ class CsvParser {
     bool tab = false;
     for (; !at_line_end(at, end); ++at) {
       if (*at == '"' && field_begins) {
-        for (++at;; at += 2) {
-          at = std::find(at, end, '"');
-          if (at == end) return nullptr;
-          if (at + 1 == end || at[1] != '"') break;
-        }
+        at = closing_quote(at, end);
+        if (!at) return nullptr;
       }
+      if (*at == '\r') fail(line_, 0, "a carriage return without a line feed; lines end with LF or CRLF");
       semicolon = semicolon || *at == ';';
       comma = comma || *at == ',';
       tab = tab || *at == '\t';
@@ -200,13 +276,14 @@ class CsvParser {
   }
 
   /// The fields of the first line, without padding and quotes.
-  std::vector<std::string> split(const char* at, const char* stop) const {
-    std::vector<std::string> fields;
+  std::vector<FirstField> split(const char* at, const char* stop) const {
+    std::vector<FirstField> fields;
     for (;;) {
       at = skip_padding(at, stop);
-      std::string field;
+      FirstField field;
       if (at != stop && *at == '"') {
-        for (++at; at != stop; field += *at++) {
+        field.quoted = true;
+        for (++at; at != stop; field.text += *at++) {
           if (*at != '"') continue;
           if (at + 1 == stop || at[1] != '"') break;
           ++at;  // of a doubled quote, one is left
@@ -219,7 +296,7 @@ class CsvParser {
       } else {
         const char* const begin = at;
         while (at != stop && !separates(*at)) ++at;
-        field = trimmed({begin, static_cast<std::size_t>(at - begin)});
+        field.text = trimmed({begin, static_cast<std::size_t>(at - begin)});
       }
       fields.push_back(std::move(field));
       at = separator_ == Separator::blanks ? skip_blanks(at, stop) : at;
@@ -267,26 +344,28 @@ class CsvParser {
 
   std::string_view name_;
   Separator separator_;
+  HeaderLine header_;
   bool started_ = false;
   std::size_t line_ = 1;         ///< of the text at hand
   std::size_t first_line_ = 0;   ///< that settled the number of columns
   std::size_t first_blank_ = 0;  ///< blank line behind rows, 0: none
   std::size_t columns_ = 0;      ///< 0: not known yet
   std::vector<std::string> names_;
+  std::string note_;
   std::shared_ptr<GrowingBlock> block_ = std::make_shared<GrowingBlock>();
 };
 
 }  // namespace
 
-CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator) {
-  CsvParser parser(name, separator);
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options) {
+  CsvParser parser(name, options);
   parser.consume({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
   return parser.finish();
 }
 
-CsvTable read_csv(const std::string& path, Separator separator) {
+CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   const MappedFile file(path);
-  return parse_csv(file.bytes(), path, separator);
+  return parse_csv(file.bytes(), path, options);
 }
 
 namespace {
@@ -303,8 +382,9 @@ void wait_for_input(int descriptor, std::string_view name, const std::stop_token
 
 }  // namespace
 
-CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separator, const std::stop_token& stop) {
-  CsvParser parser(name, separator);
+CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options,
+                         const std::stop_token& stop) {
+  CsvParser parser(name, options);
   std::vector<char> buffer(std::size_t{1} << 20);
   std::size_t filled = 0;
   for (bool last = false; !last;) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/header.hpp"
 #include "io/points.hpp"
 
 namespace gradus::io {
@@ -16,21 +17,27 @@ namespace gradus::io {
 /// these that the first line holds outside quotes. Blanks around a field are skipped.
 enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', blanks = ' ' };
 
+struct CsvOptions {
+  Separator separator = Separator::detect;
+  HeaderLine header = HeaderLine::automatic;
+};
+
 struct CsvTable {
   PointsOf<double> values;
   std::vector<std::string> column_names;  ///< of the header line, or empty
+  std::string note;  ///< file:line: what the first line was taken for, where that may be wrong; or empty
 };
 
-/// A rectangle of finite numbers, each the double nearest to its text. Understood: a header line (a first line that
-/// has a field which is no number), quoted fields (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with
-/// '#', blank lines before the data and after it. Anything else is an InputError with file:line:field.
-CsvTable read_csv(const std::string& path, Separator separator = Separator::detect);
+/// A rectangle of finite numbers, each the double nearest to its text. Understood: a header line, quoted fields
+/// (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with '#', blank lines before the data and after it.
+/// Anything else is an InputError with file:line:field.
+CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 /// The same from memory; `name` stands in messages.
-CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator = Separator::detect);
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options = {});
 
 /// The same from a file descriptor, read to its end piece by piece. A stop request ends it with InterruptedError.
-CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separator = Separator::detect,
+CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
 
 }  // namespace gradus::io

@@ -75,6 +75,8 @@ using ImageTest = IoTest;
 using PointsTest = IoTest;
 using TrajectoryTest = IoTest;
 
+const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
+
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -651,7 +653,7 @@ RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_
 // ---- CSV ----
 
 /// Parsed from memory, and from a descriptor: both must give the same, be it a table or an error.
-CsvTable table_of(const std::string& text, Separator separator = Separator::detect) {
+CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
   std::jthread writer([&] {
@@ -665,16 +667,17 @@ CsvTable table_of(const std::string& text, Separator separator = Separator::dete
   std::string stream_error;
   CsvTable streamed;
   try {
-    streamed = read_csv_stream(ends[0], "test.csv", separator);
+    streamed = read_csv_stream(ends[0], "test.csv", options);
   } catch (const InputError& error) {
     stream_error = error.what();
   }
   ::close(ends[0]);
   try {
-    CsvTable table = parse_csv(bytes(text), "test.csv", separator);
+    CsvTable table = parse_csv(bytes(text), "test.csv", options);
     EXPECT_EQ(stream_error, "");
     EXPECT_EQ(rows_of({table.values, {}, {}}), rows_of({streamed.values, {}, {}}));
     EXPECT_EQ(table.column_names, streamed.column_names);
+    EXPECT_EQ(table.note, streamed.note);
     return table;
   } catch (const InputError& error) {
     EXPECT_EQ(error.what(), stream_error);
@@ -682,8 +685,8 @@ CsvTable table_of(const std::string& text, Separator separator = Separator::dete
   }
 }
 
-Rows rows_in(const std::string& text, Separator separator = Separator::detect) {
-  return rows_of({table_of(text, separator).values, {}, {}});
+Rows rows_in(const std::string& text, const CsvOptions& options = {}) {
+  return rows_of({table_of(text, options).values, {}, {}});
 }
 
 TEST_F(CsvTest, Separators) {
@@ -691,9 +694,9 @@ TEST_F(CsvTest, Separators) {
   EXPECT_EQ(rows_in("1,2.5,-3e2\n4,5,6\n"), expected);
   EXPECT_EQ(rows_in("1;2.5;-3e2\n4;5;6\n"), expected);
   EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n"), expected);
-  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n", Separator::tab), expected);
+  EXPECT_EQ(rows_in("1\t2.5\t-3e2\n4\t5\t6\n", {.separator = Separator::tab}), expected);
   EXPECT_EQ(rows_in("1 2.5 -3e2\n4 5 6\n"), expected);
-  EXPECT_EQ(rows_in("  1   2.5\t -3e2  \n4\t5 6\n", Separator::blanks), expected);
+  EXPECT_EQ(rows_in("  1   2.5\t -3e2  \n4\t5 6\n", {.separator = Separator::blanks}), expected);
   EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
   EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
 }
@@ -722,8 +725,118 @@ TEST_F(CsvTest, Headers) {
   EXPECT_EQ(names("a  \"b c\"\n1 2\n"), (Names{"a", "b c"}));
   EXPECT_EQ(names("height 5\",width\n1,2\n"), (Names{"height 5\"", "width"}));
   EXPECT_EQ(rows_in("x,y\n1,2\n"), (Rows{{1, 2}}));
+  // A line of nothing but tabs is a row of a table that tabs separate.
+  const CsvOptions tabs{.separator = Separator::tab};
+  expect_contains(message_of<InputError>([&] { table_of("1\t2\n\t\n", tabs); }), "test.csv:2:1: the field is empty");
+  EXPECT_EQ(rows_in("1\t2\n \n", tabs), (Rows{{1, 2}}));
   // The line after a header of two lines is the third.
   expect_contains(message_of<InputError>([] { table_of("\"a\nb\",c\n1,2\nx,4\n"); }), "test.csv:4:1: 'x'");
+}
+
+TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
+  const auto row = [](const std::string& line) {
+    SCOPED_TRACE(line);
+    const CsvTable table = table_of(line + "\n" + line + "\n");
+    EXPECT_EQ(table.values.view.rows(), 2);
+    EXPECT_TRUE(table.column_names.empty());
+    return table.note;
+  };
+  for (const std::string line : {"0,1,2", "1 2", "7;8", "-1,0,1,2", "0.5,1.5", "400,402,404", "1990,1991,1992",
+                                 "2020,2019,2018", "1990,2001", "\"1\",\"5\""})
+    EXPECT_EQ(row(line), "test.csv:1: the first line, '" + line +
+                             "', is taken as a row of numbers; if it names the columns, say --header yes");
+  for (const std::string line : {"0,0,0", "2,1", "1,3", "1.5,2", "5", "2019", "1990,1990", "1990,2500", "\"1\",5"})
+    EXPECT_EQ(row(line), "");
+  EXPECT_EQ(table_of("0,1,2\n").note, "");  // names of nothing: no
+
+  const auto header = [](const std::string& line) {
+    SCOPED_TRACE(line);
+    const CsvTable table = table_of(line + "\n" + "3" + (line.find(',') == std::string::npos ? "" : ",4") + "\n");
+    EXPECT_EQ(table.values.view.rows(), 1);
+    EXPECT_FALSE(table.column_names.empty());
+    return table.note;
+  };
+  for (const std::string line : {"id,2019", "x,N/A", "1st,2nd", "2020-01-01,2020-01-02", "18-24,65+", "id,0x10"})
+    EXPECT_EQ(header(line), "test.csv:1: the first line, '" + line +
+                                "', is taken as names of columns; if it is a row with a mistake in it, mend it");
+  for (const std::string line :
+       {"x,y", ",x", "label,1x1", "\xc2\xb5m,\xce\x94x", "_1,_2", "(1) x,y2", "\"a,b\",c", "e,d"})
+    EXPECT_EQ(header(line), "");
+}
+
+TEST_F(CsvTest, ABrokenFirstRowIsNoHeader) {
+  const auto refusal = [](const std::string& line) {
+    return message_of<InputError>([&] { table_of(line + "\n1,2,3\n4,5,6\n"); });
+  };
+  EXPECT_EQ(refusal("1.5,N/A,2"),
+            "test.csv:1:2: 'N/A' is not a number; if this line names the columns, say --header yes");
+  for (const std::string field : {"0x10",
+                                  "abc",
+                                  "1e",
+                                  "1_000",
+                                  "1'000",
+                                  "1 000",
+                                  "1D3",
+                                  "5%",
+                                  "$5",
+                                  "\xe2\x82\xac"
+                                  "5",
+                                  "\xe2\x88\x92"
+                                  "5",
+                                  "<5",
+                                  "(5)",
+                                  "5*",
+                                  "1.2.3",
+                                  "n/a",
+                                  "NULL",
+                                  "<NA>",
+                                  "?",
+                                  "-",
+                                  "--",
+                                  "#N/A",
+                                  "4x",
+                                  "12:30",
+                                  "1st",
+                                  "1+2j"}) {
+    SCOPED_TRACE(field);
+    expect_contains(refusal("1.5," + field + ",2"), "test.csv:1:2: '");
+  }
+  for (const std::string line : {"N/A,N/A,NULL", "0x10,0x20,0x30", "-,-,-", "1D3,2D3,1D-3", "1 000,2 000,3 000"}) {
+    SCOPED_TRACE(line);
+    expect_contains(refusal(line), "test.csv:1:1: '");
+  }
+  expect_contains(message_of<InputError>([] { table_of("1,5;2,5\n3;4\n"); }),
+                  "test.csv:1:1: '1,5' is not a number (decimals");
+  expect_contains(message_of<InputError>([] { table_of("0x10\n4\n"); }), "test.csv:1:1: '0x10' is not a number");
+  expect_contains(message_of<InputError>([] { table_of(",0,1\n0,3,4\n"); }), "test.csv:1:1: the field is empty");
+}
+
+TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
+  const CsvOptions yes{.header = HeaderLine::yes};
+  const CsvOptions no{.header = HeaderLine::no};
+  const CsvTable counted = table_of("\n# x\n0,1,2\n3,4,5\n", yes);
+  EXPECT_EQ(counted.column_names, (std::vector{"0"s, "1"s, "2"s}));
+  EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
+  EXPECT_EQ(counted.note, "");
+  EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
+  // Perhaps not meant for this table: one option is for all of a command.
+  EXPECT_EQ(table_of("1.5\n3\n", yes).note,
+            "test.csv:1: the first line, '1.5', is made of numbers and taken as names of columns, as --header says");
+  const CsvTable row = table_of("0,1,2\n3,4,5\n", no);
+  EXPECT_EQ(row.values.view.rows(), 2);
+  EXPECT_EQ(row.note, "");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("1,x\n3,4\n", no); }), "test.csv:1:2: 'x' is not a number");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("x,y\n", no); }), "test.csv:1:1: 'x' is not a number");
+  EXPECT_EQ(message_of<InputError>([&] { table_of("1,2\n", yes); }), "test.csv:2: there is no row of numbers");
+}
+
+TEST_F(CsvTest, OtherFilesAreRecognised) {
+  const auto refusal = [](const std::string& text) { return message_of<InputError>([&] { table_of(text); }); };
+  expect_contains(refusal(npy(header("<f4", "(1,)"), stored({1.f}))), "test.csv:1: this is a .npy array");
+  expect_contains(refusal(content(corpus + "image/rgb.png")), "test.csv:1: this is a picture");
+  expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "test.csv:1: this is compressed");
+  expect_contains(refusal("PK\x03\x04\n1\n"), "test.csv:1: this is a ZIP archive");
+  EXPECT_EQ(table_of("PAR1,BZh\n1,2\n").values.view.rows(), 1);
 }
 
 TEST_F(CsvTest, NumbersAreTheNearestDoubles) {
@@ -753,7 +866,7 @@ TEST_F(CsvTest, RefusesBadText) {
       {"1,2\n3, 4x ,5\n", "test.csv:2:2: '4x' is not a number"},
       {"1,2\n3,4 5\n", "test.csv:2:2: '4 5' is not a number"},
       {"1 2\n3 4,5\n", "test.csv:2:2: '4,5' is not a number"},
-      {"1;2\n3;4,5\n", "test.csv:2:2: '4,5' is not a number (decimals follow a point)"},
+      {"1;2\n3;4,5\n", "test.csv:2:2: '4,5' is not a number (decimals follow a point"},
       {"1,2\n3,0x10\n", "test.csv:2:2: '0x10' is not a number"},
       {"1,2\n3,+-4\n", "test.csv:2:2: '+-4' is not a number"},
       {"1,2\n3,1e\n", "test.csv:2:2: '1e' is not a number"},
@@ -761,8 +874,12 @@ TEST_F(CsvTest, RefusesBadText) {
       {"1,2\n3,-\n", "test.csv:2:2: '-' is not a number"},
       {"1,2\n3,\x1b[31m\xc3\xa4\n", "test.csv:2:2: '\\x1b[31m\\xc3\\xa4' is not a number"},
       {"1,2\n3," + std::string(50, 'z') + "\n", "test.csv:2:2: '" + std::string(40, 'z') + "...' is not a number"},
-      {"1,2\n3,\"4\n", "test.csv:2:2: '\"4' is not a number"},
+      {"1,2\n3,\"4\n", "test.csv:2:2: the field '\"4' has no closing quote"},
       {"1,2\n3,\"4\" 5\n", "test.csv:2:2: '\"4\" 5' is not a number"},
+      {"1,2\n3,\"4,5\" \n", "test.csv:2:2: '\"4,5\"' is not a number"},
+      {"1;2\n\"a \"\"b\"\"; c\"x;5\n", "test.csv:2:1: '\"a \"\"b\"\"; c\"x' is not a number"},
+      {"1 2\n3 \"4 5\"\n", "test.csv:2:2: '\"4 5\"' is not a number"},
+      {"1,2\n3,\"4\"\"5\"\n", "test.csv:2:2: '\"4\"\"5\"' is not a number"},
       {"1,2\n3,\"\"\n", "test.csv:2:2: '\"\"' is not a number"},
       {"1,2\n3\r4,5\n", "test.csv:2:1: '3\\x0d4' is not a number"},
       {"1,2\n3,4\0\n"s, "test.csv:2:2: '4\\x00' is not a number"},
@@ -782,6 +899,9 @@ TEST_F(CsvTest, RefusesBadText) {
       {"\xff\xfe"
        "1\0,\0"s,
        "test.csv:1: text in UTF-16"},
+      {"1,2\r3,4\r", "test.csv:1: a carriage return without a line feed"},
+      {"1,2\n#N/A,3\n4,5\n", "test.csv:2:1: an error value of a spreadsheet"},
+      {"1;2\n3;4\n#DIV/0!;5", "test.csv:3:1: an error value of a spreadsheet"},
   };
   for (const auto& [text, expected] : cases) {
     if (expected.empty()) {
@@ -821,7 +941,7 @@ TEST_F(CsvTest, AStopRequestEndsTheReadingOfAStream) {
   stop.request_stop();
   const std::string file = put("a.csv", "1,2\n");
   const int descriptor = ::open(file.c_str(), O_RDONLY);
-  EXPECT_THROW(read_csv_stream(descriptor, "standard input", Separator::detect, stop.get_token()), InterruptedError);
+  EXPECT_THROW(read_csv_stream(descriptor, "standard input", {}, stop.get_token()), InterruptedError);
   ::close(descriptor);
   EXPECT_THROW(read_csv_stream(-1, "standard input"), InputError);
 }
@@ -849,8 +969,6 @@ RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
 }
 
 // ---- Pictures ----
-
-const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
 /// The pictures of the corpus are 5 x 3 pixels; this is their colour at (x, y), and their opacity as channel 3.
 int colour(int x, int y, int channel) {
@@ -999,11 +1117,31 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
     EXPECT_EQ(read_points(put("picture", content(std::string(corpus).append("image/").append(file)))).rows(), 15);
     EXPECT_EQ(read_points(std::string(corpus).append("image/").append(file)).columns(), 3);
   }
-  expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), ".npy, .csv, .tsv, .txt");
+  expect_contains(message_of<InputError>([&] { read_points(put("a.xyz", "1 2\n")); }), "trajectory");
   expect_contains(message_of<InputError>([&] { read_points(path("none")); }), "No such file or directory");
   expect_contains(message_of<InputError>([&] { read_points(path("none.npy")); }), "No such file or directory");
   expect_contains(message_of<InputError>([&] { read_points(put("b.npy", "1,2\n")); }), "not a .npy file");
   expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "neither a PNG nor a JPEG");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "this is a .npy array");
+  expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
+                  "the trajectories .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+  for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
+    EXPECT_TRUE(is_table(table == "-" ? table : path(table)));
+  for (const std::string other : {"a.npy", "a.data", "a.xyz", "picture"}) EXPECT_FALSE(is_table(path(other))) << other;
+}
+
+TEST_F(PointsTest, DoubtsAreTold) {
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  const std::string file = put("a.csv", "0,1\n5,6\n");
+  EXPECT_EQ(read_points(file, options).rows(), 2);
+  ASSERT_EQ(notes.size(), 1u);
+  expect_contains(notes.front(), file + ":1: the first line, '0,1', is taken as a row of numbers");
+  options.header = HeaderLine::yes;
+  EXPECT_EQ(rows_of(read_points(file, options)), (Rows{{5, 6}}));
+  EXPECT_EQ(read_vector<double>(put("w.csv", "3,4\n5,6\n"), options).view.size(), 2);
+  EXPECT_EQ(notes.size(), 1u);
 }
 
 TEST_F(PointsTest, StandardInputIsCsv) {
@@ -1095,6 +1233,12 @@ TEST_F(TrajectoryTest, ExtendedXyzNamesColumnsAndBox) {
   EXPECT_TRUE(frames[1].box.empty());
 }
 
+TEST_F(TrajectoryTest, ShortLinesOfManyAtoms) {
+  std::string text = "500\nProperties=pos:R:3\n";
+  for (int atom = 0; atom < 500; ++atom) text += "1 2 3\n";
+  EXPECT_EQ(frames_in(text).front().points.rows(), 500);
+}
+
 TEST_F(TrajectoryTest, LammpsDumps) {
   const std::string head = "ITEM: UNITS\nreal\nITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n2\n";
   const auto frames =
@@ -1134,27 +1278,103 @@ TEST_F(TrajectoryTest, RefusesWithThePlace) {
   expect_contains(refusal_of("1\nProperties=species:S:1\nH 1 2 3\n"), "Properties does not name a column pos");
   expect_contains(refusal_of("1\nProperties=pos:R:2\nH 1 2 3\n"), "pos must be three real columns");
   expect_contains(refusal_of("1\nProperties=a:S:0:pos:R:3\nH 1 2 3\n"), "'0' is not a number of columns");
+  expect_contains(refusal_of("1\nProperties=name:S:1:pos:R:3\nFe 2 1 2 3\n"), "t:3: 5 columns, but the frame names 4");
+  expect_contains(refusal_of("1\nProperties=pos:R:3:v:R:3\n1 2 3 4 5\n"), "t:3: 5 columns, but the frame names 6");
   const std::string head = "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n1\n";
   EXPECT_EQ(refusal_of(head), "t:5: the file ends where an ITEM: of the next frame should be");
   EXPECT_EQ(refusal_of(head + "1 2 3\n"), "t:5: an ITEM: is expected, not '1 2 3'");
   EXPECT_EQ(refusal_of("ITEM: ATOMS x y z\n1 2 3\n"),
             "t:1: the atoms come before their number (ITEM: NUMBER OF ATOMS)");
   expect_contains(refusal_of(head + "ITEM: ATOMS id type\n1 2\n"), "names no coordinates");
+  expect_contains(refusal_of(head + "ITEM: ATOMS element x y z\nFe 2 1 2 3\n"),
+                  "t:6: 5 columns, but the frame names 4");
+  expect_contains(refusal_of(head + "ITEM: ATOMS x y z id\n1 2 3\n"), "t:6: 3 columns, but the frame names 4");
   expect_contains(refusal_of(head + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "scaled coordinates need the bounds");
-  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0\n"), "t:7: two bounds are expected, not 1");
+  expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0\n"),
+                  "t:7: 2 numbers are expected for the bounds, not 1");
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n3 2\n"),
                   "t:7: the upper bound of the box is below");
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n2 2\n"), "t:7: the periodic box has no extent");
 }
 
 TEST_F(TrajectoryTest, BoxesThatAreNotOrthogonalAreNotSupported) {
-  expect_contains(unsupported("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), "t:2: the lattice is not orthogonal");
+  expect_contains(unsupported("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), "t:2: the box is not orthogonal");
   expect_contains(unsupported("1\nLattice=\"5 0 0 0 6 0 0 0 7\" pbc=\"T T F\"\nH 1 2 3\n"),
                   "t:2: the box is periodic in some directions only");
   const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
-  expect_contains(unsupported(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n"), "t:3: the box is not orthogonal");
+  const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
+  expect_contains(unsupported(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n0 4 0\n0 6 1\n0 8 0\n" + atoms),
+                  "t:6: the box is not orthogonal");
+  expect_contains(unsupported(head + "ITEM: BOX BOUNDS abc origin pp pp pp\n4 0 0 0\n1 6 0 0\n0 0 8 0\n" + atoms),
+                  "t:6: the box is not orthogonal");
   expect_contains(unsupported(head + "ITEM: BOX BOUNDS pp pp ff\n"),
                   "t:3: the box is periodic in some directions only");
+}
+
+TEST_F(TrajectoryTest, EveryLatticeThatIsNotAlongTheAxesIsNotSupported) {
+  for (const std::string lattice : {"0 5 0 6 0 0 0 0 7",  // permuted
+                                    "0 5 0 0 0 6 7 0 0", "0 0 5 0 6 0 7 0 0",
+                                    "0 2.5 2.5 2.5 0 2.5 2.5 2.5 0",  // face-centred
+                                    "-2 2 2 2 -2 2 2 2 -2",           // body-centred
+                                    "5 0 0 -2.5 4.33 0 0 0 7",        // hexagonal
+                                    "5 0 0 0 6 0 1e-10 0 7", "0 0 0 1e-300 0 0 0 0 0"}) {
+    SCOPED_TRACE(lattice);
+    expect_contains(unsupported("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n"), "t:2: the box is not orthogonal");
+    EXPECT_TRUE(frames_in("1\npbc=F Lattice=\"" + lattice + "\"\nH 1 2 3\n").front().box.empty());
+  }
+  for (const std::string lattice : {"5 0 0 0 0 0 0 0 7", "-5 0 0 0 6 0 0 0 7", "0 0 0 0 0 0 0 0 0"})
+    expect_contains(refusal_of("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n"),
+                    "t:2: a length of the lattice is not positive");
+}
+
+TEST_F(TrajectoryTest, OrthogonalBoxesInEveryWriting) {
+  const std::vector box{5., 6., 8.};
+  const std::vector corner{-1., 0., 0.25};
+  for (const std::string comment :
+       {"Lattice=\"5 0 0 0 6 0 0 0 8\"", "Lattice=\"5 1e-17 -3.06e-16 0 6 4.9e-324 5e-12 0 8\" pbc=T",
+        "pbc=True lattice = '5 0 0 0 6 0 0 0 8'", "a=1 Lattice= {5 0 0 0 6 0 0 0 8} pbc=\"T true T\"",
+        "a= Lattice=\"5 0 0 0 6 0 0 0 8\"", "a = b Lattice=\"5 0 0 0 6 0 0 0 8\""}) {
+    SCOPED_TRACE(comment);
+    const std::vector<Frame> frames = frames_in("1\n" + comment + " Origin=\"-1 0 0.25\"\nH 1 2 3\n");
+    EXPECT_EQ(frames.front().box, box);
+    EXPECT_EQ(frames.front().box_origin, corner);
+  }
+  for (const std::string bounds :
+       {"pp pp pp\n-1 4\n0 6\n0.25 8.25\n", "xy xz yz pp pp pp\n-1 4 0\n0 6 0.0\n0.25 8.25 -0\n",
+        "xy xz yz pp pp pp\n-1 4 1e-17\n0 6 -4e-12\n0.25 8.25 0\n",
+        "abc origin pp pp pp\n5 0 0 -1\n0 6 0 0\n0 0 8 0.25\n",
+        "abc origin pp pp pp\n5 0 1e-17 -1\n3e-16 6 0 0\n0 0 8 0.25\n"}) {
+    SCOPED_TRACE(bounds);
+    const std::vector<Frame> frames =
+        frames_in("ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS " + bounds + "ITEM: ATOMS xsu ysu zsu\n0.5 2 0.25\n");
+    EXPECT_EQ(frames.front().box, box);
+    EXPECT_EQ(frames.front().box_origin, corner);
+    EXPECT_EQ(rows_of(frames.front().points), (Rows{{1.5, 12, 2.25}}));
+  }
+  // The share is that of the shortest edge: 5e-12 of 5.
+  expect_contains(unsupported("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n"), "not orthogonal");
+  // In open space a box that is not orthogonal matters for scaled coordinates only.
+  const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
+  EXPECT_TRUE(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().box.empty());
+  expect_contains(unsupported(open + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "t:7: the box is not orthogonal");
+}
+
+TEST_F(TrajectoryTest, ABoxOfUnknownBoundariesIsLeftOpen) {
+  const std::string head = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS";
+  const std::string rest = "\n0 4\n0 6\n0 8\nITEM: ATOMS xs ys zs\n0.5 0.5 0.5\n";
+  const std::vector<Frame> frames = frames_in(head + rest);
+  EXPECT_TRUE(frames.front().box.empty());
+  EXPECT_EQ(rows_of(frames.front().points), (Rows{{2, 3, 4}}));
+  expect_contains(frames.front().undecided_box, "t:3: ITEM: BOX BOUNDS does not say whether the box is periodic");
+  EXPECT_EQ(frames_in(head + " ff ff ff" + rest).front().undecided_box, "");
+  EXPECT_EQ(frames_in(head + " pp pp pp" + rest).front().undecided_box, "");
+  expect_contains(refusal_of(head + " pp pp" + rest), "t:3: three boundaries are expected, not 2");
+  expect_contains(refusal_of(head + " pp pp xx" + rest), "t:3: 'xx' is not the kind of a boundary");
+  expect_contains(refusal_of(head + " xy xz pp pp pp" + rest), "t:3: 'xy' is not the kind of a boundary");
+  expect_contains(refusal_of(head + " abc origin pp pp pp" + rest),
+                  "t:4: 4 numbers are expected for the bounds, not 2");
+  expect_contains(frames_in("1\npbc=T\nH 1 2 3\n").front().undecided_box, "t:2: pbc says that the frame is periodic");
+  EXPECT_EQ(frames_in("1\npbc=\"F F F\"\nH 1 2 3\n").front().undecided_box, "");
 }
 
 TEST_F(TrajectoryTest, FramesOfAnyFileOfPoints) {

@@ -9,6 +9,7 @@
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
+#include "io/trajectory.hpp"
 
 namespace gradus::io {
 namespace {
@@ -24,21 +25,28 @@ Kind kind_of(const std::string& path) {
   const MappedFile file(path);
   if (looks_like_npy(file.bytes())) return Kind::npy;
   if (looks_like_image(file.bytes())) return Kind::image;
+  if (names_trajectory(path))
+    throw InputError("'" + path +
+                     "': the frames of a trajectory; only the points of pair histograms are read from one");
   throw InputError("'" + path +
-                   "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, "
-                   ".txt, .png, .jpg and .jpeg can be read, and '-' is CSV from standard input");
+                   "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, .txt, .png, "
+                   ".jpg and .jpeg can be read, '-' is CSV from standard input, and pair histograms also take the "
+                   "trajectories .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
 }
 
-Points from_table(CsvTable&& table) {
+Points from_table(CsvTable&& table, const ReadOptions& options) {
+  if (!table.note.empty() && options.note) options.note(table.note);
   return {.values = std::move(table.values), .picture = {}, .column_names = std::move(table.column_names)};
 }
 
 Points read(const std::string& path, const ReadOptions& options) {
-  if (path == "-") return from_table(read_csv_stream(STDIN_FILENO, "standard input", Separator::detect, options.stop));
+  const auto csv = [&](Separator separator) { return CsvOptions{.separator = separator, .header = options.header}; };
+  if (path == "-")
+    return from_table(read_csv_stream(STDIN_FILENO, "standard input", csv(Separator::detect), options.stop), options);
   switch (kind_of(path)) {
     case Kind::npy: return {.values = read_npy(path).values, .picture = {}, .column_names = {}};
-    case Kind::csv: return from_table(read_csv(path));
-    case Kind::tsv: return from_table(read_csv(path, Separator::tab));
+    case Kind::csv: return from_table(read_csv(path, csv(Separator::detect)), options);
+    case Kind::tsv: return from_table(read_csv(path, csv(Separator::tab)), options);
     case Kind::image: return to_points(read_image(path));
   }
   __builtin_unreachable();
@@ -65,6 +73,13 @@ template <class T>
 constexpr ElementType element_type_of = sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
 
 }  // namespace
+
+bool is_table(const std::string& path) {
+  if (path == "-") return true;
+  if (names_trajectory(path)) return false;
+  const Kind kind = kind_of(path);
+  return kind == Kind::csv || kind == Kind::tsv;
+}
 
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "gradus/array.hpp"
+#include "io/header.hpp"
 
 namespace gradus::io {
 
@@ -67,8 +69,14 @@ struct ReadOptions {
   /// The element type wanted; nothing: the least one that holds every value of the file's type exactly.
   /// f32 from f64 rounds to nearest, and a value beyond the range of f32 is an InputError.
   std::optional<ElementType> type;
-  std::stop_token stop;  ///< a stop request ends the reading of a stream with InterruptedError
+  std::stop_token stop;                       ///< a stop request ends the reading of a stream with InterruptedError
+  HeaderLine header = HeaderLine::automatic;  ///< of tables of text; without a meaning for other files
+  /// Called with what a person should hear: file:line: what was decided in doubt.
+  std::function<void(const std::string&)> note = nullptr;
 };
+
+/// Whether read_points() takes the file for a table of text.
+bool is_table(const std::string& path);
 
 /// Reads .npy, .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where the ending is another one), or CSV from standard
 /// input where the path is "-". One-dimensional arrays become n x 1.

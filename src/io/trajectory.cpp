@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "core/text.hpp"
@@ -31,23 +32,23 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-bool equal_but_for_case(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
-}
-
-/// The value of `key` in the comment of an extended XYZ frame: key=value, or key="value with blanks". Keys do not care
-/// for case, as there are writers of both. A quote that is not closed ends with the line.
+/// The value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks" or key={the same},
+/// with blanks around the sign or without. Keys do not care for case, as there are writers of both. A quote that is not
+/// closed ends with the line.
 std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
   while (!(comment = trimmed(comment)).empty()) {
     const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
     const std::string_view name = comment.substr(0, stop);
-    comment.remove_prefix(stop);
+    comment = trimmed(comment.substr(stop));
     if (comment.empty() || comment.front() != '=') continue;  // a word without a value
     comment.remove_prefix(1);
+    // A blank behind the sign: the value follows, unless the next word is another key.
+    std::string_view rest = trimmed(comment);
+    const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{");
+    if (sign_or_quote == 0 || sign_or_quote == std::string_view::npos) comment = trimmed(comment);
     std::string_view value;
-    if (!comment.empty() && (comment.front() == '"' || comment.front() == '\'')) {
-      const char quote = comment.front();
+    if (!comment.empty() && (comment.front() == '"' || comment.front() == '\'' || comment.front() == '{')) {
+      const char quote = comment.front() == '{' ? '}' : comment.front();
       comment.remove_prefix(1);
       const std::size_t close = std::min(comment.find(quote), comment.size());
       value = comment.substr(0, close);
@@ -81,6 +82,7 @@ class TrajectoryReader::Parser {
   struct Columns {
     std::array<std::size_t, axes> position{};
     std::size_t fewest = 0;  ///< that a line must have
+    std::size_t named = 0;   ///< that each line has, where the file says so; otherwise 0
     bool scaled = false;
   };
 
@@ -150,6 +152,12 @@ class TrajectoryReader::Parser {
           }
         if (found == axes) break;
       }
+      if (columns.named == 0) continue;
+      // A word too many or too few may have moved the coordinates to other columns.
+      std::size_t there = column + 1;
+      while (!next_word(rest).empty()) ++there;
+      if (there != columns.named)
+        fail(std::to_string(there) + " columns, but the frame names " + std::to_string(columns.named));
     }
     return points;
   }
@@ -157,7 +165,7 @@ class TrajectoryReader::Parser {
   // ---- XYZ ----
 
   Frame xyz_frame() {
-    constexpr std::int64_t least_bytes = 8;  // "H 0 0 0" and the end of the line
+    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the end of the line, where Properties names nothing else
     const std::string_view head = line("the number of atoms");
     const std::int64_t count = atom_count(head, least_bytes);
     const std::string_view comment = line("the comment of the frame");
@@ -171,21 +179,20 @@ class TrajectoryReader::Parser {
   void xyz_box(std::string_view comment, Frame& frame) const {
     const auto lattice = value_of(comment, "lattice");
     const auto periodic = value_of(comment, "pbc");
-    if (!lattice) return;
+    if (!lattice) {
+      if (periodic && is_periodic_xyz(periodic))
+        frame.undecided_box = name_ + ":" + std::to_string(line_) +
+                              ": pbc says that the frame is periodic, but there is no Lattice; give the box";
+      return;
+    }
     const std::vector<std::string_view> numbers = words_of(*lattice);
     if (numbers.size() != axes * axes)
       fail("Lattice has " + std::to_string(numbers.size()) + " numbers; the nine of three vectors are needed");
-    std::array<double, axes * axes> vectors{};
+    Vectors vectors{};
     for (std::size_t index = 0; index < vectors.size(); ++index) vectors[index] = number(numbers[index], "Lattice");
-    if (!is_periodic(periodic ? words_of(*periodic) : std::vector<std::string_view>{"T", "T", "T"}, "T", "F")) return;
-    for (std::size_t index = 0; index < vectors.size(); ++index) {
-      const bool diagonal = index % (axes + 1) == 0;
-      if (!diagonal && vectors[index] != 0)
-        refuse("the lattice is not orthogonal (along x, y and z); only such boxes are supported");
-      if (!diagonal) continue;
-      if (!(vectors[index] > 0)) fail("a length of the lattice is not positive");
-      frame.box.push_back(vectors[index]);
-    }
+    if (!is_periodic_xyz(periodic)) return;
+    if (!is_orthogonal(vectors)) refuse_skewed();
+    frame.box = lengths_of(vectors);
     frame.box_origin.assign(axes, 0.0);
     if (const auto origin = value_of(comment, "origin")) {
       const std::vector<std::string_view> corner = words_of(*origin);
@@ -194,42 +201,83 @@ class TrajectoryReader::Parser {
     }
   }
 
-  /// Whether all axes are `yes`; UnsupportedError where some are and some are not.
-  bool is_periodic(const std::vector<std::string_view>& flags, std::string_view yes, std::string_view no) const {
-    if (flags.size() != axes) fail("three directions are periodic or not; here are " + std::to_string(flags.size()));
-    const auto periodic = std::count(flags.begin(), flags.end(), yes);
-    if (!no.empty() && periodic + std::count(flags.begin(), flags.end(), no) != axes)
-      fail("pbc is made of T and F, not " + core::excerpt(flags.front()));
+  /// The value of pbc: T or F for each axis, or one for all. Without it a lattice is periodic.
+  bool is_periodic_xyz(const std::optional<std::string_view>& text) const {
+    if (!text) return true;
+    std::vector<std::string_view> flags = words_of(*text);
+    if (flags.size() == 1) flags.assign(axes, flags.front());
+    if (flags.size() != axes)
+      fail("pbc says for all three directions, or for each of them, whether the box is periodic; here are " +
+           std::to_string(flags.size()));
+    std::ptrdiff_t periodic = 0;
+    for (const std::string_view flag : flags) {
+      const bool yes = flag == "T" || equal_but_for_case(flag, "true");
+      if (!yes && flag != "F" && !equal_but_for_case(flag, "false"))
+        fail("pbc is made of T and F, not " + core::excerpt(flag));
+      periodic += yes ? 1 : 0;
+    }
+    return all_or_none(periodic);
+  }
+
+  /// Of `periodic` directions of a box; UnsupportedError where it is periodic in some only.
+  bool all_or_none(std::ptrdiff_t periodic) const {
     if (periodic != 0 && periodic != axes)
       refuse("the box is periodic in some directions only; it has to be in all of them or in none");
     return periodic == axes;
   }
 
+  /// Three vectors one after the other.
+  using Vectors = std::array<double, axes * axes>;
+
+  /// Whether the vectors go along x, y and z.
+  static bool is_orthogonal(const Vectors& vectors) {
+    double shortest = std::abs(vectors[0]);
+    for (std::size_t axis = 1; axis < axes; ++axis) shortest = std::min(shortest, std::abs(vectors[axis * (axes + 1)]));
+    for (std::size_t index = 0; index < vectors.size(); ++index)
+      if (index % (axes + 1) != 0 && std::abs(vectors[index]) > box_tolerance * shortest) return false;
+    return true;
+  }
+
+  std::vector<double> lengths_of(const Vectors& vectors) const {
+    std::vector<double> lengths;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      lengths.push_back(vectors[axis * (axes + 1)]);
+      if (!(lengths.back() > 0)) fail("a length of the lattice is not positive");
+    }
+    return lengths;
+  }
+
+  [[noreturn]] void refuse_skewed() const {
+    refuse("the box is not orthogonal (along x, y and z); only such boxes are supported");
+  }
+
   /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
   Columns xyz_columns(std::string_view comment) const {
     const auto properties = value_of(comment, "properties");
-    if (!properties) return {{1, 2, 3}, 4, false};
+    if (!properties) return {.position = {1, 2, 3}, .fewest = 4};
     std::vector<std::string_view> parts;
     for (std::string_view rest = *properties; !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       parts.push_back(rest.substr(0, colon));
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
-    std::size_t column = 0;
+    Columns columns;
     for (std::size_t part = 0; part + 2 < parts.size(); part += 3) {
       std::size_t width = 0;
       const std::string_view text = parts[part + 2];
       const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), width);
       if (error != std::errc{} || stop != text.data() + text.size() || width < 1 || width > 1000)
         fail("Properties: " + core::excerpt(text) + " is not a number of columns");
-      if (equal_but_for_case(parts[part], "pos")) {
+      const std::size_t column = std::exchange(columns.named, columns.named + width);
+      if (columns.fewest == 0 && equal_but_for_case(parts[part], "pos")) {
         if (width != axes || parts[part + 1] != "R")
           fail("Properties: pos must be three real columns (pos:R:3), not " + core::excerpt(parts[part + 1]) + " x " +
                std::to_string(width));
-        return {{column, column + 1, column + 2}, column + axes, false};
+        columns.position = {column, column + 1, column + 2};
+        columns.fewest = column + axes;
       }
-      column += width;
     }
+    if (columns.fewest != 0) return columns;
     fail("Properties does not name a column pos");
   }
 
@@ -238,9 +286,7 @@ class TrajectoryReader::Parser {
   Frame lammps_frame() {
     Frame frame;
     std::optional<std::int64_t> count;
-    std::array<std::pair<double, double>, axes> bounds{};
-    bool bounded = false;
-    bool periodic = false;
+    std::optional<Bounds> bounds;
     for (;;) {
       const std::string_view head = line("an ITEM: of the next frame");
       if (!looks_like_lammps_dump(head)) fail("an ITEM: is expected, not " + core::excerpt(head));
@@ -248,49 +294,112 @@ class TrajectoryReader::Parser {
       if (item == "NUMBER OF ATOMS") {
         count = atom_count(line("the number of atoms"), 1);
       } else if (item.starts_with("BOX BOUNDS")) {
-        periodic = box_bounds(words_of(item.substr(10)), bounds);
-        bounded = true;
+        bounds = box_bounds(words_of(item.substr(10)), frame);
       } else if (item.starts_with("ATOMS")) {
         if (!count) fail("the atoms come before their number (ITEM: NUMBER OF ATOMS)");
         const Columns columns = lammps_columns(words_of(item.substr(5)));
-        if (columns.scaled && !bounded) fail("scaled coordinates need the bounds of the box (ITEM: BOX BOUNDS)");
+        if (columns.scaled && !bounds) fail("scaled coordinates need the bounds of the box (ITEM: BOX BOUNDS)");
+        if (columns.scaled && !bounds->orthogonal) refuse_skewed();
         check_count(*count, 2 * static_cast<std::int64_t>(columns.fewest));
         Matrix<double> points = positions(*count, columns);
-        if (columns.scaled) unscale(points, bounds);
+        if (columns.scaled) unscale(points, *bounds);
         frame.points.values = own(std::move(points));
         break;
       } else {
         line("the value of ITEM: " + std::string(item));  // TIMESTEP, UNITS, TIME
       }
     }
-    if (!periodic) return frame;
-    for (const auto& [low, high] : bounds) {
-      frame.box.push_back(high - low);
-      frame.box_origin.push_back(low);
-    }
     return frame;
   }
 
-  /// Reads the three lines of bounds; returns whether the box is periodic.
-  bool box_bounds(const std::vector<std::string_view>& flags, std::array<std::pair<double, double>, axes>& bounds) {
-    if (flags.size() > axes || (!flags.empty() && flags.front() == "abc"))
-      refuse("the box is not orthogonal (along x, y and z); only such boxes are supported");
-    const bool periodic = is_periodic(flags, "pp", "");
-    for (auto& [low, high] : bounds) {
-      const std::vector<std::string_view> words = words_of(line("the bounds of the box"));
-      if (words.size() != 2) fail("two bounds are expected, not " + std::to_string(words.size()) + " numbers");
-      low = number(words[0], "lower bound");
-      high = number(words[1], "upper bound");
-      if (!(high >= low) || !std::isfinite(high - low)) fail("the upper bound of the box is below the lower one");
-      if (periodic && !(high > low)) fail("the periodic box has no extent");
+  /// The box of a frame; where it is not orthogonal, what it is does not matter.
+  struct Bounds {
+    std::array<double, axes> low{};
+    std::array<double, axes> length{};
+    bool orthogonal = true;
+  };
+
+  /// Reads the three lines of bounds, and gives the frame its box where it is periodic. `words` stand behind BOX
+  /// BOUNDS: how the box is written (nothing, "xy xz yz" or "abc origin") and what its bounds are ("pp ff fs", say).
+  Bounds box_bounds(std::vector<std::string_view> words, Frame& frame) {
+    const auto taken = [&](std::initializer_list<std::string_view> form) {
+      if (words.size() < form.size() || !std::equal(form.begin(), form.end(), words.begin())) return false;
+      words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(form.size()));
+      return true;
+    };
+    const bool tilted = taken({"xy", "xz", "yz"});
+    const bool general = !tilted && taken({"abc", "origin"});
+    for (const std::string_view flag : words)
+      if (flag.size() != 2 || flag.find_first_not_of("pfsm") != std::string_view::npos)
+        fail(core::excerpt(flag) + " is not the kind of a boundary, such as pp or ff");
+    if (!words.empty() && words.size() != axes)
+      fail("three boundaries are expected, not " + std::to_string(words.size()));
+    if (words.empty())
+      frame.undecided_box =
+          name_ + ":" + std::to_string(line_) +
+          ": ITEM: BOX BOUNDS does not say whether the box is periodic; give the box, or write 'pp pp "
+          "pp' behind these words if it is, and 'ff ff ff' if it is not";
+    const bool periodic = all_or_none(std::count(words.begin(), words.end(), "pp"));
+
+    Bounds bounds = general ? general_bounds() : restricted_bounds(tilted, periodic);
+    if (!periodic) return bounds;
+    if (!bounds.orthogonal) refuse_skewed();
+    frame.box.assign(bounds.length.begin(), bounds.length.end());
+    frame.box_origin.assign(bounds.low.begin(), bounds.low.end());
+    return bounds;
+  }
+
+  /// The numbers of a line of bounds.
+  template <std::size_t Count>
+  std::array<double, Count> bound_numbers() {
+    const std::vector<std::string_view> words = words_of(line("the bounds of the box"));
+    if (words.size() != Count)
+      fail(std::to_string(Count) + " numbers are expected for the bounds, not " + std::to_string(words.size()));
+    std::array<double, Count> numbers{};
+    for (std::size_t index = 0; index < Count; ++index) numbers[index] = number(words[index], "bounds of the box");
+    return numbers;
+  }
+
+  /// Lines "low high", or "low high tilt". The bounds are those of the box where it is not tilted.
+  Bounds restricted_bounds(bool tilted, bool periodic) {
+    Bounds bounds;
+    Vectors vectors{};
+    constexpr std::array<std::size_t, axes> tilts = {3, 6, 7};  // xy, xz, yz
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      std::array<double, 3> numbers{};
+      if (tilted) numbers = bound_numbers<3>();
+      else std::ranges::copy(bound_numbers<2>(), numbers.begin());
+      bounds.low[axis] = numbers[0];
+      bounds.length[axis] = numbers[1] - numbers[0];
+      if (!(bounds.length[axis] >= 0) || !std::isfinite(bounds.length[axis]))
+        fail("the upper bound of the box is below the lower one, or too far from it");
+      if (periodic && !(bounds.length[axis] > 0)) fail("the periodic box has no extent");
+      vectors[axis * (axes + 1)] = bounds.length[axis];
+      vectors[tilts[axis]] = numbers[2];
     }
-    return periodic;
+    bounds.orthogonal = is_orthogonal(vectors);
+    return bounds;
+  }
+
+  /// Lines of an edge of the box and a coordinate of its corner.
+  Bounds general_bounds() {
+    Bounds bounds;
+    Vectors vectors{};
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::array<double, 4> numbers = bound_numbers<4>();
+      std::copy_n(numbers.begin(), axes, vectors.begin() + static_cast<std::ptrdiff_t>(axis * axes));
+      bounds.low[axis] = numbers[3];
+    }
+    bounds.orthogonal = is_orthogonal(vectors);
+    if (bounds.orthogonal) std::ranges::copy(lengths_of(vectors), bounds.length.begin());
+    return bounds;
   }
 
   Columns lammps_columns(const std::vector<std::string_view>& names) const {
     static constexpr std::array<std::string_view, 4> suffixes = {"", "u", "s", "su"};
     for (const std::string_view suffix : suffixes) {
       Columns columns;
+      columns.named = names.size();
       std::size_t found = 0;
       for (std::size_t axis = 0; axis < axes; ++axis) {
         const std::string wanted = std::string(1, "xyz"[axis]) + std::string(suffix);
@@ -306,14 +415,15 @@ class TrajectoryReader::Parser {
     fail("ITEM: ATOMS names no coordinates; x y z, xu yu zu, xs ys zs or xsu ysu zsu are needed");
   }
 
-  static void unscale(Matrix<double>& points, const std::array<std::pair<double, double>, axes>& bounds) {
+  static void unscale(Matrix<double>& points, const Bounds& bounds) {
     for (std::int64_t atom = 0; atom < points.rows(); ++atom)
       for (std::int64_t axis = 0; axis < axes; ++axis) {
-        const auto& [low, high] = bounds[static_cast<std::size_t>(axis)];
+        const double low = bounds.low[static_cast<std::size_t>(axis)];
+        const double length = bounds.length[static_cast<std::size_t>(axis)];
         // Rounding must not carry an atom at the upper face past it.
         const double scaled = points(atom, axis);
-        const double position = low + scaled * (high - low);
-        points(atom, axis) = scaled <= 1 ? std::min(position, low + (high - low)) : position;
+        const double position = low + scaled * length;
+        points(atom, axis) = scaled <= 1 ? std::min(position, low + length) : position;
       }
   }
 
@@ -330,14 +440,10 @@ TrajectoryReader::~TrajectoryReader() = default;
 
 std::optional<Frame> TrajectoryReader::next() { return parser_->next(); }
 
-namespace {
-
 bool names_trajectory(const std::string& path) {
   static constexpr std::array<std::string_view, 5> endings = {".xyz", ".extxyz", ".lammpstrj", ".lammpsdump", ".dump"};
   return std::find(endings.begin(), endings.end(), ending_of(path)) != endings.end();
 }
-
-}  // namespace
 
 struct FrameReader::Trajectory {
   explicit Trajectory(const std::string& path) : file(path), reader(file.bytes(), path) {}

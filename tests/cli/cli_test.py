@@ -398,7 +398,8 @@ class BadInput(Case):
         self.refuse(3, self.folder, "-k", 2, says=[self.folder, "directory"])
         for name in ("empty.npy", "empty.csv", "empty.png", "empty"):
             self.refuse(3, self.file(name, b""), "-k", 2, says=[name, "empty"])
-        self.refuse(3, self.file("what.bin", b"hello"), "-k", 2, says=["what.bin", ".npy"])
+        self.refuse(3, self.file("what.bin", b"hello"), "-k", 2, says=["what.bin", ".npy", ".xyz", ".dump"])
+        self.refuse(3, self.file("atoms.xyz", b"1\n\nH 0 0 0\n"), "-k", 2, says=["atoms.xyz", "trajectory", "pair histograms"])
         self.refuse(3, self.file("bad.png", b"\x89PNG\r\n\x1a\n1234"), "-k", 2, says=["bad.png"])
         self.refuse(3, self.file("bad.jpg", b"\xff\xd8\xff\xe0"), "-k", 2, says=["bad.jpg"])
         self.refuse(3, "-", "-k", 2, stdin="", says=["standard input"])
@@ -432,10 +433,24 @@ class BadInput(Case):
             ("1,2\n3,nan\n", ":2:2: 'nan'"),
             ("1,2\n3,1e999\n", ":2:2: "),
             ("1,2\n\n3,4\n", ":2:"),
-            ('1,2\n"3,4\n', ":2:"),
+            ('1,2\n"3,4\n', ":2:1: the field '\"3,4' has no closing quote"),
+            ('1,2\n3,"4,5"\n', ":2:2: '\"4,5\"' is not a number"),
+            ("1,2\n#N/A,4\n5,6\n", ":2:1: "),
+            ("1.5,N/A,2\n3,4,5\n", ":1:2: 'N/A'"),
+            ("0x10,2\n3,4\n", ":1:1: '0x10'"),
+            ("1.5,abc,2\n3,4,5\n", ":1:2: 'abc'"),
         ]:
             self.refuse(3, self.file("a.csv", text), "-k", 1, says=["a.csv" + place])
             self.refuse(3, "-", "-k", 1, stdin=text, says=["standard input" + place])
+
+    def test_binary_data_in_the_place_of_text(self):
+        array = content(write_npy(self.path("a.npy"), "<f4", (2, 2), [1, 2, 3, 4]))
+        for name in ("a.csv", "a.txt", "a.tsv"):
+            self.refuse(3, self.file(name, array), "-k", 1, says=[name, "this is a .npy array", "ends in .npy"])
+        with open(self.path("a.npy"), "rb") as file:
+            result = subprocess.run([GRADUS, "kmeans", "-", "-k", "1"], stdin=file, capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (3, ""))
+        self.assertIn("standard input:1: this is a .npy array", result.stderr)
 
     def test_values(self):
         nan, inf = float("nan"), float("inf")
@@ -457,7 +472,7 @@ class BadInput(Case):
     def test_weights(self):
         points = self.points(n=4)
         for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
-                           ("0\n0\n0\n0\n", ["zero"]), ("1,2\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
+                           ("0\n0\n0\n0\n", ["zero"]), ("2,1\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
             self.refuse(3, points, "-k", 2, "--weights", self.file("w.csv", text), says=["w.csv"] + says)
         self.refuse(3, points, "-k", 2, "--weights", self.path("none.csv"), says=["none.csv", "No such file"])
 
@@ -749,8 +764,57 @@ class PairHistogram(Case):
         self.refused(3, "pair-histogram", changing, *bins, "--cross", self.file("f.xyz", good),
                      says=["f.xyz", "fewer frames"])
         self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
+        self.refused(2, "pair-histogram", changing, *bins, "--header", "no", says=["--header", "tables of text"])
         self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
                      says=["past half", "frame 1"])
+
+    def test_boxes_in_every_writing(self):
+        """Two atoms at a distance of 1 across the border of a box of 5 x 6 x 7."""
+        lattices = {
+            'Lattice="5 0 0 0 6 0 0 0 7"': 0,
+            'Lattice="5 0 0 0 6 0 0 0 7" pbc=T': 0,
+            'Lattice="5 1e-17 0 3.06e-16 6 0 0 -1e-16 7" pbc="T T T"': 0,
+            'Lattice="0 5 0 6 0 0 0 0 7"': 4,
+            'Lattice="0 0 5 0 6 0 7 0 0"': 4,
+            'Lattice="0 2.5 2.5 2.5 0 2.5 2.5 2.5 0"': 4,
+            'Lattice="5 0 0 1 6 0 0 0 7"': 4,
+            'Lattice="5 0 0 0 6 0 0 0 7" pbc="T T F"': 4,
+            'Lattice="5 0 0 0 0 0 0 0 7"': 3,
+        }
+        histogram = "lo,hi,count\n0,1.5,1\n1.5,2.5,0\n"
+        job = "--bin-width", 1.5, "--cutoff", 2.5
+        for comment, status in lattices.items():
+            file = self.file("a.xyz", "2\n%s\nH 0.5 3 3\nH 4.5 3 3\n" % comment)
+            if status:
+                self.refused(status, "pair-histogram", file, *job, says=["a.xyz:2"])
+            else:
+                self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, comment)
+        dumps = {
+            "pp pp pp\n0 5\n0 6\n0 7\n": 0,
+            "xy xz yz pp pp pp\n0 5 0\n0 6 0.0\n0 7 0\n": 0,
+            "abc origin pp pp pp\n5 0 0 0\n0 6 1e-17 0\n0 0 7 0\n": 0,
+            "xy xz yz pp pp pp\n0 5 0\n0 6 2\n0 7 0\n": 4,
+            "abc origin pp pp pp\n0 5 0 0\n6 0 0 0\n0 0 7 0\n": 4,
+            "pp pp pq\n0 5\n0 6\n0 7\n": 3,
+        }
+        for bounds, status in dumps.items():
+            file = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS %sITEM: ATOMS xsu ysu zsu\n"
+                             "0.1 0.5 0.5\n0.9 0.5 0.5\n" % bounds)
+            if status:
+                self.refused(status, "pair-histogram", file, *job, says=["a.dump:"])
+            else:
+                self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, bounds)
+
+    def test_a_box_that_the_file_leaves_open(self):
+        dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS\n0 5\n0 6\n0 7\nITEM: ATOMS x y z\n"
+                         "0.5 3 3\n4.5 3 3\n")
+        job = "--bin-width", 1.5, "--cutoff", 2.5
+        self.refused(3, "pair-histogram", dump, *job, says=["a.dump:3", "does not say whether", "--box", "ff ff ff"])
+        periodic = self.succeed("pair-histogram", dump, *job, "--box", "5,6,7").stdout
+        self.assertEqual(periodic, "lo,hi,count\n0,1.5,1\n1.5,2.5,0\n")
+        no_lattice = self.file("a.xyz", '2\npbc="T T T"\nH 0.5 3 3\nH 4.5 3 3\n')
+        self.refused(3, "pair-histogram", no_lattice, *job, says=["a.xyz:2", "no Lattice", "--box"])
+        self.assertEqual(self.succeed("pair-histogram", no_lattice, *job, "--box", "5,6,7").stdout, periodic)
 
     def test_cross_and_weights(self):
         points = self.file("p.csv", "0\n1\n")
@@ -843,6 +907,67 @@ class PairHistogram(Case):
         self.assertNotIn("%", result.stderr)
 
 
+class Headers(Case):
+    """What is taken for a header is asked for, or said."""
+
+    def rows(self, text, *options):
+        result = self.succeed("predict", self.centroids, self.file("p.csv", text), *options)
+        return len(result.stdout.splitlines()), result.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.centroids = write_npy(self.path("c.npy"), "<f8", (1, 3), [1, 2, 3])
+
+    def test_doubtful_lines_are_said(self):
+        below = "\n5,6,9\n3,1,2\n"
+        for line, count in [("0,1,2", 3), ("1,2,3", 3), ("1990,1991,1992", 3), ("1990,2000,2001", 3), ("400,402,404", 3),
+                            ("id,2019,2020", 2), ("1st,2nd,3rd", 2), ("x,N/A,y", 2)]:
+            rows, said = self.rows(line + below)
+            self.assertEqual(rows, count, line)
+            self.assertIn("p.csv:1: the first line, '%s', is taken as %s" % (line, "a row" if count == 3 else "names"), said)
+            self.assertEqual(self.rows(line + below, "--quiet"), (count, ""))
+            self.assertEqual(self.rows(line + below, "--header", "yes"), (2, ""), line)
+        for line, count in [("x,y,z", 2), ("2.5,0,1", 3), ("7,7,7", 3), (",x,y", 2)]:
+            self.assertEqual(self.rows(line + below), (count, ""), line)
+
+    def test_no_and_yes(self):
+        self.assertEqual(self.rows("0,1,2\n5,6,9\n", "--header", "no"), (2, ""))
+        text = self.file("t.csv", "x,y,z\n5,6,9\n")
+        self.refused(3, "predict", self.centroids, text, "--header", "no", says=["t.csv:1:1: 'x' is not a number"])
+        rows, said = self.rows("1.5,7,2\n5,6,9\n", "--header", "yes")
+        self.assertEqual(rows, 1)
+        self.assertIn("p.csv:1: the first line, '1.5,7,2', is made of numbers", said)
+        names = self.succeed("kmeans", "-", "-k", 1, "--header", "yes", stdin="0,1\n5,6\n").stdout
+        self.assertEqual(names.splitlines()[0].split(), ["cluster", "size", "share", "0", "1"])
+        self.refused(2, "predict", self.centroids, text, "--header", "maybe", says=["--header", "auto, yes or no"])
+
+    def test_every_table_of_a_command(self):
+        points = self.file("p.csv", "0,1\n5,6\n7,9\n")
+        weights = self.file("w.csv", "0\n1\n2\n")
+        summary = json.loads(self.succeed("kmeans", points, "-k", 1, "--weights", weights, "--header", "yes", "--json").stdout)
+        self.assertEqual(summary["n"], 2)
+        edges = self.file("e.csv", "0\n1\n5\n")
+        result = self.succeed("pair-histogram", points, "--edges", edges, "--header", "yes")
+        self.assertEqual(result.stdout, "lo,hi,count\n1,5,1\n")
+        self.assertIn("e.csv:1: the first line, '0', is made of numbers", result.stderr)
+        cross = self.succeed("pair-histogram", self.centroids, "--cross", self.file("o.csv", "0,1,2\n3,4,9\n"),
+                             "--bin-width", 9, "--bins", 1, "--header", "yes", "--json")
+        self.assertEqual(json.loads(cross.stdout)["cross"], 1)
+
+    def test_no_meaning_without_a_table(self):
+        says = ["--header is for tables of text"]
+        for header in ("yes", "no"):
+            option = "--header", header
+            self.refused(2, "kmeans", self.centroids, "-k", 1, *option, says=says)
+            self.refused(2, "kmeans", os.path.join(DATA, "picture.png"), "-k", 1, *option, says=says)
+            self.refused(2, "predict", self.centroids, self.centroids, *option, says=says)
+            self.refused(2, "transform", self.centroids, self.centroids, *option, says=says)
+            self.refused(2, "pair-histogram", self.centroids, "--bin-width", 1, "--bins", 2, *option, says=says)
+            self.refused(2, "bench", "kmeans", *option, says=says)
+            self.refused(2, "bench", "--experiment", "kmeans-simt", *option, says=["an experiment has its own"])
+        self.succeed("kmeans", self.centroids, "-k", 1, "--header", "auto")
+
+
 class Bench(Case):
     def test_kmeans(self):
         text = self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential,openmp_reduce",
@@ -875,10 +1000,12 @@ class Bench(Case):
                          [("sequential", 1), ("openmp_privatized", 1), ("openmp_privatized", 2)])
 
     def test_pair_histogram_of_a_file_with_edges_in_a_box(self):
-        points = self.file("p.csv", "x,y\n0,0\n3,4\n0,1\n6,8\n")
+        points = self.file("p.csv", "0,1\n0,0\n3,4\n6,8\n")
         edges = self.file("edges.csv", "1\n3\n4\n")
-        answer = json.loads(self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
-                                         "--variants", "sequential", "--repeats", 1, "--json").stdout)
+        result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
+                              "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is taken as a row"), 1)  # read for each type
+        answer = json.loads(result.stdout)
         group = answer["groups"][0]
         self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))
         self.assertEqual(group["bins"], {"edges": [1, 3, 4], "cutoff": None})

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           if (!std::isfinite(view(row, column))) std::abort();
       if (frame->box.size() != frame->box_origin.size() || (!frame->box.empty() && frame->box.size() != 3))
         std::abort();
+      if (!frame->undecided_box.empty() && !frame->box.empty()) std::abort();
       for (const double length : frame->box)
         if (!(length > 0 && std::isfinite(length))) std::abort();
     }

@@ -45,6 +45,17 @@ put("csv/tabs.csv", b"a\tb\n1\t2\n3\t4\n")
 put("csv/semicolons.csv", b"# comment\n1;2;3\n4 ; 5 ; 6\n# more\n7;8;9")
 put("csv/blanks.csv", b"  1  2.25 3\n4 5 6  \n\n\n")
 put("csv/ragged.csv", b"1,2\n3\n")
+put("csv/counted.csv", b"0,1,2\n5,6,9\n3,1,2\n")
+put("csv/years.csv", b"1990;1991;1995\n1;2;3\n")
+put("csv/mixed.csv", b"id,2019,N/A\n1,2,3\n")
+put("csv/quoted_numbers.csv", b'"1","5"\n"3.5","4"\n')
+put("csv/ordinals.csv", b"1st,2nd,18-24\n1,2,3\n")
+put("csv/broken_row.csv", b"1.5,0x10,1'000,1D3,<5,5%\n1,2,3,4,5,6\n")
+put("csv/signs.csv", "\u22125,\u20ac5,\u00b5m,\u0394x\n1,2,3,4\n".encode())
+put("csv/quotes.csv", b'1,2\n3,"4 ""x"", 5"y\n')
+put("csv/spreadsheet.csv", b"1,2\n#N/A,3\n")
+put("csv/carriage_returns.csv", b"1,2\r3,4\r")
+put("csv/array.csv", b"\x93NUMPY\x01\x00")
 put("csv/extremes.csv", b"1e308 4.9e-324\n1e-400 123456789012345678901234567890\n")
 
 # ---- Trajectories ----
@@ -57,6 +68,14 @@ put("trajectory/lammps.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITE
     b"ITEM: ATOMS id type x y z vx\n2 1 0.5 1 2 9\n1 1 3 4 5 9\n"
     b"ITEM: TIMESTEP\n10\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS ff ff ff\n0 4\n0 6\n0 7\nITEM: ATOMS xs ys zs\n"
     b"0.25 0.5 1\n")
+put("trajectory/braces.xyz", b"1\npbc = T Lattice = {5 1e-17 0 0 6 0 0 0 7} a= b=c\nH 1 2 3\n")
+put("trajectory/permuted.xyz", b'1\nLattice="0 5 0 6 0 0 0 0 7" pbc="True true T"\nH 1 2 3\n')
+put("trajectory/no_lattice.xyz", b'1\npbc="T T T"\nH 1 2 3\n')
+put("trajectory/tilts_of_zero.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz pp pp pp\n"
+    b"0 4 0\n0 6 1e-17\n0 7 0\nITEM: ATOMS xsu ysu zsu\n1 2 3\n")
+put("trajectory/general.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS abc origin pp pp pp\n"
+    b"4 0 0 -1\n0 6 0 0\n0 0 7 0\nITEM: ATOMS x y z\n1 2 3\n")
+put("trajectory/no_flags.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS\n0 4\n0 6\n0 7\nITEM: ATOMS xs ys zs\n0 0 1\n")
 put("trajectory/triclinic.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz pp pp pp\n"
     b"0 4 1\n0 6 0\n0 7 0\nITEM: ATOMS x y z\n1 2 3\n")
 
