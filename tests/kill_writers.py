@@ -52,7 +52,7 @@ def state_of(gradus, out, points):
     counts = Counter(labels[0::4])
     agree = (label_shape == (points_count,) and len(labels) == 4 * points_count and summary["k"] == clusters
              and summary["counts"] == [counts[label] for label in range(clusters)] and max(counts) == clusters - 1)
-    for name, facts in summary["files"].items():
+    for name, facts in summary.get("files", {}).items():
         with open(os.path.join(out, name), "rb") as file:
             content = file.read()
         agree = agree and facts == {"bytes": len(content), "crc32": "%08x" % zlib.crc32(content)}
