@@ -352,6 +352,7 @@ OutputSet::OutputSet(std::string directory, std::vector<std::string> names)
     if (::faccessat(AT_FDCWD, path_of(name).c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
       throw Error("cannot write '" + path_of(name) + "'" + reason(EACCES));
   if (const std::string real = resolved(directory_); !real.empty()) remove_stale(real, names_);
+  for (const std::string& name : names_) remove_stale(path_of(name), {});
 }
 
 OutputSet::~OutputSet() {

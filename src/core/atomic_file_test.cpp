@@ -232,6 +232,7 @@ TEST_F(OutputSetTest, RemovesWhatItCouldHaveWrittenAndDidNot) {
     fs::create_directory(out);
     if (!alone) put(out / "mine", "mine");
     write_set(out, "old", true);
+    put(out / ".picture.4000000-1.tmp", "of a killed process");
     write_set(out, "new", false);
     std::map<std::string, std::string> expected = expected_set("new", false);
     if (!alone) expected["mine"] = "mine";
