@@ -2,6 +2,7 @@
 // it reads anything: each of these would otherwise be a crash or worse.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -43,6 +44,14 @@ MemoryPlace nowhere() {
   return place;
 }
 
+std::uintptr_t address_of(const void* data) { return std::bit_cast<std::uintptr_t>(data); }
+
+/// A pointer that is never followed.
+template <class T>
+T* pointer_at(std::uintptr_t address) {
+  return std::bit_cast<T*>(address);
+}
+
 template <class T>
 struct Lie {
   MatrixView<T> view;
@@ -52,8 +61,8 @@ struct Lie {
 /// Views of 10 x 2 that cannot be true; `data` holds that many elements.
 template <class T>
 std::vector<Lie<T>> lies(T* data) {
-  const auto odd = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(data) + 1);
-  const auto last = reinterpret_cast<T*>(~std::uintptr_t{0} - sizeof(T) + 1);
+  const auto odd = pointer_at<T>(address_of(data) + 1);
+  const auto last = pointer_at<T>(~std::uintptr_t{0} - sizeof(T) + 1);
   return {{{nullptr, 10, 2}, "null"},
           {{data, 10, 2, 1}, "cannot start 1 elements apart"},
           {{data, 10, 2, 0}, "cannot start 0 elements apart"},
@@ -79,7 +88,7 @@ std::vector<VectorLie<T>> vector_lies(T* data) {
   return {{{nullptr, 10}, "null"},
           {{data, -10}, "not negative"},
           {{data, most}, "overflow"},
-          {{reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(data) + 1), 10}, "alignment"},
+          {{pointer_at<T>(address_of(data) + 1), 10}, "alignment"},
           {{data, 10, nowhere()}, "kind of memory"}};
 }
 
