@@ -119,7 +119,7 @@ int demo(const std::string& directory, const Session& session) {
   const auto start = core::Clock::now();
   const io::Points points = io::read_points(data_file("digits.npy"), {.type = io::ElementType::f32, .stop = {}});
   const io::VectorOf<float> digits = io::read_vector<float>(data_file("digits_labels.npy"));
-  core::OutputSet outputs(directory);
+  core::OutputSet outputs(directory, {"centroids.png"});
   core::AtomicFile& picture_file = outputs.add("centroids.png");
 
   KMeansOptions<float> options;

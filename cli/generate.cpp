@@ -49,7 +49,10 @@ int generate(const Arguments& arguments, const Session& session) {
   const int threads = cpu::thread_count(session.execution);
 
   core::AtomicFile file(arguments.output);
-  if (format == TableFormat::npy) io::write_npy_header<T>(file, rows, columns);
+  if (format == TableFormat::npy) {
+    file.expect(io::npy_size<T>(rows, columns));
+    io::write_npy_header<T>(file, rows, columns);
+  }
   const std::int64_t rows_at_once = std::clamp(((std::int64_t{1} << 24) / row_bytes), std::int64_t{1}, rows);
   Matrix<T> piece(rows_at_once, columns);
   for (std::int64_t row = 0; row < rows; row += rows_at_once) {
@@ -58,7 +61,7 @@ int generate(const Arguments& arguments, const Session& session) {
     core::generate_points(arguments.points, row, part, threads);
     if (format == TableFormat::npy)
       file.write(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(part.rows() * columns))));
-    else file.write(csv_rows(MatrixView<const T>(part)));
+    else write_csv_rows(file, MatrixView<const T>(part), row, rows);
     session.execution.progress({"generate", row + part.rows(), rows, {}});
   }
   file.commit();

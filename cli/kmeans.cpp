@@ -172,7 +172,10 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   KMeansOptions<T> options = options_as<T>(arguments.options);
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
-  if (!arguments.centroids.empty()) initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
+  if (!arguments.centroids.empty()) {
+    require_whole_result(arguments.centroids);
+    initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
+  }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
   options.initial_centroids = initial.view;
   options.weights = weights.view;
@@ -185,11 +188,14 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   core::AtomicFile* picture_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
   if (!arguments.output.empty()) {
-    outputs.emplace(arguments.output);
-    centroids_file = &outputs->add("centroids.npy");
-    labels_file = &outputs->add("labels.npy");
+    const std::string summary_file_name(summary_name);
+    outputs.emplace(arguments.output,
+                    std::vector<std::string>{"centroids.npy", "labels.npy", "quantized.png", summary_file_name});
+    centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
+    labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
-    summary_file = &outputs->add("summary.json");
+    summary_file = &outputs->add(summary_file_name);
+    outputs->set_seal(*summary_file, unfinished_summary());
   }
 
   const KMeansResult<T> result = naming_files(
@@ -213,6 +219,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "fit", result.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
+    summary["files"] = facts_of_files({centroids_file, labels_file, picture_file});
     summary_file->write(summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     outputs->commit();
   }

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "io/file.hpp"
 #include "io/npy.hpp"
 
 namespace gradus::cli {
@@ -86,16 +89,96 @@ std::string csv_rows(MatrixView<const T> matrix) {
 }
 
 template <class T>
+void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows) {
+  const std::string text = csv_rows(matrix);
+  if (first_row == 0 && matrix.rows() > 0)
+    file.expect(static_cast<std::uint64_t>(static_cast<double>(text.size()) / static_cast<double>(matrix.rows()) *
+                                           static_cast<double>(all_rows)));
+  file.write(text);
+}
+
+template <class T>
+void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns) {
+  // A digit and what ends it.
+  file.expect(format == TableFormat::npy ? io::npy_size<T>(rows, columns)
+                                         : 2 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns));
+}
+
+template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
   if (format == TableFormat::npy) return io::write_npy(file, matrix);
   constexpr std::int64_t rows_at_once = 4096;
   for (std::int64_t row = 0; row < matrix.rows(); row += rows_at_once)
-    file.write(csv_rows(matrix.slice(row, std::min(rows_at_once, matrix.rows() - row))));
+    write_csv_rows(file, matrix.slice(row, std::min(rows_at_once, matrix.rows() - row)), row, matrix.rows());
+}
+
+namespace {
+
+std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
+
+/// What the summary in a file's folder says is wrong with it; nothing where there is none, or none of ours.
+std::string fault_of(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::filesystem::path summary = file.parent_path() / summary_name;
+  constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || !std::filesystem::is_regular_file(summary, error)) return "";
+  if (const std::uintmax_t size = std::filesystem::file_size(summary, error); error || size > most_bytes) return "";
+  std::ifstream stream(summary);
+  const nlohmann::json facts = nlohmann::json::parse(stream, nullptr, false);
+  if (!facts.is_object() || facts.value("problem", nlohmann::json()) != "kmeans") return "";
+  if (facts.contains("unfinished")) return fmt::format("'{}' says that the result is unfinished", summary.string());
+  const auto files = facts.find("files");
+  if (files == facts.end() || !files->is_object()) return "";
+  const auto entry = files->find(file.filename().string());
+  if (entry == files->end() || !entry->is_object()) return "";
+  const io::MappedFile content(path);
+  if (entry->value("bytes", nlohmann::json()) == content.bytes().size() &&
+      entry->value("crc32", nlohmann::json()) == checksum_text(core::crc32(content.bytes())))
+    return "";
+  return fmt::format("it is not the file that '{}' was written with", summary.string());
+}
+
+}  // namespace
+
+nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files) {
+  nlohmann::ordered_json facts = nlohmann::ordered_json::object();
+  for (const core::AtomicFile* file : files)
+    if (file)
+      facts[std::filesystem::path(file->path()).filename()] = {{"bytes", file->size()},
+                                                               {"crc32", checksum_text(file->checksum())}};
+  return facts;
+}
+
+std::string unfinished_summary() {
+  const nlohmann::ordered_json summary{
+      {"problem", "kmeans"},
+      {"unfinished",
+       "the files of this folder are being replaced by those of a new result; if no process is doing that "
+       "any more, it was killed: write the result again"}};
+  return summary.dump(2) + "\n";
+}
+
+void require_whole_result(const std::string& path) {
+  // The folder may be replaced between two looks at it, but not each time.
+  std::string fault;
+  for (int attempt = 0; attempt < 3; ++attempt)
+    if (fault = fault_of(path); fault.empty()) return;
+  throw InputError(
+      fmt::format("'{}': {}; the result was written in part, or changed since; write it again, or copy "
+                  "the file to another folder",
+                  path, fault));
 }
 
 template std::string csv_rows(MatrixView<const float>);
 template std::string csv_rows(MatrixView<const double>);
 template std::string csv_rows(MatrixView<const std::int32_t>);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const std::int32_t>, std::int64_t, std::int64_t);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const float>, std::int64_t, std::int64_t);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const double>, std::int64_t, std::int64_t);
+template void expect_table<float>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
+template void expect_table<double>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
+template void expect_table<std::int32_t>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>);
 

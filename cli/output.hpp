@@ -44,9 +44,32 @@ enum class TableFormat : std::uint8_t { npy, csv };
 /// By the ending of the name: .npy, or .csv and .txt. UsageError for others.
 TableFormat table_format(const std::string& path);
 
+/// The set of files that vouches for itself: its summary names the others, with their lengths and checksums, and the
+/// readers of such files below compare them.
+inline constexpr std::string_view summary_name = "summary.json";
+
+/// What the summary says of files that are finished.
+nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files);
+
+/// The summary while the files of an earlier result are replaced by those of a new one.
+std::string unfinished_summary();
+
+/// InputError where the file belongs to a result whose summary, in the same folder, says that it is another one: the
+/// result was only partly written.
+void require_whole_result(const std::string& path);
+
 /// Rows of numbers, each as the shortest text that reads back as the same value.
 template <class T>
 std::string csv_rows(MatrixView<const T> matrix);
+
+/// Writes such rows, of which `first_row` is the first, of a table of `all_rows`. Before the first of all, Error where
+/// that many like these would not fit the disk.
+template <class T>
+void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows);
+
+/// Error where there is no room for a rows x columns table; of text not yet known, the least that it may take.
+template <class T>
+void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns);
 
 /// The whole matrix in the format.
 template <class T>

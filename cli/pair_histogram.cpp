@@ -299,6 +299,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   const auto write_start = core::Clock::now();
   const std::string text = csv_text(sum.histogram, radial);
   if (file) {
+    file->expect(text.size());
     file->write(text);
     file->commit();
   }

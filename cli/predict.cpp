@@ -37,6 +37,7 @@ Inputs read_inputs(const Arguments& arguments) {
   const auto start = core::Clock::now();
   require_one_standard_input({arguments.centroids, arguments.input});
   require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
+  require_whole_result(arguments.centroids);
   io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
   io::Points points = io::read_points(arguments.input, arguments.reading);
   const io::ElementType type = std::max(centroids.type(), points.type());
@@ -53,6 +54,11 @@ class Destination {
     format_ = table_format(path);
     file_.emplace(path);
   }
+  /// Error where there is no room for so many numbers.
+  template <class T>
+  void expect(std::int64_t rows, std::int64_t columns) const {
+    if (file_) expect_table<T>(*file_, format_, rows, columns);
+  }
   bool is_file() const { return file_.has_value(); }
 
   template <class T>
@@ -62,7 +68,7 @@ class Destination {
   }
   void write_labels(VectorView<const std::int32_t> labels) {
     if (format_ == TableFormat::npy) io::write_npy(*file_, labels);
-    else file_->write(csv_rows(MatrixView<const std::int32_t>(labels.data(), labels.size(), 1)));
+    else write_csv_rows(*file_, MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), 0, labels.size());
     file_->commit();
   }
 
@@ -91,6 +97,7 @@ auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) 
 template <class T>
 int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output);
+  destination.expect<std::int32_t>(inputs.points.rows(), 1);
   const auto start = core::Clock::now();
   const KMeansPrediction<T> prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
     return kmeans_predict<T>(centroids, points, arguments.metric, session.execution);
@@ -119,6 +126,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
 template <class T>
 int transform(const Arguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output);
+  destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
   const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
     return kmeans_transform<T>(centroids, points, arguments.metric, session.execution);

@@ -1,5 +1,7 @@
 /// Arrays and views. A view names memory that someone else owns and carries where that memory lives;
-/// a Matrix owns host memory.
+/// a Matrix owns host memory. A view itself checks nothing. Every function of the library that takes one refuses with
+/// UsageError, before it reads anything, what cannot be true: a null pointer to elements, negative sizes, rows that
+/// begin less than a row apart, an address that is no element's, sizes of more bytes than 64 bits count.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "gradus/error.hpp"
+#include "gradus/export.hpp"
 
 namespace gradus {
 
@@ -26,6 +29,21 @@ struct MemoryPlace {
   constexpr bool is_host() const { return kind == Kind::host; }
   friend constexpr bool operator==(MemoryPlace, MemoryPlace) = default;
 };
+
+namespace detail {
+/// What a view says of itself, for check_view().
+struct ViewFacts {
+  const void* data;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t row_stride;
+  MemoryPlace place;
+  std::size_t element_bytes;
+  std::size_t alignment;
+};
+/// UsageError that begins with `what` for a view that cannot be true. Reads no element.
+GRADUS_EXPORT void check_view(const ViewFacts& view, const char* what);
+}  // namespace detail
 
 /// A view of `size` contiguous elements.
 template <class T>
@@ -141,8 +159,12 @@ class Matrix {
   Matrix() = default;
   Matrix(std::int64_t rows, std::int64_t columns)
       : storage_(checked_area(rows, columns)), rows_(rows), columns_(columns) {}
-  /// A copy of host memory.
+  /// A copy of host memory. UsageError for other memory.
   static Matrix copy_of(MatrixView<const T> source) {
+    detail::check_view(
+        {source.data(), source.rows(), source.columns(), source.row_stride(), source.place(), sizeof(T), alignof(T)},
+        "copy");
+    if (!source.place().is_host()) throw UsageError("copy: the elements do not lie in host memory");
     Matrix copy(source.rows(), source.columns());
     for (std::int64_t row = 0; row < source.rows(); ++row)
       for (std::int64_t column = 0; column < source.columns(); ++column) copy(row, column) = source(row, column);

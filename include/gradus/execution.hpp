@@ -40,7 +40,10 @@ struct Execution {
   Device device = Device::automatic;
   int gpu = 0;          ///< which GPU, when there are several
   std::string variant;  ///< empty: chosen from the shape and the machine
-  int threads = 0;      ///< 0: one per available core
+  /// 0: one per available core. Several threads are refused with UnsupportedError in a forked child of a process that
+  /// ran a job on several: they are not there any more, and the runtime would wait for them. One thread works; so does
+  /// a process that was started anew (exec; the method 'spawn' of Python's multiprocessing).
+  int threads = 0;
   Pinning pinning = Pinning::none;
   int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice
   std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available

@@ -108,9 +108,9 @@ struct KMeansResult {
 };
 
 /// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1).
-/// Throws UsageError for impossible options, InputError for NaN, infinity, too large values, negative weights or
-/// fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run here,
-/// Error where memory does not suffice, InterruptedError after a stop request.
+/// Throws UsageError for impossible options and views (see array.hpp), InputError for NaN, infinity, too large values,
+/// negative weights or fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run
+/// here, Error where memory does not suffice, InterruptedError after a stop request.
 template <class T>
 GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options,
                                      const Execution& execution = {});
@@ -146,7 +146,7 @@ GRADUS_EXPORT void kmeans_transform(MatrixView<const T> centroids, MatrixView<co
                                     Metric metric = Metric::euclidean, const Execution& execution = {});
 
 /// Bytes of host memory that `kmeans` would take beyond its input. (What a job needs on a GPU is compared with what is
-/// free there before anything is allocated; Error with both numbers.)
+/// free there before anything is allocated; Error with both numbers.) UsageError for impossible options and sizes.
 template <class T>
 GRADUS_EXPORT std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
                                           const Execution& execution = {});

@@ -67,15 +67,16 @@ struct PairHistogramResult {
 };
 
 /// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `options.others`.
-/// Throws UsageError for impossible bins or options, InputError for NaN, infinity, and points outside the box,
-/// UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice,
+/// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, and points
+/// outside the box, UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice,
 /// InterruptedError after a stop request. The last edge (or the cutoff) may be at most half the box's least length.
 template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                  const Execution& execution = {});
 
 /// Adds a histogram of the same bins, for example that of the next frame of a trajectory: counts, weighted sums (in the
-/// order of the calls), times; `rechecked` becomes the share in all pairs. UsageError where the bins differ.
+/// order of the calls), times; `rechecked` becomes the share in all pairs. UsageError where the bins differ, or the
+/// numbers of edges, counts and weights do not belong together.
 GRADUS_EXPORT void accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
 /// Bytes of host memory that `pair_histogram` would take beyond its input.

@@ -1,15 +1,22 @@
 #include "core/atomic_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/text.hpp"
@@ -21,10 +28,44 @@ namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
 
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+/// A descriptor of its own; -1: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int operator*() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+std::string joined(const std::string& directory, std::string_view name) {
+  std::string path = directory;
+  if (path.back() != '/') path += '/';
+  return path.append(name);
+}
+
+/// The path without symbolic links; empty where there is no such file.
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? real.get() : "";
 }
 
 /// /dev/stdout may be a regular file behind its name, one that someone else has open: it must not be replaced.
@@ -34,15 +75,117 @@ bool names_a_descriptor(const std::string& path) {
 
 /// Makes the renaming itself durable. Some file systems have no such operation for directories and answer EINVAL.
 void sync_directory(const std::string& directory, const std::string& path) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A directory may be writable and yet unreadable; the data is safe, only its name is written later.
-  if (descriptor < 0) return;
-  const int error_number = ::fsync(descriptor) == 0 ? 0 : errno;
-  ::close(descriptor);
-  if (error_number != 0 && error_number != EINVAL) throw Error("cannot write '" + path + "'" + reason(error_number));
+  if (!descriptor) return;
+  if (::fsync(*descriptor) != 0 && errno != EINVAL) throw Error("cannot write '" + path + "'" + reason(errno));
 }
 
+void require_room(const std::string& directory, std::uint64_t bytes, const std::string& path) {
+  struct statvfs status {};
+  // A file system that says nothing of its size, as some virtual ones, has no limit that we could keep.
+  if (::statvfs(directory.c_str(), &status) != 0 || status.f_blocks == 0) return;
+  const std::uint64_t block = status.f_frsize > 0 ? status.f_frsize : status.f_bsize;
+  std::uint64_t free = 0;
+  if (__builtin_mul_overflow(status.f_bavail, block, &free) || bytes <= free) return;
+  throw Error("cannot write '" + path + "': " + size_text(bytes) + " are needed, but only " + size_text(free) +
+              " are free in '" + directory + "'");
+}
+
+/// The names in a directory but "." and ".."; nothing where it cannot be read.
+std::optional<std::vector<std::string>> names_in(const std::string& directory) {
+  const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+  if (!open) return std::nullopt;
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return std::nullopt;
+  return names;
+}
+
+// Temporary files and folders are called .NAME.PROCESS-NUMBER.tmp, and locked (flock) by who uses them.
+
+std::string temporary_prefix(std::string_view name) { return std::string(".").append(name.substr(0, 200)).append("."); }
+
+/// A name beside `path` that nobody used yet.
+std::string temporary_beside(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  const std::size_t name = path.find_last_of('/') + 1;  // 0 where there is no slash
+  return path.substr(0, name) + temporary_prefix(path.substr(name)) + std::to_string(::getpid()) + "-" +
+         std::to_string(counter++) + ".tmp";
+}
+
+bool is_temporary(std::string_view entry, std::string_view prefix) {
+  constexpr std::string_view end = ".tmp";
+  if (!entry.starts_with(prefix) || !entry.ends_with(end) || entry.size() < prefix.size() + end.size()) return false;
+  entry = entry.substr(prefix.size(), entry.size() - prefix.size() - end.size());
+  const std::size_t process = entry.find_first_not_of("0123456789");
+  return process != 0 && process != std::string_view::npos && entry[process] == '-' && process + 1 < entry.size() &&
+         entry.find_first_not_of("0123456789", process + 1) == std::string_view::npos;
+}
+
+/// Locks an open file or folder for this process, and sees that nobody took it for a stale one before that.
+bool lock(int descriptor) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+/// Removes from a directory what killed processes left there under temporary names of `path`: nobody has it locked.
+/// `names`: the files that such a folder may hold; others stay, and so does their folder.
+void remove_stale(const std::string& path, const std::vector<std::string>& names) {
+  const std::string directory = parent_of(path);
+  const std::string prefix = temporary_prefix(name_of(path));
+  const std::optional<std::vector<std::string>> entries = names_in(directory);
+  for (const std::string& entry : entries ? *entries : std::vector<std::string>{}) {
+    if (!is_temporary(entry, prefix)) continue;
+    const std::string stale = joined(directory, entry);
+    const Descriptor descriptor(::open(stale.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!descriptor || ::flock(*descriptor, LOCK_EX | LOCK_NB) != 0 || ::fstat(*descriptor, &status) != 0) continue;
+    if (S_ISREG(status.st_mode)) ::unlink(stale.c_str());
+    if (!S_ISDIR(status.st_mode)) continue;
+    for (const std::string& name : names) ::unlink(joined(stale, name).c_str());
+    ::rmdir(stale.c_str());
+  }
+}
+
+constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t remainder = byte;
+    for (int bit = 0; bit < 8; ++bit) remainder = remainder >> 1 ^ (remainder & 1 ? 0xEDB88320U : 0);
+    tables[0][byte] = remainder;
+  }
+  for (std::size_t table = 1; table < tables.size(); ++table)
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t before = tables[table - 1][byte];
+      tables[table][byte] = before >> 8 ^ tables[0][before & 255];
+    }
+  return tables;
+}();
+
 }  // namespace
+
+// Eight bytes at a time: table t holds what a byte does to the remainder with t more bytes to come.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint32_t crc = ~before;
+  const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
+  std::size_t left = bytes.size();
+  for (; left >= 8; left -= 8, next += 8) {
+    crc ^= static_cast<std::uint32_t>(next[0]) | static_cast<std::uint32_t>(next[1]) << 8 |
+           static_cast<std::uint32_t>(next[2]) << 16 | static_cast<std::uint32_t>(next[3]) << 24;
+    crc = crc_tables[7][crc & 255] ^ crc_tables[6][crc >> 8 & 255] ^ crc_tables[5][crc >> 16 & 255] ^
+          crc_tables[4][crc >> 24] ^ crc_tables[3][next[4]] ^ crc_tables[2][next[5]] ^ crc_tables[1][next[6]] ^
+          crc_tables[0][next[7]];
+  }
+  for (; left > 0; --left, ++next) crc = crc >> 8 ^ crc_tables[0][(crc ^ *next) & 255];
+  return ~crc;
+}
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
   struct stat status {};
@@ -59,39 +202,55 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
   if (exists) {
     // Renaming would replace a write-protected file without a word.
     if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path_.c_str(), nullptr), &std::free);
-    if (!resolved) fail(errno);
-    target_ = resolved.get();
+    target_ = resolved(path_);
+    if (target_.empty()) fail(errno);
     replaces_ = true;
   } else if (path_.empty() || path_.back() == '/') {
     fail(path_.empty() ? ENOENT : EISDIR);
   }
-
-  static std::atomic<unsigned> counter{0};
-  const std::size_t name = target_.find_last_of('/') + 1;  // 0 where there is no slash
-  for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = target_.substr(0, name) + "." + target_.substr(name, 200) + "." + std::to_string(::getpid()) + "-" +
-                 std::to_string(counter++) + ".tmp";
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && (errno != EEXIST || attempt == 100)) {
-      const int error_number = errno;
-      temporary_.clear();
-      fail(error_number);
-    }
-  }
+  remove_stale(target_, {});
+  make_temporary();
   if (exists) (void)::fchmod(descriptor_, status.st_mode & 07777);
   buffer_.reserve(buffer_size);
 }
 
+void AtomicFile::make_temporary() {
+  // A file without a name goes when the process does. It gets its name through /proc, so that must be there.
+  descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) {
+    if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
+      (void)::flock(descriptor_, LOCK_EX | LOCK_NB);
+      return;
+    }
+    ::close(std::exchange(descriptor_, -1));
+  }
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::string name = temporary_beside(target_);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;
+    if (descriptor_ < 0) fail(errno);
+    if (lock(descriptor_)) {
+      temporary_ = name;
+      return;
+    }
+    ::close(std::exchange(descriptor_, -1));
+  }
+  fail(EEXIST);
+}
+
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void AtomicFile::fail(int error_number) const { throw Error("cannot write '" + path_ + "'" + reason(error_number)); }
 
+void AtomicFile::expect(std::uint64_t bytes) const {
+  if (!in_place_) require_room(parent_of(target_), bytes, path_);
+}
+
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (descriptor_ < 0) throw Error("cannot write '" + path_ + "': the file is finished already");
+  if (finished_) throw Error("cannot write '" + path_ + "': the file is finished already");
   if (bytes.size() >= buffer_size - buffer_.size()) flush();
   if (bytes.size() >= buffer_size) write_out(bytes.data(), bytes.size());
   else buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
@@ -101,6 +260,8 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void AtomicFile::write_out(const std::byte* data, std::size_t size) {
   constexpr std::size_t most = std::size_t{1} << 30;  // one call of write() takes at most 2 GiB
+  size_ += size;
+  if (summed_) checksum_ = crc32({data, size}, checksum_);
   while (size > 0) {
     const ssize_t written = ::write(descriptor_, data, std::min(size, most));
     if (written < 0) {
@@ -119,26 +280,45 @@ void AtomicFile::flush() {
 }
 
 void AtomicFile::finish() {
-  if (descriptor_ < 0) return;
+  if (finished_) return;
   flush();
+  // Whatever close() answers, the descriptor is gone. Where there is a lock or no name yet, the file stays open.
+  if (in_place_ && ::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);
-  // Whatever close() answers, the descriptor is gone.
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
+  finished_ = true;
   buffer_ = {};
 }
 
-void AtomicFile::rename_into_place() {
-  if (!in_place_) {
-    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
-    temporary_.clear();
+/// Under this name, which nothing has yet, in the target's folder or another one of the file system. Until it arrived
+/// at its target that is a temporary name.
+void AtomicFile::give_name(const std::string& path) {
+  if (temporary_.empty()) {
+    const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0) fail(errno);
+  } else if (std::rename(temporary_.c_str(), path.c_str()) != 0) {
+    fail(errno);
   }
+  temporary_ = path;
+}
+
+void AtomicFile::put_in_place() {
+  if (!in_place_) {
+    if (temporary_.empty()) give_name(temporary_beside(target_));
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  }
+  arrived();
+}
+
+void AtomicFile::arrived() {
+  temporary_.clear();
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   committed_ = true;
 }
 
 void AtomicFile::commit() {
   if (committed_) return;
   finish();
-  rename_into_place();
+  put_in_place();
   if (!in_place_) sync_directory(parent_of(target_), path_);
 }
 
@@ -146,7 +326,8 @@ void AtomicFile::withdraw() noexcept {
   if (committed_ && !in_place_ && !replaces_) ::unlink(target_.c_str());
 }
 
-OutputSet::OutputSet(std::string directory) : directory_(directory.empty() ? "." : std::move(directory)) {
+OutputSet::OutputSet(std::string directory, std::vector<std::string> names)
+    : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)) {
   // Every prefix that ends before a slash, and the whole.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
@@ -166,6 +347,12 @@ OutputSet::OutputSet(std::string directory) : directory_(directory.empty() ? "."
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) ::rmdir(made->c_str());
     throw Error("cannot make the directory '" + directory_ + "'" + reason(error_number));
   }
+  // What would be removed is treated like what would be replaced: not without a word where it is write-protected.
+  for (const std::string& name : names_)
+    if (::faccessat(AT_FDCWD, path_of(name).c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
+      throw Error("cannot write '" + path_of(name) + "'" + reason(EACCES));
+  if (const std::string real = resolved(directory_); !real.empty()) remove_stale(real, names_);
+  for (const std::string& name : names_) remove_stale(path_of(name), {});
 }
 
 OutputSet::~OutputSet() {
@@ -174,28 +361,169 @@ OutputSet::~OutputSet() {
   for (auto made = made_.rbegin(); made != made_.rend(); ++made) ::rmdir(made->c_str());
 }
 
-AtomicFile& OutputSet::add(std::string_view name) {
-  std::string path = directory_;
-  if (path.back() != '/') path += '/';
-  return files_.emplace_back(path.append(name));
+std::string OutputSet::path_of(std::string_view name) const { return joined(directory_, name); }
+
+bool OutputSet::is_known(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+
+AtomicFile& OutputSet::add(std::string_view name, std::uint64_t bytes) {
+  AtomicFile& file = files_.emplace_back(path_of(name));
+  file.summed_ = true;
+  expected_ += std::min(bytes, ~expected_);  // no further than the largest number
+  file.expect(expected_);
+  return file;
+}
+
+void OutputSet::set_seal(const AtomicFile& seal, std::string meanwhile) {
+  seal_ = &seal;
+  meanwhile_ = std::move(meanwhile);
 }
 
 void OutputSet::commit() {
   if (committed_) return;
   for (AtomicFile& file : files_) file.finish();
+  if (names_.size() == 1 || !exchange_folder()) replace_one_by_one();
+  committed_ = true;
+  for (const std::string& made : made_) sync_directory(parent_of(made), made);
+}
+
+namespace {
+
+/// A folder that another one can stand for: a plain one, of our own, nobody's mount point or working directory.
+bool is_replaceable(const std::string& directory, const struct stat& status) {
+  struct stat parent {};
+  struct stat working {};
+  if (status.st_uid != ::geteuid() || ::stat(parent_of(directory).c_str(), &parent) != 0 ||
+      parent.st_dev != status.st_dev ||
+      ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return false;
+  if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
+  // Access lists and other attributes that the new folder would not have. A label of SELinux it gets by itself.
+  char attributes[512];
+  const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
+  if (size < 0) return errno == ENOTSUP;
+  return size == 0 || std::string_view(attributes, static_cast<std::size_t>(size)) ==
+                          std::string_view("security.selinux\0", sizeof "security.selinux");
+}
+
+/// Whether all that a folder holds are regular files under these names.
+bool holds_only(const std::string& directory, const std::vector<std::string>& names) {
+  const std::optional<std::vector<std::string>> entries = names_in(directory);
+  return entries && std::ranges::all_of(*entries, [&](const std::string& entry) {
+           struct stat status {};
+           return std::ranges::find(names, entry) != names.end() &&
+                  ::lstat(joined(directory, entry).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+         });
+}
+
+/// A new folder, locked, beside the one that it will stand for, with that one's group and mode; no descriptor where
+/// there can be none.
+Descriptor make_folder_like(const std::string& path, const struct stat& model) {
+  if (::mkdir(path.c_str(), 0700) != 0) return Descriptor(-1);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat status {};
+  const bool alike = descriptor >= 0 && lock(descriptor) && ::fstat(descriptor, &status) == 0 &&
+                     (status.st_gid == model.st_gid || ::fchown(descriptor, uid_t(-1), model.st_gid) == 0) &&
+                     ::fchmod(descriptor, model.st_mode & 07777) == 0;
+  if (alike) return Descriptor(descriptor);
+  if (descriptor >= 0) ::close(descriptor);
+  ::rmdir(path.c_str());
+  return Descriptor(-1);
+}
+
+/// Puts the folder `fresh` in the place of `old`, which goes where it is empty, and otherwise comes to stand in that of
+/// `fresh`.
+bool exchange(const std::string& fresh, const std::string& old) {
+  if (std::rename(fresh.c_str(), old.c_str()) == 0) return true;
+  return ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+}  // namespace
+
+/// Puts a new folder with the files in the place of the old one, in one step; returns false where that cannot be, with
+/// the old one as it was.
+bool OutputSet::exchange_folder() {
+  const std::string real = resolved(directory_);
+  struct stat status {};
+  if (real.empty() || real == "/" || ::lstat(real.c_str(), &status) != 0 || !is_replaceable(real, status)) return false;
+  std::vector<std::string> ours = names_;
+  for (const AtomicFile& file : files_) {
+    if (file.in_place_ || resolved(parent_of(file.target_)) != real) return false;
+    if (!file.temporary_.empty()) ours.push_back(name_of(file.temporary_));
+  }
+  if (!holds_only(real, ours)) return false;
+
+  const std::string fresh = temporary_beside(real);
+  const Descriptor folder = make_folder_like(fresh, status);
+  if (!folder) return false;
+  bool exchanged = false;
   try {
-    for (AtomicFile& file : files_) file.rename_into_place();
+    for (AtomicFile& file : files_) file.give_name(joined(fresh, name_of(file.target_)));
+    exchanged = ::fsync(*folder) == 0 && exchange(fresh, real);
+  } catch (const Error&) {  // they cannot have a name there
+  }
+  if (!exchanged) {
+    for (AtomicFile& file : files_)
+      if (!file.temporary_.empty()) file.give_name(temporary_beside(file.target_));
+    ::rmdir(fresh.c_str());
+    return false;
+  }
+  for (AtomicFile& file : files_) file.arrived();
+  sync_directory(parent_of(real), directory_);
+  for (const std::string& name : names_) ::unlink(joined(fresh, name).c_str());
+  if (::rmdir(fresh.c_str()) != 0 && errno == ENOTEMPTY) {
+    // Somebody put a file there meanwhile: it moves to where it was meant to be.
+    for (const std::string& name : names_in(fresh).value_or(std::vector<std::string>{}))
+      ::renameat2(AT_FDCWD, joined(fresh, name).c_str(), AT_FDCWD, joined(real, name).c_str(), RENAME_NOREPLACE);
+    ::rmdir(fresh.c_str());
+  }
+  return true;
+}
+
+/// Removes what an earlier job left under the names that this one did not write.
+void OutputSet::remove_unwritten() const {
+  for (const std::string& name : names_) {
+    const std::string path = path_of(name);
+    struct stat status {};
+    if (std::ranges::any_of(files_, [&](const AtomicFile& file) { return file.path_ == path; })) continue;
+    if (::lstat(path.c_str(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))) continue;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error("cannot remove '" + path + "'" + reason(errno));
+  }
+}
+
+void OutputSet::replace_one_by_one() {
+  // First what may fail.
+  for (AtomicFile& file : files_) {
+    struct stat status {};
+    if (::stat(file.target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) file.fail(EISDIR);
+    if (!file.in_place_ && file.temporary_.empty()) file.give_name(temporary_beside(file.target_));
+  }
+  std::optional<AtomicFile> meanwhile;
+  try {
+    if (seal_ != nullptr && !seal_->in_place_) {
+      meanwhile.emplace(seal_->path_);
+      meanwhile->write(meanwhile_);
+      meanwhile->commit();
+    }
+    for (AtomicFile& file : files_)
+      if (&file != seal_) file.put_in_place();
+    remove_unwritten();
+    sync_directory(directory_, directory_);
+    for (AtomicFile& file : files_)
+      if (&file == seal_) file.put_in_place();
   } catch (...) {
     for (AtomicFile& file : files_) file.withdraw();
+    // What had been replaced cannot come back: then the seal goes on saying so.
+    const bool replaced =
+        std::ranges::any_of(files_, [](const AtomicFile& file) { return file.committed_ && file.replaces_; });
+    if (meanwhile && !replaced) meanwhile->withdraw();
     throw;
   }
-  committed_ = true;
   sync_directory(directory_, directory_);
-  for (const std::string& made : made_) sync_directory(parent_of(made), made);
 }
 
 void write_atomically(const std::string& path, std::string_view text) {
   AtomicFile file(path);
+  file.expect(text.size());
   file.write(text);
   file.commit();
 }

@@ -1,6 +1,51 @@
 #include "core/request.hpp"
 
+#include "cpu/threads.hpp"
+
+namespace gradus {
+
+void detail::check_view(const ViewFacts& view, const char* what) {
+  const auto refuse = [&](const std::string& why) { throw UsageError(std::string(what) + ": " + why); };
+  if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
+    refuse("the view says that they lie in a kind of memory that there is not");
+  const std::string shape = std::to_string(view.rows) + " x " + std::to_string(view.columns);
+  if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape + " elements; sizes are not negative");
+  if (view.row_stride < view.columns)
+    refuse("rows of " + std::to_string(view.columns) + " columns cannot start " + std::to_string(view.row_stride) +
+           " elements apart");
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(view.rows, view.row_stride, &bytes) ||
+      __builtin_mul_overflow(bytes, static_cast<std::int64_t>(view.element_bytes), &bytes))
+    refuse("a view of " + shape + " elements, rows " + std::to_string(view.row_stride) +
+           " apart; so many bytes overflow 64 bits");
+  if (view.rows == 0 || view.columns == 0) return;
+  if (view.data == nullptr) refuse("a view of " + shape + " elements has a null pointer");
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  if (address % view.alignment != 0)
+    refuse("the address of a view is no multiple of " + std::to_string(view.alignment) + ", an element's alignment");
+  // Of the last row the elements alone.
+  const auto extent = static_cast<std::uintptr_t>(bytes) -
+                      static_cast<std::uintptr_t>(view.row_stride - view.columns) * view.element_bytes;
+  if (extent > std::numeric_limits<std::uintptr_t>::max() - address)
+    refuse("a view of " + shape + " elements goes past the end of all memory");
+}
+
+}  // namespace gradus
+
 namespace gradus::core {
+
+void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors)
+    if (__builtin_mul_overflow(product, factor, &product))
+      throw UsageError(std::string(what) + ": so many bytes overflow 64 bits");
+}
+
+void check_execution(const Execution& execution) {
+  check_choice(execution.device, Device::gpu, "device");
+  check_choice(execution.pinning, Pinning::scatter, "pinning");
+  cpu::thread_count(execution);
+}
 
 std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
 

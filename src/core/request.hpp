@@ -2,6 +2,7 @@
 // runs here, and whether the memory suffices.
 #pragma once
 
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -16,9 +17,36 @@
 
 namespace gradus::core {
 
-/// InputError or UsageError for a view that no problem can read, wherever it lies: its size, its stride.
+/// UsageError for a view that cannot be true, wherever it lies: see gradus/array.hpp.
+template <class T>
+void check_view(MatrixView<T> rows, const char* what) {
+  detail::check_view({rows.data(), rows.rows(), rows.columns(), rows.row_stride(), rows.place(), sizeof(T), alignof(T)},
+                     what);
+}
+template <class T>
+void check_view(VectorView<T> elements, const char* what) {
+  detail::check_view({elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)}, what);
+}
+
+/// UsageError for an enumerator that there is not; `last` is the last one.
+template <class Enum>
+void check_choice(Enum value, Enum last, const char* what) {
+  const auto number = static_cast<int>(value);
+  if (number >= 0 && number <= static_cast<int>(last)) return;
+  throw UsageError(std::string(what) + ": " + std::to_string(number) + " is none of the values, which are 0 to " +
+                   std::to_string(static_cast<int>(last)));
+}
+
+/// UsageError where the product of the factors, none of them negative, has more than 63 bits.
+void check_size(std::initializer_list<std::int64_t> factors, const char* what);
+
+/// UsageError for what no machine can be asked for.
+void check_execution(const Execution& execution);
+
+/// UsageError as check_view(), InputError for more rows or columns than any problem can count.
 template <class T>
 void check_extent(MatrixView<const T> rows, const char* what) {
+  check_view(rows, what);
   if (rows.rows() > std::numeric_limits<std::int32_t>::max())
     throw InputError(std::string(what) + ": " + std::to_string(rows.rows()) +
                      " rows are more than the supported 2147483647");
@@ -27,15 +55,12 @@ void check_extent(MatrixView<const T> rows, const char* what) {
   if (rows.columns() > most_columns)
     throw InputError(std::string(what) + ": " + std::to_string(rows.columns()) +
                      " columns are more than the supported " + std::to_string(most_columns));
-  if (rows.row_stride() < rows.columns())
-    throw UsageError(std::string(what) + ": rows of " + std::to_string(rows.columns()) + " columns cannot start " +
-                     std::to_string(rows.row_stride()) + " elements apart");
-  checked_multiply(rows.rows(), rows.row_stride(), what);
 }
 
-/// InputError unless there is a weight for each of `count` points, or none at all.
+/// UsageError as check_view(), InputError unless there is a weight for each of `count` points, or none at all.
 template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
+  check_view(weights, what);
   if (weights.empty() || weights.size() == count) return;
   throw InputError(std::string(what) + ": there are " + std::to_string(weights.size()) + " weights for " +
                    std::to_string(count) + " " + of + "; one for each is needed");

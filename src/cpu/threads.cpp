@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <numeric>
@@ -59,6 +60,18 @@ int thread_count(const Execution& execution) {
     throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
                      std::to_string(execution.threads));
   return execution.threads > 0 ? execution.threads : this_machine().cores;
+}
+
+int start_team(int threads) {
+  static std::atomic<pid_t> first_process{0};  // to have had a team; inherited by forked children
+  if (threads <= 1) return threads;
+  const pid_t process = ::getpid();
+  pid_t first = 0;
+  if (first_process.compare_exchange_strong(first, process) || first == process) return threads;
+  throw UnsupportedError(
+      "this process was forked from one that had run a job on several threads, which a forked child "
+      "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
+      "multiprocessing by the start method 'spawn'");
 }
 
 std::vector<int> thread_affinity() {

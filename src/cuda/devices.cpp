@@ -7,6 +7,9 @@
 
 #ifdef GRADUS_HAS_CUDA
 #include <cuda_runtime_api.h>
+#include <unistd.h>
+
+#include <atomic>
 #endif
 
 namespace gradus::cuda {
@@ -35,8 +38,13 @@ bool runs_on(std::string_view architectures, int major, int minor) {
 
 bool is_compiled() { return true; }
 
+namespace {
+std::atomic<pid_t> finding_process{0};  // that called CUDA first; inherited by forked children
+}
+
 std::vector<cpu::Gpu> find_gpus() {
   std::vector<cpu::Gpu> gpus;
+  finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     cudaGetLastError();  // no driver or no device: forgotten, for it is no failure of a later call
@@ -70,6 +78,11 @@ std::vector<cpu::Gpu> find_gpus() { return {}; }
 
 std::string why_no_gpu(const cpu::Machine& machine) {
   if (!machine.cuda_compiled) return "this build has no CUDA";
+#ifdef GRADUS_HAS_CUDA
+  if (const pid_t finder = finding_process; finder != 0 && finder != ::getpid())
+    return "this process was forked from one that had looked for GPUs, and CUDA works in no forked child; start the "
+           "process anew: by exec, or in Python's multiprocessing by the start method 'spawn'";
+#endif
   if (machine.gpus().empty()) return "no NVIDIA GPU is present";
   for (const cpu::Gpu& gpu : machine.gpus())
     if (gpu.usable) return "";

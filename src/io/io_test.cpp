@@ -269,7 +269,7 @@ TEST_F(AtomicFileTest, PipesAndOpenDescriptorsAreWrittenInPlace) {
 }
 
 TEST_F(OutputSetTest, AllAppearTogether) {
-  OutputSet set(path("a/b"));
+  OutputSet set(path("a/b"), {"one", "two"});
   set.add("one").write("1");
   AtomicFile& two = set.add("two");
   two.write("2");
@@ -284,7 +284,7 @@ TEST_F(OutputSetTest, AllAppearTogether) {
 
 TEST_F(OutputSetTest, FailureRemovesWhatItMade) {
   {
-    OutputSet set(path("a/b//c/"));
+    OutputSet set(path("a/b//c/"), {"one"});
     set.add("one").write("1");
     EXPECT_TRUE(fs::is_directory(path("a/b/c")));
   }
@@ -292,7 +292,7 @@ TEST_F(OutputSetTest, FailureRemovesWhatItMade) {
   fs::create_directory(path("a"));
   put("a/one", "old");
   {
-    OutputSet set(path("a/b"));
+    OutputSet set(path("a/b"), {"two"});
     set.add("two").write("1");
   }
   EXPECT_EQ(listing("a"), std::vector{"one"s});
@@ -303,7 +303,7 @@ TEST_F(OutputSetTest, FullDiskLeavesTheOldFiles) {
   const FileSizeLimit limit(1000);
   EXPECT_THROW(
       {
-        OutputSet set(directory_);
+        OutputSet set(directory_, {"small", "large"});
         set.add("small").write("new");
         set.add("large").write(std::string(1001, 'x'));
         set.commit();
@@ -316,7 +316,7 @@ TEST_F(OutputSetTest, FullDiskLeavesTheOldFiles) {
 TEST_F(OutputSetTest, FailedRenamingWithdrawsTheNewFiles) {
   EXPECT_THROW(
       {
-        OutputSet set(path("new"));
+        OutputSet set(path("new"), {"one", "two"});
         set.add("one").write("1");
         set.add("two").write("2");
         fs::create_directory(path("new/two"));  // a file cannot replace a directory
@@ -328,12 +328,12 @@ TEST_F(OutputSetTest, FailedRenamingWithdrawsTheNewFiles) {
 
 TEST_F(OutputSetTest, RefusesImpossibleDirectories) {
   put("file", "x");
-  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("file")}; }),
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("file"), {}); }),
             "cannot make the directory '" + path("file") + "': Not a directory");
-  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("file/below")}; }),
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("file/below"), {}); }),
             "cannot make the directory '" + path("file/below") + "': Not a directory");
   const Unprivileged unprivileged;
-  EXPECT_EQ(message_of<Error>([&] { OutputSet{path("new")}; }),
+  EXPECT_EQ(message_of<Error>([&] { OutputSet(path("new"), {}); }),
             "cannot make the directory '" + path("new") + "': Permission denied");
 }
 

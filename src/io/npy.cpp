@@ -299,16 +299,14 @@ std::string_view descr_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
 }
 
-void write_header(core::AtomicFile& file, std::string_view descr, const std::vector<std::int64_t>& shape) {
+std::string header_of(std::string_view descr, const std::vector<std::int64_t>& shape) {
   std::string text =
       "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');
   text += '\n';
   const char head[] = {'\x01', '\x00', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
-  file.write(magic);
-  file.write(std::string_view(head, sizeof head));
-  file.write(text);
+  return std::string(magic).append(head, sizeof head).append(text);
 }
 
 }  // namespace
@@ -363,7 +361,18 @@ NpyArray read_npy(const std::string& path) {
 
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns) {
-  write_header(file, descr_of<T>(), {rows, columns});
+  file.write(header_of(descr_of<T>(), {rows, columns}));
+}
+
+template <class T>
+std::uint64_t npy_size(std::int64_t rows, std::int64_t columns) {
+  return header_of(descr_of<T>(), {rows, columns}).size() +
+         static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns) * sizeof(T);
+}
+
+template <class T>
+std::uint64_t npy_size(std::int64_t elements) {
+  return header_of(descr_of<T>(), {elements}).size() + static_cast<std::uint64_t>(elements) * sizeof(T);
 }
 
 template <class T>
@@ -378,11 +387,13 @@ void write_npy(core::AtomicFile& file, MatrixView<T> matrix) {
 
 template <class T>
 void write_npy(core::AtomicFile& file, VectorView<T> vector) {
-  write_header(file, descr_of<std::remove_const_t<T>>(), {vector.size()});
+  file.write(header_of(descr_of<std::remove_const_t<T>>(), {vector.size()}));
   file.write(std::as_bytes(std::span(vector.data(), static_cast<std::size_t>(vector.size()))));
 }
 
 #define GRADUS_WRITE_NPY(T)                                                         \
+  template std::uint64_t npy_size<T>(std::int64_t, std::int64_t);                   \
+  template std::uint64_t npy_size<T>(std::int64_t);                                 \
   template void write_npy_header<T>(core::AtomicFile&, std::int64_t, std::int64_t); \
   template void write_npy<T>(core::AtomicFile&, MatrixView<T>);                     \
   template void write_npy<const T>(core::AtomicFile&, MatrixView<const T>);         \

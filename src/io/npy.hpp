@@ -40,6 +40,11 @@ template <class T>
 void write_npy(core::AtomicFile& file, MatrixView<T> matrix);
 template <class T>
 void write_npy(core::AtomicFile& file, VectorView<T> vector);
+/// Bytes of such a file.
+template <class T>
+std::uint64_t npy_size(std::int64_t rows, std::int64_t columns);
+template <class T>
+std::uint64_t npy_size(std::int64_t elements);
 /// The beginning of a rows x columns matrix; the caller writes the elements after it, piece by piece.
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);

@@ -56,9 +56,15 @@ void check_options(const KMeansOptions<T>& options) {
     throw UsageError("the tolerance must be a finite number and not negative");
   if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
     throw UsageError("the changed fraction must lie between 0 and 1");
+  core::check_choice(options.init, KMeansInit::given, "init");
+  core::check_choice(options.empty, EmptyCluster::error, "empty");
+  core::check_choice(options.metric, Metric::cosine, "metric");
+  core::check_view(options.weights, "weights");
+  core::check_view(options.labels, "labels");
 }
 
 void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
+  core::check_view(labels, "labels");
   if (labels.size() == n) return;
   throw InputError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
                    std::to_string(n) + " points");
@@ -74,6 +80,7 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& op
   if (!options.labels.empty()) require_labels(options.labels, n);
   if (options.init != KMeansInit::given) return;
   const MatrixView<const T>& given = options.initial_centroids;
+  core::check_view(given, "initial centroids");
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
@@ -148,7 +155,8 @@ class Prepared {
   /// weights.
   Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, Metric metric,
            const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
-      : threads_(cpu::thread_count(execution)), points_(points), weights_(weights), centroids_(centroids) {
+      : threads_(cpu::start_team(cpu::thread_count(execution))), points_(points), weights_(weights),
+        centroids_(centroids) {
     if (on_gpu) {
       core::PhaseTimer timer(phases, "to_device");
       if (metric == Metric::cosine)
@@ -242,6 +250,14 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const ro
 template <class T>
 std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
                             const Execution& execution) {
+  core::check_execution(execution);
+  check_options(options);
+  constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
+  if (points < 1 || dimensions < 1 || points > most_points)
+    throw UsageError("a fit has 1 to " + std::to_string(most_points) + " points of at least one dimension, not " +
+                     std::to_string(points) + " x " + std::to_string(dimensions));
+  core::check_size({points, dimensions, 64}, "points");
+  core::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, dimensions, 256}, "clusters");
   const room::Shape shape = shape_of(points, dimensions, options);
   return memory_needed(shape, options, execution, select(shape, execution));
 }
@@ -249,6 +265,7 @@ std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const 
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution) {
   const auto start = core::Clock::now();
+  core::check_execution(execution);
   check_options(options);
   check_points(points);
   check_against_points(points, options);
@@ -314,8 +331,11 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
 namespace {
 
 template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points) {
+void check_model(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric, const Execution& execution) {
+  core::check_execution(execution);
+  core::check_choice(metric, Metric::cosine, "metric");
   check_points(points);
+  core::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
                      std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
@@ -325,7 +345,7 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points) {
 template <class T>
 KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
                             Metric metric, const Execution& execution) {
-  check_model(centroids, points);
+  check_model(centroids, points, metric, execution);
   const Execution here = core::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
   const room::Variant& variant = select(shape, here, points.place());
@@ -394,7 +414,8 @@ double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
 template <class T>
 void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
                       const Execution& execution) {
-  check_model(centroids, points);
+  check_model(centroids, points, metric, execution);
+  core::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
     throw InputError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
@@ -415,7 +436,7 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
                            const Execution& execution) {
-  check_model(centroids, points);
+  check_model(centroids, points, metric, execution);
   Matrix<T> distances(points.rows(), centroids.rows());
   kmeans_transform(centroids, points, distances.view(), metric, execution);
   return distances;

@@ -36,6 +36,11 @@ std::array<NamedPlace, 4> places(MatrixView<const T> points, const PairHistogram
 template <class T>
 Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                           const Execution& execution) {
+  core::check_execution(execution);
+  core::check_view(points, "points");
+  core::check_view(options.others, "others");
+  core::check_view(options.weights, "weights");
+  core::check_view(options.other_weights, "other weights");
   const std::array<NamedPlace, 4> all = places(points, options);
   const auto* const there = std::ranges::find_if(all, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == all.end()) return execution;
@@ -140,6 +145,10 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
 }
 
 void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
+  for (const PairHistogramResult* one : {&std::as_const(sum), &next})
+    if (one->edges.size() != one->counts.size() + 1 ||
+        (!one->weighted.empty() && one->weighted.size() != one->counts.size()))
+      throw UsageError("a histogram must have one edge more than counts, and a weight for each of them or none");
   if (sum.edges != next.edges || sum.weighted.size() != next.weighted.size())
     throw UsageError("histograms of different bins, or with weights and without, cannot be added");
   const double rechecked = sum.rechecked * static_cast<double>(sum.pairs) +  // of pairs

@@ -183,6 +183,7 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& o
 
 template <class T>
 void examine(Problem<T>& problem, int threads) {
+  cpu::start_team(threads);
   const core::ColumnRanges points = column_ranges(problem, problem.points, "points", threads);
   const core::ColumnRanges others = problem.cross ? column_ranges(problem, problem.others, "others", threads) : points;
   for (std::size_t column = 0; problem.n() + problem.m() > 0 && column < points.lowest.size(); ++column) {

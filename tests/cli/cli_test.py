@@ -536,7 +536,78 @@ class Output(Case):
         if "status" not in result.stdout or "mount:" in result.stderr:
             self.skipTest("no file system can be mounted here: " + result.stderr.strip())
         self.assertEqual(result.stdout, "status 1\n", result.stderr)
-        self.assertIn("No space left", result.stderr)
+        self.assertIn("labels.npy", result.stderr)
+        self.assertIn("but only 65536 bytes (64 KiB) are free", result.stderr)
+
+    def test_more_than_the_disk_holds(self):
+        """Refused with both sizes before anything is written."""
+        huge = 10**12
+        for name, size in [("huge.npy", "8000000000128 bytes (7.28 TiB)"), ("huge.csv", "TiB")]:
+            self.refused(1, "generate", "uniform", "-n", huge, "-o", self.path(name), says=[name, size, "are needed", "free"])
+        points = self.points(n=20000, d=1)
+        small = self.path("small")
+        os.mkdir(small)
+        jobs = [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # 20000 centroids
+                ["transform", points, points, "-o", os.path.join(small, "out.npy")],
+                ["transform", points, points, "-o", os.path.join(small, "out.csv")],
+                ["generate", "uniform", "-n", "20000", "-d", "1", "-o", os.path.join(small, "out.csv")]]
+        for job in jobs:
+            script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; shift; "$@"; echo "status $?"; ls -A "%s"' % small
+            result = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", small, GRADUS, *job],
+                                    capture_output=True, text=True)
+            if result.returncode == 99 or "unshare:" in result.stderr:
+                self.skipTest("no file system can be mounted here: " + result.stderr.strip())
+            self.assertEqual(result.stdout, "status 1\n", result.stderr)
+            self.assertIn("but only 65536 bytes (64 KiB) are free", result.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy", "small"])
+
+    def test_files_of_an_earlier_result_go(self):
+        out = self.path("out")
+        picture = os.path.join(DATA, "picture.png")
+        self.succeed("kmeans", picture, "-k", 3, "-o", out)
+        self.assertIn("quantized.png", os.listdir(out))
+        for foreign in ([], ["mine.txt"]):
+            for name in foreign:
+                self.file(os.path.join(out, name), "of a person")
+            self.refused(3, "kmeans", self.points(), "-k", 2000, "-o", out)
+            self.assertIn("quantized.png", os.listdir(out))
+            self.succeed("kmeans", self.points(), "-k", 3, "-o", out)
+            self.assertEqual(sorted(os.listdir(out)), sorted(["centroids.npy", "labels.npy", "summary.json", *foreign]))
+            self.succeed("kmeans", picture, "-k", 3, "-o", out)
+        self.assertEqual(content(os.path.join(out, "mine.txt"), "r"), "of a person")
+
+    def test_summary_names_its_files_and_readers_check_them(self):
+        points = self.points()
+        out, other = self.path("out"), self.path("other")
+        self.succeed("kmeans", points, "-k", 3, "-o", out)
+        self.succeed("kmeans", points, "-k", 3, "--init", "first", "--max-iterations", 1, "-o", other)
+        with open(os.path.join(out, "summary.json")) as file:
+            files = json.load(file)["files"]
+        self.assertEqual(sorted(files), ["centroids.npy", "labels.npy"])
+        for name, facts in files.items():
+            data = content(os.path.join(out, name))
+            self.assertEqual(facts, {"bytes": len(data), "crc32": "%08x" % zlib.crc32(data)})
+        centroids = os.path.join(out, "centroids.npy")
+        readers = [["predict", centroids, points], ["transform", centroids, points],
+                   ["kmeans", points, "-k", 3, "--init", centroids]]
+        for reader in readers:
+            self.succeed(*reader)
+        # Centroids of another run beside the summary.
+        shutil.copy(os.path.join(other, "centroids.npy"), centroids)
+        for reader in readers:
+            self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
+        # A summary of something else, or none, says nothing.
+        summary = os.path.join(out, "summary.json")
+        for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
+                     '{"problem": "kmeans", "files": 3}', None]:
+            os.remove(summary)
+            if text is not None:
+                self.file(summary, text)
+            for reader in readers:
+                self.succeed(*reader)
+        self.file(summary, '{"problem": "kmeans", "unfinished": ""}')
+        for reader in readers:
+            self.refused(3, *reader, says=["centroids.npy", "summary.json", "unfinished"])
 
     def test_existing_output_is_replaced_only_by_a_whole_one(self):
         points = self.points()
