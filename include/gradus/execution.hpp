@@ -10,7 +10,8 @@
 namespace gradus {
 
 enum class Device : std::uint8_t {
-  automatic,  ///< a GPU where one is present and the problem supports it, otherwise the CPU
+  automatic,  ///< a GPU where there is one that the job fits and gains from (a small one is done before a GPU is
+              ///< ready), otherwise the CPU; where views of a GPU's memory lie
   cpu,
   gpu
 };
@@ -42,7 +43,7 @@ struct Execution {
   std::string variant;  ///< empty: chosen from the shape and the machine
   int threads = 0;      ///< 0: one per available core
   Pinning pinning = Pinning::none;
-  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice
+  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
   std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
   std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
   std::function<void(const Progress&)> progress;  ///< called from the calling thread only

@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 
 #include <charconv>
+#include <iterator>
 #include <system_error>
 
 namespace gradus::core {
@@ -29,6 +30,19 @@ std::string number_text(double number) {
   char* const end = text + sizeof text;
   return {text,
           (plain ? std::to_chars(text, end, number, std::chars_format::fixed) : std::to_chars(text, end, number)).ptr};
+}
+
+std::string size_text(std::uint64_t bytes) {
+  const std::string exact = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  if (bytes < 1024) return exact;
+  constexpr std::string_view units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  char text[16];
+  return exact + " (" +
+         std::string(text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr) + " " +
+         std::string(units[unit]) + ")";
 }
 
 std::string reason(int error_number) { return ": " + std::generic_category().message(error_number); }

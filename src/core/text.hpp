@@ -1,6 +1,7 @@
 // Text from outside, made fit for a message.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ std::string excerpt(std::string_view text);
 
 /// The shortest text that reads back as this number; an exponent only where the number is very large or small.
 std::string number_text(double number);
+
+/// "2048 bytes (2 KiB)"
+std::string size_text(std::uint64_t bytes);
 
 /// ": No space left on device" and the like, for an errno value.
 std::string reason(int error_number);
