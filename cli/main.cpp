@@ -101,6 +101,9 @@ std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : names)  // an abbreviation is far from the name by its number of letters
+    if (typed.size() > 3 && name.starts_with(typed))
+      return core::did_you_mean(name, std::vector<std::string_view>{name});
   return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
@@ -117,6 +120,8 @@ std::string in_words_of(const CLI::App& app, std::string message) {
   constexpr Words all[] = {
       {"--memory-limit", "Execution::memory_limit", "--memory-limit"},
       {"--block-size", "Execution::block_size", "--block-size"},
+      {"--box-origin", "box: an origin was given, but no lengths",
+       "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
       {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},
   };
   for (const auto& [option, library, program] : all)

@@ -1156,6 +1156,7 @@ class CommandLine(Case):
             (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
             (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
             (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "no others"]),
+            (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
             (["generate", "lab-points", "-n", 5, "--seed", 1, "-o", out], ["--seed has no effect", "lab-points"]),
             (["generate", "lab-atoms", "-n", 5, "--low", 1, "-o", out], ["--low has no effect"]),
             (["generate", "lab-atoms", "-n", 5, "--high", 1, "-o", out], ["--high has no effect"]),
@@ -1303,6 +1304,12 @@ class CommandLine(Case):
             (["--", "kmeans"], ["the command comes first"]),
         ]:
             self.refused(2, *arguments, says=says, cwd=self.folder)
+
+    def test_abbreviations_lead_to_the_name(self):
+        points = self.points()
+        for typed, name in {"--out": "--output", "--max": "--max-iterations", "--memory=1G": "--memory-limit"}.items():
+            self.refused(2, "kmeans", points, "-k", 2, typed, says=["no option '%s'" % typed.split("=")[0],
+                                                                  "did you mean '%s'?" % name])
 
     def test_one_is_singular(self):
         one, two = self.file("one.csv", "1\n"), self.file("two.csv", "1\n2\n")
