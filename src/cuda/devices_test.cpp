@@ -43,8 +43,10 @@ TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
   const std::vector<cpu::Gpu> found = find_gpus();
   EXPECT_EQ(facts(seen), facts(found));
   for (const cpu::Gpu& gpu : seen)
-    for (const cpu::Gpu& other : found)
-      if (gpu.name == other.name) EXPECT_LE(gpu.shared_bytes, other.shared_bytes) << gpu.name;
+    for (const cpu::Gpu& other : found) {
+      if (gpu.name != other.name) continue;
+      EXPECT_LE(gpu.shared_bytes, other.shared_bytes) << gpu.name;
+    }
 }
 
 TEST(cuda_devices, says_why_there_is_no_gpu) {
