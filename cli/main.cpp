@@ -93,7 +93,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
-  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 8G");
+  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 1.5G");
 }
 
 /// The nearest name of an option of the subcommand to the one that was typed.

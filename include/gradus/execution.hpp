@@ -10,8 +10,8 @@
 namespace gradus {
 
 enum class Device : std::uint8_t {
-  automatic,  ///< a GPU where there is one that the job fits and gains from (a small one is done before a GPU is
-              ///< ready), otherwise the CPU; where views of a GPU's memory lie
+  automatic,  ///< where views lie on a GPU, that one; else a GPU where there is one that the job fits and gains from (a
+              ///< small one is done before a GPU is ready), otherwise the CPU
   cpu,
   gpu
 };
