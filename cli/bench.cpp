@@ -210,13 +210,11 @@ std::string why_not_of(std::string_view problem, const Arguments& arguments) {
 std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const Arguments& arguments) {
   if (arguments.problem.empty()) return "";
   const ProblemRow& problem = find_problem(arguments.problem);
-  const auto is_measured = [&](const core::VariantInfo& info) {
-    if (arguments.variants.empty()) return problem.support(info.name, cpu::this_machine()).supported;
-    return std::ranges::any_of(arguments.variants,
-                               [&](const std::string& name) { return core::with_underscores(name) == info.name; });
-  };
-  for (const core::VariantInfo& info : problem.variants())
-    if (kind(info.backend) && is_measured(info)) return "";
+  for (const std::string& name : arguments.variants)
+    if (kind(variant_info(problem.name, name).backend)) return "";
+  if (arguments.variants.empty())
+    for (const core::VariantInfo& info : problem.variants())
+      if (kind(info.backend) && problem.support(info.name, cpu::this_machine())) return "";
   return fmt::format("none of the variants to be measured {}", kinds);
 }
 

@@ -892,6 +892,7 @@ class Bench(Case):
             ("pair-histogram", "--data", "uniform"): "--bin-width",
             ("pair-histogram", "--data", "uniform", "--bin-width", 1): "--bins",
             ("pair-histogram", "--variants", "simd_filtre"): "simd_filter",
+            ("pair-histogram", "--variants", "simd_filtre", "--threads", 2): "simd_filter",
             ("--experiment", "kmeans-openmp", "--bins", 3): "experiment",
             ("pair-histogramm",): "pair_histogram",
         }.items():
