@@ -81,7 +81,6 @@ void set_axes(bench::Bench& bench, const Arguments& arguments, const bench::Poin
   const std::string data = arguments.data.empty() ? usual.generator : arguments.data;
   require_table_for_header(arguments.reading, {is_generator(data) ? "" : data, arguments.edges});
   if (!is_generator(data)) {
-    if (!arguments.shapes.empty()) throw UsageError("--shape: the file of --data has a shape of its own");
     bench.points = {{"", 0, 0, data}};
     return;
   }
@@ -90,8 +89,6 @@ void set_axes(bench::Bench& bench, const Arguments& arguments, const bench::Poin
 }
 
 bench::KMeansBench kmeans_axes(const Arguments& arguments) {
-  if (has_bins(arguments) || !arguments.box.empty())
-    throw UsageError("bins, edges, a cutoff and a box are those of pair histograms; kmeans has none");
   bench::KMeansBench bench;
   set_axes(bench, arguments, {"uniform", 1000000, 16, ""});
   bench.clusters = arguments.clusters.empty() ? std::vector<std::int64_t>{16} : arguments.clusters;
@@ -100,8 +97,6 @@ bench::KMeansBench kmeans_axes(const Arguments& arguments) {
 }
 
 bench::PairHistogramBench pair_histogram_axes(const Arguments& arguments) {
-  if (!arguments.clusters.empty() || arguments.iterations > 0)
-    throw UsageError("--clusters and --iterations are those of kmeans; pair histograms have neither");
   bench::PairHistogramBench bench;
   set_axes(bench, arguments, {"lab_atoms", 20000, 3, ""});
   bench.bins = arguments.bins;
@@ -194,20 +189,42 @@ bench::Experiment prepared_experiment(const Arguments& arguments, const Session&
 }
 
 void require_one_of_both(const Arguments& arguments) {
-  if (arguments.experiment.empty()) {
-    if (arguments.problem.empty())
-      throw UsageError("say what to measure: 'gradus bench kmeans', or 'gradus bench --experiment NAME'");
-    find_problem(arguments.problem);
-    if (arguments.scale != 1) throw UsageError("--scale shrinks an experiment; without one, give --shape");
-    return;
-  }
-  if (!arguments.variants.empty() || !arguments.pinnings.empty() || !arguments.shapes.empty() ||
-      !arguments.clusters.empty() || !arguments.block_sizes.empty() || !arguments.types.empty() ||
-      !arguments.data.empty() || arguments.iterations > 0 || has_bins(arguments) || !arguments.box.empty() ||
-      arguments.reading.header != io::HeaderLine::automatic)
-    throw UsageError(
-        "an experiment has its own variants, points and clusters; it takes --threads, --scale, --repeats "
-        "and --min-time");
+  if (!arguments.experiment.empty()) return;
+  if (arguments.problem.empty())
+    throw UsageError("say what to measure: 'gradus bench kmeans', or 'gradus bench --experiment NAME'");
+  find_problem(arguments.problem);
+}
+
+// Why the axes of one have no effect: empty where there is no experiment.
+std::string why_not_of_experiment(const Arguments& arguments) {
+  if (arguments.experiment.empty()) return "";
+  return "an experiment has its own problem, variants, points and clusters; it takes --threads, --scale, --repeats and "
+         "--min-time";
+}
+
+// Likewise where it is not for this problem.
+std::string why_not_of(std::string_view problem, const Arguments& arguments) {
+  if (!arguments.experiment.empty() || arguments.problem.empty()) return why_not_of_experiment(arguments);
+  const std::string_view here = find_problem(arguments.problem).name;
+  return here == problem ? "" : fmt::format("it is for {}; {} has none of it", problem, here);
+}
+
+// Likewise where no variant that will be measured is of this kind.
+std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, const Arguments& arguments) {
+  if (arguments.problem.empty()) return "";
+  const ProblemRow& problem = find_problem(arguments.problem);
+  for (const std::string& name : arguments.variants)
+    if (kind(variant_info(problem.name, name).backend)) return "";
+  if (arguments.variants.empty())
+    for (const core::VariantInfo& info : problem.variants())
+      if (kind(info.backend) && problem.support(info.name, cpu::this_machine())) return "";
+  return fmt::format("none of the variants to be measured {}", kinds);
+}
+
+bool has_blocks(core::Backend backend) { return backend == core::Backend::cuda; }
+
+bool has_threads(core::Backend backend) {
+  return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
 // Measures, shows what is to be shown, and returns the exit status. `finish(json, report)` adds what an experiment has.
@@ -286,36 +303,53 @@ Action setup_bench(Options& options, Session& session) {
   Arguments* target = arguments.get();
   std::vector<std::string> problem_names;
   for (const ProblemRow& row : problems()) problem_names.emplace_back(row.name);
-  options.value("PROBLEM", "PROBLEM", "whose variants", [target](const std::string& text) { target->problem = text; },
-                {.choices = problem_names});
+  const WhyUseless in_experiment = [target] { return why_not_of_experiment(*target); };
+  options.useless_where(
+      options.value("PROBLEM", "PROBLEM", "whose variants",
+                    [target](const std::string& text) { target->problem = text; }, {.choices = problem_names}),
+      in_experiment);
   options.value("--experiment", "NAME", "a published experiment, instead of a problem and axes",
                 [target](const std::string& text) { target->experiment = text; },
                 {.choices = bench::experiment_names(), .file = true});
-  options.value("--scale", "SHARE", "shrink the experiment's points (and long fits) to this share [1]",
-                [target](const std::string& text) { target->scale = parse_real("--scale", text, 1e-9, 1); });
+  options.useless_where(
+      options.value("--scale", "SHARE", "shrink the experiment's points (and long fits) to this share [1]",
+                    [target](const std::string& text) { target->scale = parse_real("--scale", text, 1e-9, 1); }),
+      [target] { return target->experiment.empty() ? "it shrinks an experiment; without one, give --shape" : ""; });
 
-  options.heading("Axes; what is measured is the product of all lists");
+  constexpr const char* axes = "Axes; what is measured is the product of all lists";
+  options.heading(axes);
+  options.useless_where(options.value("--threads", "N,...", "numbers of threads [one per core]",
+                                      [target](const std::string& text) {
+                                        target->threads = parse_whole_list("--threads", text, 1, 4096);
+                                      }),
+                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.heading(axes, in_experiment);
   options.value("--variants", "NAME,...", "variants [all that run here]",
                 [target](const std::string& text) { target->variants = parse_list("--variants", text); },
                 {.choices = all_variant_names()});
-  options.value("--threads", "N,...", "numbers of threads [one per core]",
-                [target](const std::string& text) { target->threads = parse_whole_list("--threads", text, 1, 4096); });
-  options.value(
-      "--block-size", "N,...", "threads per block of GPU variants [the variant's own]",
-      [target](const std::string& text) { target->block_sizes = parse_whole_list("--block-size", text, 32, 1024); });
-  options.value("--pin", "HOW,...", "none, compact, scatter [none]",
-                [target](const std::string& text) {
-                  target->pinnings.clear();
-                  for (const std::string& name : parse_list("--pin", text))
-                    target->pinnings.push_back(bench::pinning_called(name));
-                },
-                {.choices = {"none", "compact", "scatter"}});
-  options.value("--shape", "NxD,...", "points x dimensions [1000000x16; 20000x3 of pairs]",
-                [target](const std::string& text) {
-                  target->shapes.clear();
-                  for (const std::string& shape : parse_list("--shape", text))
-                    target->shapes.push_back(parse_shape(shape));
-                });
+  options.useless_where(options.value("--block-size", "N,...", "threads per block of GPU variants [the variant's own]",
+                                      [target](const std::string& text) {
+                                        target->block_sizes = parse_whole_list("--block-size", text, 32, 1024);
+                                      }),
+                        [target] { return why_not_with(has_blocks, "runs on a GPU", *target); });
+  options.useless_where(options.value("--pin", "HOW,...", "none, compact, scatter [none]",
+                                      [target](const std::string& text) {
+                                        target->pinnings.clear();
+                                        for (const std::string& name : parse_list("--pin", text))
+                                          target->pinnings.push_back(bench::pinning_called(name));
+                                      },
+                                      {.choices = {"none", "compact", "scatter"}}),
+                        [target] { return why_not_with(has_threads, "runs on several threads of the CPU", *target); });
+  options.useless_where(options.value("--shape", "NxD,...", "points x dimensions [1000000x16; 20000x3 of pairs]",
+                                      [target](const std::string& text) {
+                                        target->shapes.clear();
+                                        for (const std::string& shape : parse_list("--shape", text))
+                                          target->shapes.push_back(parse_shape(shape));
+                                      }),
+                        [target] {
+                          const bool file = !target->data.empty() && !is_generator(target->data);
+                          return file ? "the file of --data has a shape of its own" : "";
+                        });
   options.value("--dtype", "TYPE,...", "f32, f64 [f32]",
                 [target](const std::string& text) {
                   target->types.clear();
@@ -328,7 +362,7 @@ Action setup_bench(Options& options, Session& session) {
       "--data", "KIND|FILE", "uniform, blobs, lab-points, lab-atoms, or a file of points [uniform; lab-atoms of pairs]",
       [target](const std::string& text) { target->data = text; }, {.choices = bench::generator_names(), .file = true});
   add_header_option(options, session, target->reading);
-  options.heading("Of kmeans");
+  options.heading("Of kmeans", [target] { return why_not_of("kmeans", *target); });
   options.value("-k,--clusters", "K,...", "numbers of clusters [16]", [target](const std::string& text) {
     target->clusters.clear();
     for (const int k : parse_whole_list("--clusters", text, 1, std::numeric_limits<int>::max()))
@@ -338,7 +372,8 @@ Action setup_bench(Options& options, Session& session) {
     target->iterations = static_cast<int>(parse_whole("--iterations", text, 1, 1000000000));
   });
 
-  options.heading("Of pair-histogram: one set of bins [80 of 500 for lab-atoms]");
+  options.heading("Of pair-histogram: one set of bins [80 of 500 for lab-atoms]",
+                  [target] { return why_not_of("pair_histogram", *target); });
   add_bin_options(options, target->bins, target->edges);
   add_box_option(options, target->box);
 

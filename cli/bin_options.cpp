@@ -9,28 +9,25 @@
 
 namespace gradus::cli {
 
-namespace {
-
-constexpr double least = std::numeric_limits<double>::denorm_min();
-constexpr double most = std::numeric_limits<double>::max();
-
-}  // namespace
-
 void add_bin_options(Options& options, PairBins& bins, std::string& edges_file) {
   options.value("--bin-width", "W", "width of the bins; the first begins at distance 0",
-                [&bins](const std::string& text) { bins.bin_width = parse_real("--bin-width", text, least, most); });
+                [&bins](const std::string& text) { bins.bin_width = parse_positive("--bin-width", text); });
   options.value("--bins", "N", "number of bins [up to --cutoff, or to half of --box]",
                 [&bins](const std::string& text) {
                   bins.bins = parse_whole("--bins", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
   options.file("--edges", edges_file, "FILE", "instead: increasing distances between which the bins lie");
   options.value("--cutoff", "R", "count no pair at this distance or farther",
-                [&bins](const std::string& text) { bins.cutoff = parse_real("--cutoff", text, least, most); });
+                [&bins](const std::string& text) { bins.cutoff = parse_positive("--cutoff", text); });
 }
 
 void add_box_option(Options& options, std::vector<double>& box) {
   options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are those of the nearest images",
-                [&box](const std::string& text) { box = parse_real_list("--box", text, least, most); });
+                [&box](const std::string& text) {
+                  box.clear();
+                  for (const std::string& part : parse_list("--box", text))
+                    box.push_back(parse_positive("--box", part));
+                });
 }
 
 void check_bins(const PairBins& bins, const std::string& edges_file) {

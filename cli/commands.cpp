@@ -21,26 +21,28 @@ constexpr std::array table = {
     Command{"pair-histogram", "count pairs of points by their distance",
             "gradus pair-histogram atoms.npy --bin-width 0.05 --box 40,40,40 --rdf -o rdf.csv\n"
             "gradus pair-histogram stars.csv --edges edges.csv --cross galaxies.csv\n"
-            "gradus pair-histogram lab.npy --bin-width 500 --bins 80",
+            "gradus pair-histogram lab-atoms.npy --bin-width 500 --bins 80",
             Common::job, "pair_histogram", setup_pair_histogram},
     Command{"generate", "make inputs, also those of the published experiments",
             "gradus generate blobs -n 100000 -d 2 --clusters 16 -o blobs.npy\n"
-            "gradus generate lab-points --size-mib 256 -d 16 --dtype f64 -o lab.npy\n"
-            "gradus generate lab-atoms -n 10000 -o atoms.npy",
+            "gradus generate uniform -n 10000 -d 3 --low 0 --high 40 --dtype f64 -o atoms.npy\n"
+            "gradus generate lab-points --size-mib 64 -d 16 --dtype f64 -o lab-points.npy\n"
+            "gradus generate lab-atoms -n 10000 -o lab-atoms.npy",
             Common::output, "", setup_generate},
     Command{"list", "the ladders: every variant, where it runs, why not here", "gradus list kmeans", Common::output, "",
             setup_list},
     Command{"verify", "run every variant against its oracle",
             "gradus verify kmeans\n"
-            "gradus verify pair-histogram --variant openmp_privatized --seeds 10",
+            "gradus verify pair-histogram --variant openmp_privatized --threads 1,2",
             Common::output, "", setup_verify},
     Command{"bench", "measure variants, or repeat a published experiment",
-            "gradus bench kmeans --shape 1000000x3 -k 256 --threads 1,2 --json bench.json\n"
+            "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json\n"
             "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40\n"
-            "gradus bench --experiment kmeans-openmp --scale 0.1",
+            "gradus bench --experiment kmeans-openmp --scale 0.01",
             Common::none, "", setup_bench},
     Command{"info", "this machine and this build", "gradus info", Common::output, "", setup_info},
     Command{"completion", "completion of the command line for bash, zsh or fish",
+            "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions\n"
             "gradus completion bash > ~/.local/share/bash-completion/completions/gradus\n"
             "gradus completion zsh > ~/.zfunc/_gradus\n"
             "gradus completion fish > ~/.config/fish/completions/gradus.fish",

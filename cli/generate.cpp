@@ -77,7 +77,7 @@ int generate(const Arguments& arguments, const Session& session) {
                         {"output", arguments.output},
                         {"seconds", {{"total", seconds}}}});
   else
-    session.note(fmt::format("wrote {} points x {} ({}) to '{}' in {:.3g} s", grouped(rows), columns, dtype,
+    session.note(fmt::format("wrote {} x {} ({}) to '{}' in {:.3g} s", counted(rows, "point"), columns, dtype,
                              arguments.output, seconds));
   return 0;
 }
@@ -113,11 +113,22 @@ Action setup_generate(Options& options, Session& session) {
                       parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
                 },
                 {.choices = types});
-  options.whole("--seed", points.seed, "of uniform and blobs");
-  options.real("--low", points.low, "coordinates (of blobs: centres) from here");
-  options.real("--high", points.high, "to here");
-  options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1});
-  options.real("--spread", points.spread, "standard deviation of a blob", 0);
+  const auto not_published = [&options, &points](CLI::Option& option) {
+    options.useless_where(option, [&points] {
+      const bool published = points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms;
+      return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
+    });
+  };
+  const auto of_blobs = [&options, &points](CLI::Option& option) {
+    options.useless_where(option, [&points] {
+      return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
+    });
+  };
+  not_published(options.whole("--seed", points.seed, "of uniform and blobs"));
+  not_published(options.real("--low", points.low, "coordinates (of blobs: centres) from here"));
+  not_published(options.real("--high", points.high, "to here"));
+  of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
+  of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
   options.value("--threads", "N", "number of threads; the points do not depend on it [one per core]",
                 [&session](const std::string& text) {
                   session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));

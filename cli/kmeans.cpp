@@ -65,6 +65,13 @@ void parse_init(const std::string& text, Arguments& arguments) {
   arguments.options.init = KMeansInit::given;
 }
 
+/// Empty where the first centroids are chosen at random, which nothing else of a fit is.
+std::string why_nothing_is_random(KMeansInit init) {
+  if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
+  if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
+  return "";
+}
+
 template <class T>
 KMeansOptions<T> options_as(const KMeansOptions<double>& from) {
   return {.clusters = from.clusters,
@@ -159,11 +166,11 @@ std::string cluster_table(const Session& session, const io::Points& points, cons
 
 template <class T>
 std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result, double seconds) {
-  return fmt::format(
-      "{} points x {} ({}) in {} clusters: inertia {:.8g}, {} iteration{} ({}), {:.3g} s, {}, {} thread{}\n",
-      grouped(result.labels.size()), dimensions, sizeof(T) == 4 ? "f32" : "f64", grouped(result.centroids.rows()),
-      result.inertia, result.iterations, result.iterations == 1 ? "" : "s", to_string(result.stop_reason), seconds,
-      result.variant, result.threads, result.threads == 1 ? "" : "s");
+  return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n",
+                     counted(result.labels.size(), "point"), dimensions, sizeof(T) == 4 ? "f32" : "f64",
+                     counted(result.centroids.rows(), "cluster"), result.inertia,
+                     counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds, result.variant,
+                     counted(result.threads, "thread"));
 }
 
 template <class T>
@@ -220,7 +227,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   summary["seconds"] = seconds_of(read, "fit", result.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     summary["files"] = facts_of_files({centroids_file, labels_file, picture_file});
-    summary_file->write(summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    summary_file->write(json_text(summary));
     outputs->commit();
   }
   if (session.json) {
@@ -259,8 +266,10 @@ Action setup_kmeans(Options& options, Session& session) {
                 "rows [k-means++]",
                 [arguments = arguments.get()](const std::string& text) { parse_init(text, *arguments); },
                 {.choices = methods, .file = true});
-  options.whole("--restarts", fit.restarts, "fits from different seeds; the best one counts", 1);
-  options.whole("--seed", fit.seed, "of all that is random");
+  options.useless_where(options.whole("--restarts", fit.restarts, "fits from different seeds; the best one counts", 1),
+                        [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
+  options.useless_where(options.whole("--seed", fit.seed, "of all that is random"),
+                        [&fit] { return why_nothing_is_random(fit.init); });
   options.whole("--max-iterations", fit.max_iterations, "stop after as many", 1);
   options.real("--tolerance", fit.tolerance,
                "stop when the centroids' squared movements sum to less than this times the mean variance of a column",

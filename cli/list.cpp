@@ -1,12 +1,15 @@
 // `gradus list`: every problem's ladder of variants.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
+#include "cpu/machine.hpp"
+#include "cuda/devices.hpp"
 
 namespace gradus::cli {
 
@@ -31,23 +34,34 @@ std::string_view place_of(core::Backend backend) {
   return "?";
 }
 
-std::string ladder(const Session& session, const ProblemRow& problem) {
+std::string ladder(const Session& session, const ProblemRow& problem, const cpu::Machine& machine) {
   TextTable table({{"variant", TextTable::Align::left},
                    {"runs on", TextTable::Align::left},
+                   {"here", TextTable::Align::left},
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
+  std::vector<std::string> reasons;  // each once, since one often holds for many variants
   for (const core::VariantInfo& variant : problem.variants()) {
-    const core::Support support = problem.support(variant.name);
-    table.add({std::string(variant.name), std::string(place_of(variant.backend)), contract_text(variant),
-               support ? std::string(variant.summary) : "not here: " + support.reason});
+    const core::Support support = problem.support(variant.name, machine);
+    std::string here = "yes";
+    if (!support) {
+      const auto known = std::ranges::find(reasons, support.reason);
+      here = fmt::format("no [{}]", known - reasons.begin() + 1);
+      if (known == reasons.end()) reasons.push_back(support.reason);
+    }
+    table.add({std::string(variant.name), std::string(place_of(variant.backend)), here, contract_text(variant),
+               std::string(variant.summary)});
   }
-  return fmt::format("{}: {}\n\n{}", problem.name, problem.summary, table.text(session));
+  std::string text = fmt::format("{}: {}\n\n{}", problem.name, problem.summary, table.text(session));
+  for (std::size_t index = 0; index < reasons.size(); ++index)
+    text += fmt::format("[{}] not here: {}\n", index + 1, reasons[index]);
+  return text;
 }
 
-Json ladder_json(const ProblemRow& problem) {
+Json ladder_json(const ProblemRow& problem, const cpu::Machine& machine) {
   Json variants = Json::array();
   for (const core::VariantInfo& variant : problem.variants()) {
-    const core::Support support = problem.support(variant.name);
+    const core::Support support = problem.support(variant.name, machine);
     Json row{{"name", variant.name},
              {"summary", variant.summary},
              {"backend", core::to_string(variant.backend)},
@@ -66,15 +80,17 @@ int list(const std::string& name, const Session& session) {
   if (!name.empty()) chosen.push_back(&find_problem(name));
   else
     for (const ProblemRow& problem : problems()) chosen.push_back(&problem);
+  cpu::Machine machine = cpu::this_machine();
+  machine.gpus = cpu::Gpus(cuda::see_gpus);
   if (session.json) {
     Json all = Json::array();
-    for (const ProblemRow* problem : chosen) all.push_back(ladder_json(*problem));
+    for (const ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));
     session.print_json(all);
     return 0;
   }
   for (const ProblemRow* problem : chosen) {
     if (problem != chosen[0]) session.print("\n");
-    session.print(ladder(session, *problem));
+    session.print(ladder(session, *problem, machine));
   }
   session.print(
       "\nsame bits: identical to the oracle on any number of threads; within x: the textbook's arithmetic, to this\n"

@@ -81,7 +81,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   add_device(options, execution);
   options.value("--variant", "NAME", fmt::format("run this one ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
-                  require_variant(problem, text);
+                  variant_info(problem, text);
                   execution.variant = core::with_underscores(text);
                 },
                 {.choices = variant_names(problem)});
@@ -93,7 +93,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
-  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 8G");
+  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 1.5G");
 }
 
 /// The nearest name of an option of the subcommand to the one that was typed.
@@ -101,6 +101,9 @@ std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : names)  // an abbreviation is far from the name by its number of letters
+    if (typed.size() > 3 && name.starts_with(typed))
+      return core::did_you_mean(name, std::vector<std::string_view>{name});
   return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
@@ -109,15 +112,39 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
   return chosen.empty() ? root : *chosen.front();
 }
 
+/// The library's words for what a user of the program can do, in the program's words where the command has the option.
+std::string in_words_of(const CLI::App& app, std::string message) {
+  struct Words {
+    std::string_view option, library, program;
+  };
+  constexpr Words all[] = {
+      {"--memory-limit", "Execution::memory_limit", "--memory-limit"},
+      {"--block-size", "Execution::block_size", "--block-size"},
+      {"--box-origin", "box: an origin was given, but no lengths",
+       "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
+      {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},
+  };
+  for (const auto& [option, library, program] : all)
+    if (const std::size_t place = message.find(library);
+        place != std::string::npos && app.get_option_no_throw(std::string(option)) != nullptr)
+      message.replace(place, library.size(), program);
+  return message;
+}
+
 /// Says what is wrong with the command line in the program's own words.
-[[noreturn]] void explain(const CLI::App& root, const CLI::ParseError& error) {
+[[noreturn]] void explain(const CLI::App& root, const std::vector<std::string>& words, const CLI::ParseError& error) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string command = &app == &root ? "gradus" : "gradus " + app.get_name();
   const std::string help = "; '" + command + (&app == &root ? "'" : " --help'") + " shows what is possible";
-  if (const std::vector<std::string> rest = root.remaining(true); !rest.empty()) {
-    const std::string& first = rest.front();
+  const std::vector<std::string> rest = root.remaining(true);
+  // The parser may keep the end of options among what it has no use for.
+  const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
+  if (extra != rest.end()) {
+    const std::string& first = *extra;
     const std::string typed = first.substr(0, first.find('='));
-    if (first.starts_with("-") && first != "-")
+    const auto end_of_options = std::ranges::find(words, "--");
+    const bool is_option = std::find(words.begin(), end_of_options, first) != end_of_options;
+    if (first.starts_with("-") && first != "-" && is_option)
       throw UsageError("there is no option " + core::excerpt(typed) + nearest_option(app, typed) + help);
     throw UsageError("one argument too many: " + core::excerpt(first) + help);
   }
@@ -133,6 +160,7 @@ const CLI::App& chosen_subcommand(const CLI::App& root) {
 }
 
 void require_command(const std::string& word) {
+  if (word == "--") throw UsageError("the command comes first, and '--' behind it; 'gradus' shows what is possible");
   if (word.starts_with("-")) return;
   std::vector<std::string_view> names;
   for (const Command& command : commands()) names.push_back(command.name);
@@ -142,7 +170,8 @@ void require_command(const std::string& word) {
 }
 
 /// Prints the error; its exit status is the process's.
-int report(const Session& session, const char* message, int status) {
+int report(const Session& session, const char* what, int status) {
+  const std::string message = in_words_of(chosen_subcommand(*session.root), what);
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
   if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
@@ -150,8 +179,7 @@ int report(const Session& session, const char* message, int status) {
 }
 
 int run(int argument_count, char** arguments, Session& session) {
-  CLI::App root(std::string(tagline), "gradus");
-  session.root = &root;
+  CLI::App& root = *session.root;
   root.formatter(std::make_shared<HelpFormatter>());
   root.set_help_flag("-h,--help", "explain the command and its options");
   root.set_version_flag("--version", fmt::format("gradus {}", version()), "print the version");
@@ -159,7 +187,7 @@ int run(int argument_count, char** arguments, Session& session) {
   Action action;
   for (const Command& command : commands()) {
     CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
-    Options options(*app, session.values);
+    Options options(*app, session.values, session.uses);
     Action chosen = command.setup(options, session);
     if (command.common == Common::job) add_job_options(options, session, command.problem);
     if (command.common == Common::place) {
@@ -182,9 +210,8 @@ int run(int argument_count, char** arguments, Session& session) {
     words.emplace_back("--help");
   }
   require_command(words.front());
-  std::ranges::reverse(words);  // the order that the parser wants
   try {
-    root.parse(words);
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
   } catch (const CLI::CallForHelp&) {
     session.print(help_of(chosen_subcommand(root)));
     return 0;
@@ -192,21 +219,25 @@ int run(int argument_count, char** arguments, Session& session) {
     session.print(std::string(version.what()) + "\n");
     return 0;
   } catch (const CLI::ParseError& error) {
-    explain(root, error);
+    explain(root, words, error);
   }
+  require_effects(session.uses);
   return action ? action() : 0;
 }
 
 int run_and_report(int argument_count, char** arguments) {
+  CLI::App root(std::string(tagline), "gradus");
   Session session;
+  session.root = &root;
   session.execution.stop = stop_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
   const char* no_colour = std::getenv("NO_COLOR");
   session.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
   // Known before the options are, so that their own errors are JSON too.
   const std::vector<std::string_view> words(arguments, arguments + argument_count);
-  session.json = std::ranges::find(words, "--json") != words.end();
-  const bool quiet = std::ranges::find(words, "--quiet") != words.end();
+  const auto end_of_options = std::ranges::find(words, "--");
+  session.json = std::find(words.begin(), end_of_options, "--json") != end_of_options;
+  const bool quiet = std::find(words.begin(), end_of_options, "--quiet") != end_of_options;
   session.bar = std::make_unique<ProgressBar>(isatty(STDERR_FILENO) && !quiet);
   session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
   int status = 1;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 
 #include "core/names.hpp"
 #include "core/text.hpp"
@@ -47,23 +48,34 @@ double parse_real(std::string_view name, std::string_view text, double least, do
                             : ""));
 }
 
+double parse_positive(std::string_view name, std::string_view text) {
+  constexpr double most = std::numeric_limits<double>::max();
+  double result = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  const bool number = error == std::errc{} && end == text.data() + text.size() && std::abs(result) <= most;
+  if (number && result > 0) return result;
+  if (number) throw UsageError(std::string(name) + " must be greater than 0, not " + core::excerpt(text));
+  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number greater than 0");
+}
+
 std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   constexpr std::string_view suffixes = "KMGT";
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (error == std::errc{} && count > 0) {
-    if (suffix.empty()) return count;
-    const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
-    const std::size_t power = suffixes.find(letter);
-    suffix.remove_prefix(1);
-    std::uint64_t bytes = 0;
-    if (power != std::string_view::npos && (suffix.empty() || suffix == "iB" || suffix == "B") &&
-        !__builtin_mul_overflow(count, std::uint64_t{1} << 10 * (power + 1), &bytes))
-      return bytes;
+  if (error == std::errc{}) {
+    bool known = suffix.empty() && std::trunc(count) == count;  // without a suffix there is no part of a byte
+    if (!suffix.empty()) {
+      const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
+      const std::size_t power = suffixes.find(letter);
+      suffix.remove_prefix(1);
+      known = power != std::string_view::npos && (suffix.empty() || suffix == "iB" || suffix == "B");
+      count = std::ldexp(count, 10 * (static_cast<int>(power % suffixes.size()) + 1));
+    }
+    if (known && count >= 1 && count < 0x1p64) return static_cast<std::uint64_t>(count);
   }
   throw UsageError(std::string(name) + ": " + core::excerpt(text) +
-                   " is not a number of bytes; 500M and 8G are examples (K, M, G and T are powers of 1024)");
+                   " is not a number of bytes; 500M and 1.5G are examples (K, M, G and T are powers of 1024)");
 }
 
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices) {
@@ -88,13 +100,32 @@ CLI::Option& Options::value(const std::string& names, const std::string& placeho
                             Parse parse, OptionValue offered) {
   CLI::Option* option = app_.add_option_function<std::string>(
       names, [parse = std::move(parse)](const std::string& text) { parse(text); }, description);
-  option->option_text(placeholder)->group(heading_);
+  option->option_text(placeholder);
   values_[option] = std::move(offered);
-  return *option;
+  return added(*option);
+}
+
+CLI::Option& Options::added(CLI::Option& option) {
+  if (why_useless_) useless_where(option, why_useless_);
+  return *option.group(heading_);
+}
+
+CLI::Option& Options::useless_where(CLI::Option& option, WhyUseless why) {
+  uses_.emplace_back(&option, std::move(why));
+  return option;
+}
+
+void require_effects(const Uses& uses) {
+  for (const auto& [option, why_useless] : uses) {
+    if (option->count() == 0) continue;
+    if (const std::string reason = why_useless(); !reason.empty())
+      throw UsageError((option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front()) +
+                       " has no effect: " + reason);
+  }
 }
 
 CLI::Option& Options::flag(const std::string& names, bool& target, const std::string& description) {
-  return *app_.add_flag(names, target, description)->group(heading_);
+  return added(*app_.add_flag(names, target, description));
 }
 
 CLI::Option& Options::text(const std::string& names, std::string& target, const std::string& placeholder,

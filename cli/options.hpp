@@ -27,15 +27,27 @@ struct OptionValue {
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
+/// Why an option that was given would have no effect on what is about to run; empty where it has one. Asked when the
+/// whole command line is known.
+using WhyUseless = std::function<std::string()>;
+using Uses = std::vector<std::pair<const CLI::Option*, WhyUseless>>;
+
+/// UsageError for the first option that was given and has no effect: to pass over it in silence would let a mistake
+/// run.
+void require_effects(const Uses& uses);
+
 class Options {
  public:
   using Parse = std::function<void(const std::string& text)>;
 
-  Options(CLI::App& app, OptionValues& values) : app_(app), values_(values) {}
+  Options(CLI::App& app, OptionValues& values, Uses& uses) : app_(app), values_(values), uses_(uses) {}
 
   CLI::App& app() { return app_; }
-  /// The heading under which the help lists the options that follow.
-  void heading(std::string text) { heading_ = std::move(text); }
+  /// The heading under which the help lists the options that follow, and where all of these are of no use.
+  void heading(std::string text, WhyUseless why_useless = {}) {
+    heading_ = std::move(text);
+    why_useless_ = std::move(why_useless);
+  }
 
   /// The basis of all others: `names` as "-k,--clusters", or "INPUT" for an argument without a name. `placeholder`
   /// stands for the value in the help.
@@ -47,7 +59,7 @@ class Options {
   /// The name of a file or directory; the shell completes it.
   CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
-  /// Bytes, with an optional suffix K, M, G or T (powers of 1024).
+  /// Bytes; with a suffix K, M, G or T (powers of 1024) also a decimal fraction.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
   /// A whole number between `least` and `most`. The target's value is shown as the default.
   template <class Integer>
@@ -65,17 +77,25 @@ class Options {
 
   /// The option must be given.
   static CLI::Option& required(CLI::Option& option);
+  /// The option is refused where there is a reason why it has no effect.
+  CLI::Option& useless_where(CLI::Option& option, WhyUseless why);
 
  private:
+  /// Under the heading at hand.
+  CLI::Option& added(CLI::Option& option);
+
   CLI::App& app_;
   OptionValues& values_;
+  Uses& uses_;
   std::string heading_ = "Options";
+  WhyUseless why_useless_;
 };
 
 /// `text` as a whole number in [least, most]; UsageError that begins with `name`.
 std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
 std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most);
 double parse_real(std::string_view name, std::string_view text, double least, double most);
+double parse_positive(std::string_view name, std::string_view text);
 std::uint64_t parse_bytes(std::string_view name, std::string_view text);
 /// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa), or UsageError.
 std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);

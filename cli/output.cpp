@@ -58,6 +58,10 @@ std::string grouped(std::int64_t number) {
   return result;
 }
 
+std::string counted(std::int64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
 std::string brief(double number) { return fmt::format("{:.4g}", number); }
 
 nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
@@ -69,11 +73,15 @@ nlohmann::ordered_json seconds_of(double read, const std::string& call, const st
   return seconds;
 }
 
-TableFormat table_format(const std::string& path) {
-  const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
+TableFormat table_format(const std::string& path, bool json) {
+  std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
+  std::ranges::transform(ending, ending.begin(),
+                         [](char letter) { return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter; });
   if (ending == ".npy") return TableFormat::npy;
   if (ending == ".csv" || ending == ".txt") return TableFormat::csv;
-  throw UsageError("--output: " + core::excerpt(path) + " should end in .npy or .csv, which says how to write it");
+  if (json && ending == ".json") return TableFormat::json;
+  throw UsageError("--output: " + core::excerpt(path) + " should end in " +
+                   (json ? ".csv, .npy or .json" : ".npy or .csv") + ", which says how to write it");
 }
 
 template <class T>

@@ -33,6 +33,8 @@ class TextTable {
 
 /// "1,797"
 std::string grouped(std::int64_t number);
+/// "1,797 points", "1 point"
+std::string counted(std::int64_t number, std::string_view noun);
 /// Enough digits to tell neighbours apart at a glance, not all of them.
 std::string brief(double number);
 
@@ -40,9 +42,9 @@ std::string brief(double number);
 nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
                                   double total);
 
-enum class TableFormat : std::uint8_t { npy, csv };
-/// By the ending of the name: .npy, or .csv and .txt. UsageError for others.
-TableFormat table_format(const std::string& path);
+enum class TableFormat : std::uint8_t { npy, csv, json };
+/// By the ending of the name: .npy, .csv or .txt, and .json where `json` is offered. UsageError for others.
+TableFormat table_format(const std::string& path, bool json = false);
 
 /// The set of files that vouches for itself: its summary names the others, with their lengths and checksums, and the
 /// readers of such files below compare them.

@@ -12,12 +12,13 @@
 
 #include "cli/bin_options.hpp"
 #include "cli/command.hpp"
+#include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
-#include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
+#include "io/npy.hpp"
 #include "io/trajectory.hpp"
 
 namespace gradus::cli {
@@ -80,20 +81,42 @@ io::PointsOf<T> folded(MatrixView<const T> points, const Box& box) {
   return io::own(std::move(inside));
 }
 
-std::string csv_text(const PairHistogramResult& result, const std::optional<RadialDistribution>& radial) {
-  std::string text = "lo,hi,count";
-  if (!result.weighted.empty()) text += ",weight";
-  if (radial) text += ",g,density,coordination";
-  text += '\n';
-  for (std::size_t bin = 0; bin < result.counts.size(); ++bin) {
-    text += core::number_text(result.edges[bin]) + ',' + core::number_text(result.edges[bin + 1]) + ',' +
-            std::to_string(result.counts[bin]);
-    if (!result.weighted.empty()) text += ',' + core::number_text(result.weighted[bin]);
-    if (radial)
-      for (const std::vector<double>* column : {&radial->g, &radial->density, &radial->coordination})
-        text += ',' + core::number_text((*column)[bin]);
-    text += '\n';
+/// A row per bin. The columns look at the histogram and the distribution.
+std::vector<io::NpyColumn> columns_of(const PairHistogramResult& result,
+                                      const std::optional<RadialDistribution>& radial) {
+  const std::span<const double> edges(result.edges);
+  std::vector<io::NpyColumn> columns{{"lo", edges.first(result.counts.size())},
+                                     {"hi", edges.last(result.counts.size())},
+                                     {"count", std::span<const std::uint64_t>(result.counts)}};
+  const auto add = [&](std::string_view name, const std::vector<double>& values) {
+    columns.push_back({name, std::span<const double>(values)});
+  };
+  if (!result.weighted.empty()) add("weight", result.weighted);
+  if (radial) {
+    add("g", radial->g);
+    add("density", radial->density);
+    add("coordination", radial->coordination);
   }
+  return columns;
+}
+
+std::string csv_text(std::span<const io::NpyColumn> columns) {
+  const auto text_of = [](auto value) {
+    if constexpr (std::is_same_v<decltype(value), double>) return core::number_text(value);
+    else return std::to_string(value);
+  };
+  std::string text;
+  const auto end_field = [&](std::size_t column) { text += column + 1 == columns.size() ? '\n' : ','; };
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    text += columns[column].name;
+    end_field(column);
+  }
+  const std::size_t rows = std::visit([](const auto& values) { return values.size(); }, columns.front().values);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      text += std::visit([&](const auto& values) { return text_of(values[row]); }, columns[column].values);
+      end_field(column);
+    }
   return text;
 }
 
@@ -156,12 +179,12 @@ Json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
 std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
   const PairHistogramResult& result = sum.histogram;
   const auto count = [](std::uint64_t number) { return grouped(static_cast<std::int64_t>(number)); };
-  const std::string frames = sum.frames == 1 ? "" : fmt::format(" in {} frames", grouped(sum.frames));
-  return fmt::format("{} points x {}{} ({}), {} pairs: {} in {} bins, {}{} beyond, {:.3g} s, {}, {} thread{}",
-                     grouped(sum.all_points), sum.dimensions, frames, dtype, count(result.pairs),
-                     count(result.pairs - result.below - result.beyond), grouped(std::ssize(result.counts)),
+  const std::string frames = sum.frames == 1 ? "" : " in " + counted(sum.frames, "frame");
+  return fmt::format("{} x {}{} ({}), {}: {} in {}, {}{} beyond, {:.3g} s, {}, {}", counted(sum.all_points, "point"),
+                     sum.dimensions, frames, dtype, counted(static_cast<std::int64_t>(result.pairs), "pair"),
+                     count(result.pairs - result.below - result.beyond), counted(std::ssize(result.counts), "bin"),
                      result.below > 0 ? count(result.below) + " below, " : "", count(result.beyond), seconds,
-                     result.variant, result.threads, result.threads == 1 ? "" : "s");
+                     result.variant, counted(result.threads, "thread"));
 }
 
 /// Calls the library; what it finds wrong with an input is told of the file that it came from.
@@ -283,9 +306,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
   Counter<T> counter(arguments, session);
-  // The file is opened first, so that a place that cannot be written is found before the work and not after it.
-  std::optional<core::AtomicFile> file;
-  if (!arguments.output.empty()) file.emplace(arguments.output);
+  Destination destination(arguments.output, true);
   for (std::int64_t number = 1; frame; ++number) {
     naming_frame(reader.is_trajectory(), number, [&] { counter.add(*frame); });
     const core::Clock::time_point read_start = core::Clock::now();
@@ -297,27 +318,35 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   const std::optional<RadialDistribution> radial = radial_of(arguments, sum);
 
   const auto write_start = core::Clock::now();
-  const std::string text = csv_text(sum.histogram, radial);
-  if (file) {
-    file->expect(text.size());
-    file->write(text);
-    file->commit();
+  const std::vector<io::NpyColumn> columns = columns_of(sum.histogram, radial);
+  const auto summary = [&] {
+    Json all = summary_of(arguments, sum, dtype, radial);
+    all["seconds"] = seconds_of(read + sum.read, "histogram", sum.histogram.phases, core::seconds_since(write_start),
+                                core::seconds_since(start));
+    return all;
+  };
+  if (destination.is_file()) {
+    core::AtomicFile& file = destination.file();
+    if (destination.format() == TableFormat::npy) {
+      io::write_npy_table(file, columns);
+    } else {
+      const std::string text = destination.format() == TableFormat::csv ? csv_text(columns) : json_text(summary());
+      file.expect(text.size());
+      file.write(text);
+    }
+    file.commit();
   }
-  const double write = core::seconds_since(write_start);
-  const double seconds = core::seconds_since(start);
   if (session.json) {
-    Json summary = summary_of(arguments, sum, dtype, radial);
-    summary["seconds"] = seconds_of(read + sum.read, "histogram", sum.histogram.phases, write, seconds);
-    session.print_json(summary);
+    session.print_json(summary());
     return 0;
   }
-  if (!file) session.print(text);
-  session.note(closing_line(sum, dtype, seconds) + (file ? fmt::format("; wrote '{}'", arguments.output) : ""));
+  if (!destination.is_file()) session.print(csv_text(columns));
+  session.note(closing_line(sum, dtype, core::seconds_since(start)) +
+               (destination.is_file() ? fmt::format("; wrote '{}'", arguments.output) : ""));
   return 0;
 }
 
 void add_space_options(Options& options, Arguments& arguments) {
-  constexpr double least = std::numeric_limits<double>::denorm_min();
   constexpr double most = std::numeric_limits<double>::max();
   options.heading("Space");
   add_box_option(options, arguments.box);
@@ -327,9 +356,10 @@ void add_space_options(Options& options, Arguments& arguments) {
   options.flag("--fold", arguments.fold, "move points that lie outside the box into it, by whole lengths");
   options.flag("--rdf", arguments.radial,
                "also the radial distribution g, the density around a point, and the coordination number");
-  options.value(
-      "--volume", "V", "for --rdf: volume that the points lie in [of the box]",
-      [&arguments](const std::string& text) { arguments.volume = parse_real("--volume", text, least, most); });
+  options.useless_where(
+      options.value("--volume", "V", "for --rdf: volume that the points lie in [of the box]",
+                    [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
+      [&arguments] { return arguments.radial ? "" : "it is for --rdf, which is not asked for"; });
 }
 
 }  // namespace
@@ -339,10 +369,15 @@ Action setup_pair_histogram(Options& options, Session& session) {
   Options::required(options.file("INPUT", arguments->input, "INPUT",
                                  "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
                                  "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump"));
-  options.file("-o,--output", arguments->output, "FILE", "write the histogram there instead of to standard output");
+  add_table_output(options, arguments->output,
+                   "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
   options.file("--cross", arguments->others, "FILE", "count the pairs of a point with one of these");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
-  options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross");
+  options.useless_where(
+      options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross"),
+      [arguments = arguments.get()] {
+        return arguments->others.empty() ? "it weighs the points of --cross, and there are no others" : "";
+      });
   add_reading_options(options, session, arguments->reading);
   options.heading("Bins");
   add_bin_options(options, arguments->bins, arguments->edges);

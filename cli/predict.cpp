@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
@@ -46,36 +47,19 @@ Inputs read_inputs(const Arguments& arguments) {
   return {std::move(centroids), std::move(points), core::seconds_since(start)};
 }
 
-/// Where the result goes: a file, opened before the work, or standard output.
-class Destination {
- public:
-  explicit Destination(const std::string& path) {
-    if (path.empty()) return;
-    format_ = table_format(path);
-    file_.emplace(path);
-  }
-  /// Error where there is no room for so many numbers.
-  template <class T>
-  void expect(std::int64_t rows, std::int64_t columns) const {
-    if (file_) expect_table<T>(*file_, format_, rows, columns);
-  }
-  bool is_file() const { return file_.has_value(); }
+template <class T>
+void write_distances(Destination& destination, MatrixView<const T> distances) {
+  write_table(destination.file(), destination.format(), distances);
+  destination.file().commit();
+}
 
-  template <class T>
-  void write(MatrixView<const T> matrix) {
-    write_table(*file_, format_, matrix);
-    file_->commit();
-  }
-  void write_labels(VectorView<const std::int32_t> labels) {
-    if (format_ == TableFormat::npy) io::write_npy(*file_, labels);
-    else write_csv_rows(*file_, MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), 0, labels.size());
-    file_->commit();
-  }
-
- private:
-  TableFormat format_ = TableFormat::csv;
-  std::optional<core::AtomicFile> file_;
-};
+void write_labels(Destination& destination, VectorView<const std::int32_t> labels) {
+  if (destination.format() == TableFormat::npy) io::write_npy(destination.file(), labels);
+  else
+    write_csv_rows(destination.file(), MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), 0,
+                   labels.size());
+  destination.file().commit();
+}
 
 Json facts_of(const Arguments& arguments, const Inputs& inputs) {
   return {{"problem", "kmeans"},
@@ -103,7 +87,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
     return kmeans_predict<T>(centroids, points, arguments.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
-  if (destination.is_file()) destination.write_labels(prediction.labels.view());
+  if (destination.is_file()) write_labels(destination, std::as_const(prediction.labels).view());
   const std::int64_t n = inputs.points.rows();
   if (session.json) {
     Json facts = facts_of(arguments, inputs);
@@ -117,8 +101,8 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   } else if (!destination.is_file()) {
     session.print(csv_rows(MatrixView<const std::int32_t>(prediction.labels.data(), n, 1)));
   } else {
-    session.note(fmt::format("wrote the labels of {} points to '{}'; inertia {:.8g}", grouped(n), arguments.output,
-                             prediction.inertia));
+    session.note(fmt::format("wrote the label{} of {} to '{}'; inertia {:.8g}", n == 1 ? "" : "s", counted(n, "point"),
+                             arguments.output, prediction.inertia));
   }
   return 0;
 }
@@ -132,7 +116,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
     return kmeans_transform<T>(centroids, points, arguments.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
-  if (destination.is_file()) destination.write(distances.view());
+  if (destination.is_file()) write_distances(destination, distances.view());
   if (session.json) {
     Json facts = facts_of(arguments, inputs);
     if (!destination.is_file()) {
@@ -145,8 +129,8 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   } else if (!destination.is_file()) {
     session.print(csv_rows(distances.view()));
   } else {
-    session.note(fmt::format("wrote the distances of {} points to {} centroids to '{}'", grouped(distances.rows()),
-                             grouped(distances.columns()), arguments.output));
+    session.note(fmt::format("wrote the distances of {} to {} to '{}'", counted(distances.rows(), "point"),
+                             counted(distances.columns(), "centroid"), arguments.output));
   }
   return 0;
 }
@@ -158,7 +142,7 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const Session& sessio
   Options::required(options.file("INPUT", arguments->input, "INPUT",
                                  "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
                                  "standard input"));
-  options.file("-o,--output", arguments->output, "FILE", written + " [text on standard output]");
+  add_table_output(options, arguments->output, written + " [text on standard output]");
   add_reading_options(options, session, arguments->reading);
   add_metric_option(options, arguments->metric);
   return arguments;

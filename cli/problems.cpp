@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/text.hpp"
-#include "cpu/machine.hpp"
 #include "kmeans/problem.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -13,21 +12,20 @@ namespace gradus::cli {
 namespace {
 
 /// A variant runs here if it can take any of these; some are made for few columns, some for many.
-core::Support kmeans_support(std::string_view name) {
+core::Support kmeans_support(std::string_view name, const cpu::Machine& machine) {
   const kmeans_detail::Variant& variant = core::find_variant(kmeans_detail::variants(), name, "kmeans");
   core::Support support;
   for (const std::int64_t dimensions : {2, 16, 128})
     for (const int element_bytes : {4, 8}) {
       support = variant.supports(
-          {.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes},
-          cpu::this_machine());
+          {.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes}, machine);
       if (support) return support;
     }
   return support;
 }
 
 /// The same: some are made for a cutoff or for few wide bins.
-core::Support pair_histogram_support(std::string_view name) {
+core::Support pair_histogram_support(std::string_view name, const cpu::Machine& machine) {
   const pair_histogram_detail::Variant& variant =
       core::find_variant(pair_histogram_detail::variants(), name, "pair_histogram");
   core::Support support;
@@ -40,7 +38,7 @@ core::Support pair_histogram_support(std::string_view name) {
       shape.reach = reach;
       shape.least_width = reach / 10;
       shape.extent = {100, 100, 100};
-      support = variant.supports(shape, cpu::this_machine());
+      support = variant.supports(shape, machine);
       if (support) return support;
     }
   return support;
@@ -87,9 +85,9 @@ std::vector<std::string> all_variant_names() {
   return names;
 }
 
-void require_variant(std::string_view problem, std::string_view variant) {
+core::VariantInfo variant_info(std::string_view problem, std::string_view variant) {
   const std::vector<core::VariantInfo> infos = find_problem(problem).variants();
-  core::find_variant(std::span<const core::VariantInfo>(infos), variant, problem);
+  return core::find_variant(std::span<const core::VariantInfo>(infos), variant, find_problem(problem).name);
 }
 
 }  // namespace gradus::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/registry.hpp"
+#include "cpu/machine.hpp"
 
 namespace gradus::cli {
 
@@ -14,8 +15,8 @@ struct ProblemRow {
   std::string_view name;
   std::string_view summary;
   std::vector<core::VariantInfo> (*variants)();
-  /// On this machine, for at least one of the problem's usual shapes. Looks for GPUs where the variant needs one.
-  core::Support (*support)(std::string_view variant);
+  /// On the machine, for at least one of the problem's usual shapes. Looks for GPUs where the variant needs one.
+  core::Support (*support)(std::string_view variant, const cpu::Machine& machine);
 };
 
 std::span<const ProblemRow> problems();
@@ -24,7 +25,7 @@ const ProblemRow& find_problem(std::string_view name);
 std::vector<std::string> variant_names(std::string_view problem);
 /// Of all problems, each once.
 std::vector<std::string> all_variant_names();
-/// UsageError that suggests the nearest name where the problem has no such variant.
-void require_variant(std::string_view problem, std::string_view variant);
+/// The row of the problem's variant; UsageError that suggests the nearest name where there is none.
+core::VariantInfo variant_info(std::string_view problem, std::string_view variant);
 
 }  // namespace gradus::cli

@@ -26,6 +26,10 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
+std::string json_text(const nlohmann::ordered_json& value) {
+  return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void ProgressBar::update(const Progress& progress) {
   if (!shown_ || progress.total <= 0) return;
   const auto now = Clock::now();
@@ -72,10 +76,7 @@ void Session::print(std::string_view text) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-void Session::print_json(const nlohmann::ordered_json& value) const {
-  // File names need not be UTF-8; what is not is replaced, so that the output is always valid JSON.
-  print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
+void Session::print_json(const nlohmann::ordered_json& value) const { print(json_text(value)); }
 
 void Session::note(std::string_view message) const {
   if (quiet) return;

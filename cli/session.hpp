@@ -34,6 +34,10 @@ class ProgressBar {
   Clock::time_point last_drawn_;
 };
 
+/// Indented, with a line's end at the end. File names need not be UTF-8; what is not is replaced, so that the text is
+/// always valid JSON.
+std::string json_text(const nlohmann::ordered_json& value);
+
 struct Session {
   Execution execution;       ///< of the common options; `stop` is the process's own, `progress` draws the bar
   bool json = false;         ///< results as JSON on standard output instead of text
@@ -41,10 +45,11 @@ struct Session {
   bool colour = false;       ///< standard output is a terminal and NO_COLOR is not set
   CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
   OptionValues values;
+  Uses uses;
 
   /// Text on standard output.
   void print(std::string_view text) const;
-  /// JSON on standard output, indented.
+  /// JSON on standard output, as json_text() writes it.
   void print_json(const nlohmann::ordered_json& value) const;
   /// A message on standard error, unless --quiet; "gradus: " stands before it.
   void note(std::string_view message) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,13 @@ struct Arguments {
   bench::VerifyOptions options;
   bool list_cases = false;
 };
+
+bool runs_on_cpu(const Arguments& arguments) {
+  if (arguments.options.variants.empty()) return arguments.options.device != Device::gpu;
+  return std::ranges::any_of(arguments.options.variants, [&](const std::string& name) {
+    return variant_info(arguments.problem, name).backend != core::Backend::cuda;
+  });
+}
 
 std::string contract_text(const bench::VerifyRow& row) {
   return row.contract == core::Contract::same_bits ? "same bits" : fmt::format("within {:g}", row.tolerance);
@@ -66,9 +74,10 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
 int verify(const Arguments& arguments, const Session& session) {
   const std::string_view problem = find_problem(arguments.problem).name;
   if (arguments.list_cases) {
-    std::string names;
-    for (const std::string& name : bench::case_names(problem)) names += name + "\n";
-    session.print(names);
+    const std::vector<std::string> names = bench::case_names(problem);
+    if (session.json) session.print_json(names);
+    else
+      for (const std::string& name : names) session.print(name + "\n");
     return 0;
   }
   const auto progress = [&session](std::int64_t done, std::int64_t total, std::string_view name) {
@@ -92,20 +101,31 @@ Action setup_verify(Options& options, Session& session) {
   for (const ProblemRow& row : problems()) problem_names.emplace_back(row.name);
   options.value("PROBLEM", "PROBLEM", "which one [kmeans]",
                 [arguments](const std::string& text) { arguments->problem = text; }, {.choices = problem_names});
+  options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
+  options.heading("What is verified", [arguments = arguments.get()] {
+    return arguments->list_cases ? "--list-cases prints the names of the cases and runs none" : "";
+  });
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
                 {.choices = all_variant_names()});
-  options.choice("--device", arguments->options.device,
-                 {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},
-                 "without --variant: all variants, or those that run there");
+  options.useless_where(
+      options.choice("--device", arguments->options.device,
+                     {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},
+                     "without --variant: all variants, or those that run there"),
+      [arguments = arguments.get()] {
+        return arguments->options.variants.empty() ? "" : "--variant names the variants, and so where they run";
+      });
   options.value("--case", "NAME,...", "only these cases",
                 [arguments](const std::string& text) { arguments->options.cases = parse_list("--case", text); });
-  options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
   options.whole("--seeds", arguments->options.seeds, "data sets of each case", 1, 1000000);
-  options.value("--threads", "N,...", "numbers of threads; more than there are cores is fine [1,2,3,7,16]",
-                [arguments](const std::string& text) {
-                  arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
-                });
+  options.useless_where(
+      options.value("--threads", "N,...", "numbers of threads; more than there are cores is fine [1,2,3,7,16]",
+                    [arguments = arguments.get()](const std::string& text) {
+                      arguments->options.threads = parse_whole_list("--threads", text, 1, 4096);
+                    }),
+      [arguments = arguments.get()] {
+        return runs_on_cpu(*arguments) ? "" : "on a GPU a case is run with several block sizes instead";
+      });
   return [arguments, &session] { return verify(*arguments, session); };
 }
 

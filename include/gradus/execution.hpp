@@ -10,7 +10,8 @@
 namespace gradus {
 
 enum class Device : std::uint8_t {
-  automatic,  ///< a GPU where one is present and the problem supports it, otherwise the CPU
+  automatic,  ///< where views lie on a GPU, that one; else a GPU where there is one that the job fits and gains from (a
+              ///< small one is done before a GPU is ready), otherwise the CPU
   cpu,
   gpu
 };
@@ -45,7 +46,7 @@ struct Execution {
   /// a process that was started anew (exec; the method 'spawn' of Python's multiprocessing).
   int threads = 0;
   Pinning pinning = Pinning::none;
-  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice
+  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
   std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
   std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
   std::function<void(const Progress&)> progress;  ///< called from the calling thread only

@@ -1,5 +1,6 @@
 #include "core/request.hpp"
 
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 
 namespace gradus {
@@ -73,14 +74,19 @@ void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu
 }
 
 void check_memory(std::uint64_t needed, const Execution& execution) {
-  const std::uint64_t available = execution.memory_limit > 0 ? execution.memory_limit : cpu::available_memory();
-  if (needed > available)
-    throw Error("the job needs " + std::to_string(needed) + " bytes of memory beyond its input, but only " +
-                std::to_string(available) + " bytes are available");
+  const bool limited = execution.memory_limit > 0;
+  const std::uint64_t available = limited ? execution.memory_limit : cpu::available_memory();
+  if (needed <= available) return;
+  throw Error("the job needs " + size_text(needed) + " of memory beyond its input, but " +
+              (limited ? "Execution::memory_limit allows only " + size_text(available)
+                       : "only " + size_text(available) + " are available"));
 }
 
 void check_device(const VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == Backend::cuda;
+  if (execution.block_size != 0 && !on_gpu)
+    throw UsageError("Execution::block_size: " + std::string(problem) + " variant '" + std::string(variant.name) +
+                     "' runs on the CPU, where there are no blocks of threads; leave it out, or ask for the GPU");
   if (execution.device == Device::automatic || on_gpu == (execution.device == Device::gpu)) return;
   throw UsageError(std::string(problem) + " variant '" + std::string(variant.name) + "' runs on the " +
                    (on_gpu ? "GPU" : "CPU") + ", but the " + (on_gpu ? "CPU" : "GPU") + " was asked for");

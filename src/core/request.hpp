@@ -103,7 +103,7 @@ const Variant& wanted_variant(std::span<const Variant> variants,
   return find_variant(variants, execution.variant, problem);
 }
 
-/// UsageError where the variant does not run on the device asked for.
+/// UsageError where the variant does not run on the device asked for, or has no use for a block size that is given.
 void check_device(const VariantInfo& variant, const Execution& execution, std::string_view problem);
 
 /// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape.

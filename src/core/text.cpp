@@ -33,7 +33,7 @@ std::string number_text(double number) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  std::string exact = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  const std::string exact = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   if (bytes < 1024) return exact;
   constexpr std::string_view units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;

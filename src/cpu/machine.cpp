@@ -56,6 +56,16 @@ int threads_per_core() {
   return most;
 }
 
+/// As processors' makers call the instructions: Highway says AVX3, and DL where those for neural networks are there
+/// too.
+std::string instructions_name(std::int64_t target) {
+  const std::string name = hwy::TargetName(target);
+  constexpr std::string_view avx512 = "AVX3";
+  if (!name.starts_with(avx512)) return name;
+  const std::string extensions = name.substr(avx512.size());
+  return "AVX-512" + (extensions == "_DL" ? " with VNNI" : extensions);
+}
+
 /// Highway's SSSE3 and SSE4 targets multiply and add in two roundings, as its scalar target does.
 bool has_fused_multiply_add(std::int64_t target) {
 #if HWY_ARCH_X86
@@ -77,7 +87,7 @@ Machine examine() {
   found.packages = object_count(HWLOC_OBJ_PACKAGE);
   found.memory_nodes = object_count(HWLOC_OBJ_NUMANODE);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();  // best first
-  for (const std::int64_t target : targets) found.simd.emplace_back(hwy::TargetName(target));
+  for (const std::int64_t target : targets) found.simd.push_back(instructions_name(target));
   found.fused_multiply_add = !targets.empty() && has_fused_multiply_add(targets.front());
   found.l1_bytes = cache_bytes(HWLOC_OBJ_L1CACHE, _SC_LEVEL1_DCACHE_SIZE);
   found.l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE);

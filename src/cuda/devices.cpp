@@ -7,9 +7,12 @@
 
 #ifdef GRADUS_HAS_CUDA
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <optional>
 #endif
 
 namespace gradus::cuda {
@@ -39,8 +42,19 @@ bool runs_on(std::string_view architectures, int major, int minor) {
 bool is_compiled() { return true; }
 
 namespace {
+
 std::atomic<pid_t> finding_process{0};  // that called CUDA first; inherited by forked children
+
+cpu::Gpu gpu_of(int index, const char* name, int major, int minor) {
+  cpu::Gpu gpu;
+  gpu.index = index;
+  gpu.name = name;
+  gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
+  gpu.usable = runs_on(GRADUS_CUDA_ARCHITECTURES, major, minor);
+  return gpu;
 }
+
+}  // namespace
 
 std::vector<cpu::Gpu> find_gpus() {
   std::vector<cpu::Gpu> gpus;
@@ -56,23 +70,66 @@ std::vector<cpu::Gpu> find_gpus() {
       cudaGetLastError();
       continue;
     }
-    cpu::Gpu gpu;
-    gpu.index = index;
-    gpu.name = properties.name;
+    cpu::Gpu gpu = gpu_of(index, properties.name, properties.major, properties.minor);
     gpu.memory_bytes = properties.totalGlobalMem;
     gpu.multiprocessors = properties.multiProcessorCount;
     gpu.shared_bytes = properties.sharedMemPerBlockOptin;
-    gpu.compute_capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
-    gpu.usable = runs_on(GRADUS_CUDA_ARCHITECTURES, properties.major, properties.minor);
     gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+namespace {
+
+/// By NVML; nothing where it cannot tell, or CUDA might see something else.
+std::optional<std::vector<cpu::Gpu>> gpus_by_nvml() {
+  if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
+  // The library comes with the driver, and its header not with CUDA: its functions are found by name.
+  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return std::nullopt;
+  const auto call = [library](const char* name, auto... arguments) {
+    auto* const function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(library, name));
+    return function && function(arguments...) == 0;
+  };
+  std::optional<std::vector<cpu::Gpu>> gpus;
+  if (call("nvmlInit_v2")) {
+    int version = 0;
+    unsigned count = 0;
+    if (call("nvmlSystemGetCudaDriverVersion_v2", &version) && version / 1000 >= CUDART_VERSION / 1000 &&
+        call("nvmlDeviceGetCount_v2", &count))
+      gpus.emplace();
+    for (unsigned index = 0; gpus && index < count; ++index) {
+      void* device = nullptr;
+      char name[96] = "";
+      int major = 0;
+      int minor = 0;
+      if (!call("nvmlDeviceGetHandleByIndex_v2", index, &device) ||
+          !call("nvmlDeviceGetName", device, &name[0], static_cast<unsigned>(sizeof name)) ||
+          !call("nvmlDeviceGetCudaComputeCapability", device, &major, &minor)) {
+        gpus.reset();
+        break;
+      }
+      gpus->push_back(gpu_of(static_cast<int>(index), name, major, minor));
+      gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;  // the least of any GPU from this major version on
+    }
+    call("nvmlShutdown");
+  }
+  dlclose(library);
+  return gpus;
+}
+
+}  // namespace
+
+std::vector<cpu::Gpu> see_gpus() {
+  if (std::optional<std::vector<cpu::Gpu>> seen = gpus_by_nvml()) return std::move(*seen);
+  return find_gpus();
 }
 
 #else
 
 bool is_compiled() { return false; }
 std::vector<cpu::Gpu> find_gpus() { return {}; }
+std::vector<cpu::Gpu> see_gpus() { return {}; }
 
 #endif
 

@@ -20,6 +20,12 @@ bool is_compiled();
 /// All NVIDIA GPUs that the driver shows. None without a driver, and none where it fails: never an error.
 std::vector<cpu::Gpu> find_gpus();
 
+/// The same GPUs without making them ready, which takes CUDA a fifth of a second: by the driver's library for
+/// management, NVML, for a page that shows what could run. Memory and multiprocessors stay unknown, shared_bytes is a
+/// lower bound, and the order may be another. Asks CUDA where that library is missing, or something chooses among the
+/// GPUs.
+std::vector<cpu::Gpu> see_gpus();
+
 /// Why no GPU of the machine can run this build's kernels; empty where one can.
 std::string why_no_gpu(const cpu::Machine& machine);
 

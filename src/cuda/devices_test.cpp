@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <tuple>
+
 #include "gradus/error.hpp"
 
 namespace gradus::cuda {
@@ -27,6 +30,23 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
 TEST(cuda_devices, looking_for_gpus_never_fails) {
   EXPECT_NO_THROW(find_gpus());
   EXPECT_TRUE(is_compiled() || find_gpus().empty());
+}
+
+TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
+  // What a glance tells of each GPU, in any order.
+  const auto facts = [](const std::vector<cpu::Gpu>& gpus) {
+    std::multiset<std::tuple<std::string, std::string, bool>> all;
+    for (const cpu::Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
+    return all;
+  };
+  const std::vector<cpu::Gpu> seen = see_gpus();
+  const std::vector<cpu::Gpu> found = find_gpus();
+  EXPECT_EQ(facts(seen), facts(found));
+  for (const cpu::Gpu& gpu : seen)
+    for (const cpu::Gpu& other : found) {
+      if (gpu.name != other.name) continue;
+      EXPECT_LE(gpu.shared_bytes, other.shared_bytes) << gpu.name;
+    }
 }
 
 TEST(cuda_devices, says_why_there_is_no_gpu) {

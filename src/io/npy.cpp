@@ -293,15 +293,17 @@ std::string to_string(const std::vector<std::int64_t>& shape) {
 
 template <class T>
 std::string_view descr_of() {
-  if constexpr (std::is_same_v<T, float>) return "<f4";
-  if constexpr (std::is_same_v<T, double>) return "<f8";
-  if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
-  if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
+  if constexpr (std::is_same_v<T, float>) return "'<f4'";
+  if constexpr (std::is_same_v<T, double>) return "'<f8'";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "'<i4'";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "'<i8'";
+  if constexpr (std::is_same_v<T, std::uint64_t>) return "'<u8'";
 }
 
+/// `descr` as Python writes it, with its quotes.
 std::string header_of(std::string_view descr, const std::vector<std::int64_t>& shape) {
   std::string text =
-      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
+      "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');
   text += '\n';
@@ -389,6 +391,27 @@ template <class T>
 void write_npy(core::AtomicFile& file, VectorView<T> vector) {
   file.write(header_of(descr_of<std::remove_const_t<T>>(), {vector.size()}));
   file.write(std::as_bytes(std::span(vector.data(), static_cast<std::size_t>(vector.size()))));
+}
+
+void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns) {
+  const auto size_of = [](const auto& values) { return values.size(); };
+  std::string descr;
+  for (const NpyColumn& column : columns) {
+    const bool real = std::holds_alternative<std::span<const double>>(column.values);
+    descr += (descr.empty() ? "[('" : ", ('") + std::string(column.name) + "', ";
+    descr += real ? descr_of<double>() : descr_of<std::uint64_t>();
+    descr += ")";
+  }
+  const std::size_t rows = columns.empty() ? 0 : std::visit(size_of, columns.front().values);
+  file.write(header_of(descr + "]", {static_cast<std::int64_t>(rows)}));
+  std::vector<std::byte> bytes;
+  const auto append = [&](const auto& value) {
+    const auto next = std::as_bytes(std::span(&value, 1));
+    bytes.insert(bytes.end(), next.begin(), next.end());
+  };
+  for (std::size_t row = 0; row < rows; ++row)
+    for (const NpyColumn& column : columns) std::visit([&](const auto& values) { append(values[row]); }, column.values);
+  file.write(bytes);
 }
 
 #define GRADUS_WRITE_NPY(T)                                                         \

@@ -49,4 +49,12 @@ std::uint64_t npy_size(std::int64_t elements);
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);
 
+/// A column of a table whose columns are of several types.
+struct NpyColumn {
+  std::string_view name;
+  std::variant<std::span<const double>, std::span<const std::uint64_t>> values;
+};
+/// One row per index, each of the columns' values one after the other: a structured array, which NumPy indexes by name.
+void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns);
+
 }  // namespace gradus::io

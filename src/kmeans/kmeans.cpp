@@ -351,6 +351,10 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   const room::Variant& variant = select(shape, here, points.place());
   const bool on_gpu = variant.gpu_memory != nullptr;
   core::check_beside(labels.place(), "labels", on_gpu, here.gpu);
+  KMeansOptions<T> options;
+  options.init = KMeansInit::given;
+  options.metric = metric;
+  core::check_memory(memory_needed(shape, options, here, variant), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,

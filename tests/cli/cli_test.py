@@ -1090,6 +1090,7 @@ class Bench(Case):
             ("pair-histogram", "--data", "uniform"): "--bin-width",
             ("pair-histogram", "--data", "uniform", "--bin-width", 1): "--bins",
             ("pair-histogram", "--variants", "simd_filtre"): "simd_filter",
+            ("pair-histogram", "--variants", "simd_filtre", "--threads", 2): "simd_filter",
             ("--experiment", "kmeans-openmp", "--bins", 3): "experiment",
             ("pair-histogramm",): "pair_histogram",
         }.items():
@@ -1334,6 +1335,313 @@ class Terminal(Case):
         self.assertNotRegex(self.on_terminal(*job(5), "--quiet"), bar)
         self.assertEqual(self.succeed(*job(5)).stderr, "")
         self.assertRegex(self.on_terminal(*job(90)), bar + ".*left")
+
+
+class CommandLine(Case):
+    """Options that mean nothing here, endings of files, amounts, the end of options: what a command line says of itself."""
+
+    def test_options_without_effect_are_refused(self):
+        points, others = self.points(), self.file("others.csv", "1,2,3\n")
+        centroids, out = self.file("c.csv", "0,0,0\n1,1,1\n"), self.path("out.npy")
+        bins = ("--bin-width", 1, "--bins", 3)
+        for arguments, says in [
+            (["kmeans", points, "-k", 2, "--init", "first", "--seed", 0], ["--seed has no effect", "--init first"]),
+            (["kmeans", points, "-k", 2, "--init", centroids, "--seed", 3], ["--seed has no effect", "file"]),
+            (["kmeans", points, "-k", 2, "--init", "first", "--restarts", 2], ["--restarts has no effect"]),
+            (["kmeans", points, "-k", 2, "--device", "cpu", "--block-size", 96], ["--block-size", "runs on the CPU"]),
+            (["kmeans", points, "-k", 2, "--variant", "sequential", "--block-size", 100], ["--block-size", "'sequential'"]),
+            (["demo", "-o", out, "--device", "cpu", "--block-size", 96], ["--block-size"]),
+            (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
+            (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
+            (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
+            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "no others"]),
+            (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
+            (["generate", "lab-points", "-n", 5, "--seed", 1, "-o", out], ["--seed has no effect", "lab-points"]),
+            (["generate", "lab-atoms", "-n", 5, "--low", 1, "-o", out], ["--low has no effect"]),
+            (["generate", "lab-atoms", "-n", 5, "--high", 1, "-o", out], ["--high has no effect"]),
+            (["generate", "uniform", "-n", 5, "--clusters", 3, "-o", out], ["--clusters has no effect", "no blobs"]),
+            (["generate", "lab-points", "-n", 5, "--spread", 3, "-o", out], ["--spread has no effect"]),
+            (["verify", "--list-cases", "--seeds", 2], ["--seeds has no effect", "--list-cases"]),
+            (["verify", "--list-cases", "--variant", "sequential"], ["--variant has no effect"]),
+            (["verify", "--variant", "sequential", "--device", "cpu"], ["--device has no effect", "--variant"]),
+            (["verify", "--device", "gpu", "--threads", 2], ["--threads has no effect", "block sizes"]),
+            (["verify", "--variant", "cuda-naive", "--threads", 2], ["--threads has no effect"]),
+            (["bench", "kmeans", "--scale", 1], ["--scale has no effect", "--shape"]),
+            (["bench", "kmeans", "--experiment", "kmeans-openmp"], ["PROBLEM has no effect", "experiment"]),
+            (["bench", "--experiment", "kmeans-openmp", "--dtype", "f32"], ["--dtype has no effect", "experiment"]),
+            (["bench", "kmeans", "--data", points, "--shape", "9x3"], ["--shape has no effect", "--data"]),
+            (["bench", "kmeans", "--variants", "sequential", "--block-size", 96], ["--block-size has no effect", "GPU"]),
+            (["bench", "kmeans", "--variants", "sequential", "--threads", 2], ["--threads has no effect", "threads"]),
+            (["bench", "kmeans", "--variants", "sequential", "--pin", "compact"], ["--pin has no effect"]),
+            (["bench", "pair-histogram", "--iterations", 3], ["--iterations has no effect", "pair_histogram has none"]),
+        ]:
+            self.refused(2, *arguments, says=says)
+        self.assertFalse(os.path.exists(out))
+        # The same options where they have one.
+        self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
+        self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
+        self.succeed("pair-histogram", points, *bins, "--rdf", "--volume", 8)
+        self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3, "-o", out)
+
+    def test_the_ending_says_how_a_histogram_is_written(self):
+        points = self.file("p.csv", "0\n1\n3\n")
+        weights = self.file("w.csv", "1\n2\n0.5\n")
+        job = ("pair-histogram", points, "--bin-width", 1.5, "--bins", 3)
+        text = "lo,hi,count,weight\n0,1.5,1,2\n1.5,3,1,1\n3,4.5,1,0.5\n"
+        self.assertEqual(self.succeed(*job, "--weights", weights).stdout, text)
+        for name in ("h.csv", "h.txt", "h.CSV"):
+            self.succeed(*job, "--weights", weights, "-o", self.path(name))
+            self.assertEqual(content(self.path(name), "r"), text)
+        answer = json.loads(self.succeed(*job, "--weights", weights, "--json").stdout)
+        both = self.succeed(*job, "--weights", weights, "--json", "-o", self.path("h.json"))
+        for written in (json.loads(content(self.path("h.json"), "r")), json.loads(both.stdout)):
+            written.pop("seconds")
+            self.assertEqual(written, {key: value for key, value in answer.items() if key != "seconds"})
+        self.succeed(*job, "--weights", weights, "-o", self.path("h.npy"))
+        table = content(self.path("h.npy"))
+        (length,) = struct.unpack_from("<H", table, 8)
+        fields = eval(table[10 : 10 + length].decode("latin1"), {"__builtins__": {}}, {"False": False})
+        self.assertEqual(fields["descr"], [("lo", "<f8"), ("hi", "<f8"), ("count", "<u8"), ("weight", "<f8")])
+        self.assertEqual((fields["shape"], (10 + length) % 64), ((3,), 0))
+        rows = list(struct.iter_unpack("<ddQd", table[10 + length :]))
+        self.assertEqual(rows, [(0, 1.5, 1, 2), (1.5, 3, 1, 1), (3, 4.5, 1, 0.5)])
+        for name in ("h.parquet", "h", "csv", ".csv.gz", ""):
+            self.refused(2, *job, "-o", name, says=["--output", ".csv, .npy or .json"], cwd=self.folder)
+        # Before anything is read.
+        missing = self.path("missing.npy")
+        self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
+        for command in ("predict", "transform"):
+            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy or .csv"])
+
+    def test_json_lists_cases(self):
+        for problem in ("kmeans", "pair-histogram"):
+            names = self.succeed("verify", problem, "--list-cases").stdout.splitlines()
+            self.assertEqual(json.loads(self.succeed("verify", problem, "--list-cases", "--json").stdout), names)
+
+    def test_every_command_with_json_prints_json(self):
+        points, centroids = self.points(), self.file("c.csv", "0,0,0\n1,1,1\n")
+        jobs = {
+            "demo": ["-o", self.path("demo")],
+            "kmeans": [points, "-k", 2],
+            "predict": [centroids, points],
+            "transform": [centroids, points, "-o", self.path("d.npy")],
+            "pair-histogram": [points, "--bin-width", 1, "--bins", 3, "-o", self.path("h.csv")],
+            "generate": ["uniform", "-n", 3, "-o", self.path("u.npy")],
+            "list": [],
+            "verify": ["--variant", "sequential", "--case", "uniform_1x1_k1", "--threads", 1],
+            "bench": ["kmeans", "--shape", "50x2", "-k", 2, "--variants", "sequential", "--repeats", 1],
+            "info": [],
+        }
+        for command in Usage.commands(self):
+            takes_json = "--json" in self.succeed(command, "--help").stdout
+            self.assertEqual(takes_json, command in jobs, command)
+            if takes_json:
+                json.loads(self.succeed(command, *jobs[command], "--json").stdout)
+
+    def test_numbers_above_zero(self):
+        points = self.file("p.csv", "0\n1\n")
+        for option in ("--bin-width", "--cutoff", "--box", "--volume"):
+            for value in ("0", "-1", "-0.0"):
+                self.refused(2, "pair-histogram", points, "--rdf", option, value,
+                             says=[option + " must be greater than 0, not '%s'" % value])
+            for value in ("nan", "inf", "1e999", "1e-999", "wide"):
+                self.refused(2, "pair-histogram", points, "--rdf", option, value,
+                             says=[option, "'%s' is not a finite number greater than 0" % value])
+
+    def test_memory_limit(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-o", points)
+        job = ("kmeans", points, "-k", 2, "--init", "first", "--max-iterations", 1, "--threads", 1)
+        needed = json.loads(self.succeed(*job, "--json").stdout)["memory_bytes"]
+        self.assertTrue(2**18 < needed < 2**20, needed)
+        for limit, amount in [("0.25M", "262144 bytes (256 KiB)"), ("262144", "262144 bytes (256 KiB)"),
+                              (".25MiB", "262144 bytes (256 KiB)"), ("256k", "262144 bytes (256 KiB)"),
+                              ("0.0001G", "107374 bytes (105 KiB)"), ("100", "100 bytes")]:
+            shown = self.refused(1, *job, "--memory-limit", limit, says=["--memory-limit allows only " + amount + "\n"])
+            self.assertRegex(shown.stderr, r"needs %d bytes \([\d.]+ KiB\) of memory" % needed)
+            self.assertNotIn("Execution", shown.stderr)
+        self.refused(1, *job, "--memory-limit", needed - 1, says=["needs %d bytes" % needed, "only %d" % (needed - 1)])
+        for limit in (needed, "1M", "1.5M", "0.001T", "1.5GiB"):
+            self.succeed(*job, "--memory-limit", limit)
+        for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
+            self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
+        # A job that labels points by centroids has memory of its own, too.
+        centroids = self.file("c.csv", "0,0\n1,1\n")
+        self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["--memory-limit allows only 102400 bytes (100 KiB)"])
+        self.succeed("predict", centroids, points, "--memory-limit", "4M", "-o", self.path("l.npy"))
+
+    def test_outside_the_box_names_fold(self):
+        points = self.file("p.csv", "1,1\n9,1\n")
+        job = ("pair-histogram", points, "--bin-width", 1, "--box", "8,8")
+        self.refused(3, *job, says=["p.csv", "row 1", "outside the periodic box", "--fold moves such points in"])
+        self.succeed(*job, "--fold")
+        # A command without that option does not name it.
+        told = self.refused(3, "bench", "pair-histogram", "--data", points, *job[2:], says=["outside the periodic box"])
+        self.assertNotIn("--fold", told.stderr)
+
+    def test_two_hyphens_end_the_options(self):
+        self.file("-x.csv", "1,2\n3,4\n5,6\n")
+        write_npy(self.path("--json"), "<f4", (2, 1), [1, 2])
+
+        def succeed(*arguments):
+            return self.succeed(*arguments, cwd=self.folder).stdout
+
+        self.assertIn("3 points", succeed("kmeans", "-k", 2, "--", "-x.csv"))
+        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # not the option
+        self.assertIn("lo,hi,count", succeed("pair-histogram", "--bin-width", 1, "--bins", 3, "--", "-x.csv"))
+        self.assertEqual(succeed("predict", "--", "-x.csv", "-x.csv"), "0\n1\n2\n")
+        self.assertEqual(succeed("predict", "-x.csv".replace("-", "./-"), "--", "-x.csv"), "0\n1\n2\n")
+        self.assertIn("3 points", succeed("kmeans", "-k", 2, "./-x.csv", "--"))
+        for arguments, says in [
+            (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
+            (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
+            (["kmeans", "--", "-x.csv", "-k", 2], ["one argument too many: '-k'"]),
+            (["kmeans", "-k", 2, "--", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
+            (["kmeans", "-k", 2, "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
+            (["kmeans", "-k", 2, "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
+            (["kmeans", "-k", 2, "--"], ["INPUT is missing"]),
+            (["--", "kmeans"], ["the command comes first"]),
+        ]:
+            self.refused(2, *arguments, says=says, cwd=self.folder)
+
+    def test_abbreviations_lead_to_the_name(self):
+        points = self.points()
+        for typed, name in {"--out": "--output", "--max": "--max-iterations", "--memory=1G": "--memory-limit"}.items():
+            self.refused(2, "kmeans", points, "-k", 2, typed, says=["no option '%s'" % typed.split("=")[0],
+                                                                  "did you mean '%s'?" % name])
+
+    def test_one_is_singular(self):
+        one, two = self.file("one.csv", "1\n"), self.file("two.csv", "1\n2\n")
+        text = self.succeed("kmeans", one, "-k", 1, "--threads", 1, "--max-iterations", 1).stdout.splitlines()[-1]
+        self.assertRegex(text, r"^1 point x 1 \(f64\) in 1 cluster: inertia 0, 1 iteration \(.*, 1 thread$")
+        text = self.succeed("kmeans", two, "-k", 2, "--threads", 2).stdout.splitlines()[-1]
+        self.assertRegex(text, r"^2 points x 1 \(f64\) in 2 clusters: .*, 2 threads$")
+        told = self.succeed("pair-histogram", two, "--bin-width", 1, "--bins", 1, "--threads", 1).stderr
+        self.assertRegex(told, r"2 points x 1 \(f64\), 1 pair: 0 in 1 bin, 1 beyond, .*, 1 thread\n$")
+        self.assertIn(" 1 point to ", self.succeed("predict", one, one, "-o", self.path("l.csv")).stderr)
+        self.assertIn("of 2 points to 1 centroid to", self.succeed("transform", one, two, "-o", self.path("d.csv")).stderr)
+        self.assertIn("wrote 1 point x", self.succeed("generate", "uniform", "-n", 1, "-o", self.path("u.csv")).stderr)
+
+    def test_list_shows_every_idea(self):
+        for problem in json.loads(self.succeed("list", "--json").stdout):
+            text = self.succeed("list", problem["problem"]).stdout
+            for variant in problem["variants"]:
+                line = next(line for line in text.splitlines() if line.startswith(variant["name"] + " "))
+                self.assertTrue(line.endswith("  " + variant["summary"]), line)
+                mark = "  yes  " if variant["runs_here"] else "  no ["
+                self.assertIn(mark, line)
+                if not variant["runs_here"]:
+                    number = line[line.index("  no [") + 5 :].split("]")[0] + "]"
+                    self.assertIn("\n" + number + " not here: " + variant["reason"] + "\n", text)
+
+    def test_avx512_by_its_name(self):
+        with open("/proc/cpuinfo") as file:
+            flags = next((line.split() for line in file if line.startswith("flags")), [])
+        wanted = {"avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"}
+        names = json.loads(self.succeed("info", "--json").stdout)["simd"]
+        self.assertEqual(any(name.startswith("AVX-512") for name in names), wanted <= set(flags), names)
+        self.assertFalse(any("AVX3" in name for name in names), names)
+        self.assertIn(", ".join(names), self.succeed("info").stdout)
+
+
+class Examples(Case):
+    """Every example in the guide, the README and the help texts is run as it stands, so that none of them can rot."""
+
+    # Chores of a clone, which build the program first or need the network: no commands of gradus.
+    OTHERS = {
+        "./dev demo": "builds the program, and runs 'gradus demo'",
+    }
+    # What would take half a minute or more is narrowed by these words behind it, and runs once where several pages have
+    # it: commands that run many variants on all there is.
+    NARROWED = {
+        "gradus verify kmeans": "--case uniform_17x1_k17 --threads 2",
+        "gradus verify pair-histogram --variant simd_filter --threads 1,2": "--case uniform_2x3",
+        "gradus verify pair-histogram --variant openmp_privatized --threads 1,2": "--case uniform_2x3",
+        "gradus bench kmeans": "--variants sequential --shape 500x2 --repeats 1",
+        "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json": "--variants simd_grid --repeats 1",
+        "gradus bench pair-histogram": "--variants sequential --shape 500x3 --repeats 1",
+        "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40":
+            "--variants simd_cells --repeats 1",
+        "gradus bench --experiment kmeans-openmp --scale 0.01": "--threads 2 --repeats 1",
+    }
+    narrowed_done = set()
+    # The reader's own files, by their names in the examples.
+    INPUTS = {
+        "points.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy",
+        "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
+        "atoms.npy": "gradus generate uniform -n 2000 -d 3 --dtype f64 --high 40 -o atoms.npy",
+        "stars.csv": "gradus generate uniform -n 300 -d 3 -o stars.csv",
+        "galaxies.csv": "gradus generate uniform -n 200 -d 3 -o galaxies.csv",
+        "edges.csv": "printf '0.1\\n0.5\\n2\\n' > edges.csv",
+        "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
+        "trajectory.xyz": "printf '2\\nLattice=\"9 0 0 0 9 0 0 0 9\"\\nH 0 0 0\\nH 1 1 1\\n' > trajectory.xyz",
+        "photo.png": "cp \"$DATA/picture.png\" photo.png",
+        "clusters/centroids.npy": "gradus kmeans points.npy -k 3 -o clusters",
+    }
+
+    def run_in_shell(self, command):
+        environment = dict(os.environ, HOME=self.folder, DATA=DATA, PATH=self.folder + os.pathsep + os.environ["PATH"])
+        return subprocess.run(["sh", "-c", command], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300)
+
+    def run_all(self, commands, at_least):
+        os.makedirs(self.path("build"), exist_ok=True)
+        for link in ("gradus", "build/gradus"):
+            os.symlink(GRADUS, self.path(link))
+        commands = list(dict.fromkeys(commands))
+        self.assertGreaterEqual(len(commands), at_least, commands)
+        # Those that make inputs come first: what they make is what the others read.
+        for command in sorted(commands, key=lambda command: "gradus generate" not in command):
+            if command in self.OTHERS or command in self.narrowed_done:
+                continue
+            if command in self.NARROWED:
+                self.narrowed_done.add(command)
+            names = [name for name in self.INPUTS if name in command.split() and not os.path.exists(self.path(name))]
+            for name in ["points.npy"] * ("clusters/centroids.npy" in names) + names:
+                if "-o " + name not in command and not os.path.exists(self.path(name)):
+                    self.assertEqual(self.run_in_shell(self.INPUTS[name]).returncode, 0, name)
+            result = self.run_in_shell(command + " " + self.NARROWED.get(command, ""))
+            self.assertEqual(result.returncode, 0, (command, result.stdout[-500:], result.stderr))
+
+    def is_example(self, text):
+        """Not a form with words to fill in, nor the bare name of a command in a sentence."""
+        words = text.split()
+        form = any(word.strip("'\"(),").isupper() or "[" in word or "|" in word[1:] or "..." in word for word in words)
+        return len(words) > 2 and not form
+
+    def of_page(self, name):
+        import re
+
+        text = content(os.path.join(os.path.dirname(DATA), name), "r")
+        commands = []
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
+            if language == "sh":
+                commands += [line.split("  #")[0].strip() for line in block.splitlines()]
+        text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+        lines = [line.strip() for line in text.splitlines() if re.match(r"    (build/)?gradus ", line)]
+        spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
+        return commands + [line for line in lines if self.is_example(line)] + [
+            span for span in spans if span.startswith("gradus ") and self.is_example(span)]
+
+    def test_guide(self):
+        self.run_all(self.of_page("docs/guide.md"), 10)
+
+    def test_readme(self):
+        self.run_all(self.of_page("README.md"), 5)
+
+    def test_help(self):
+        import re
+
+        overview = self.succeed("--help").stdout
+        commands = [re.split(r"   +", line.strip())[0] for line in overview.splitlines() if line.startswith("  gradus ")]
+        for command in Usage.commands(self):
+            text = self.succeed(command, "--help").stdout
+            examples = re.split(r"^Examples?\n", text, flags=re.M)[1].splitlines()
+            self.assertTrue(all(line.startswith("  ") for line in examples), examples)
+            commands += [line.strip() for line in examples]
+            commands += [quoted for quoted in re.findall(r"'(gradus [^']+)'", " ".join(text.split()))
+                         if self.is_example(quoted)]
+        self.run_all(commands, 25)
 
 
 def main():
