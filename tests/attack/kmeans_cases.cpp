@@ -24,6 +24,7 @@ class Maker {
   KMeansCase<T> make() {
     choose_shape();
     if (random_.chance(0.12)) make_tame();
+    else if (random_.chance(0.15)) make_near_bisectors();
     else make_awkward();
     make_options();
     made_.room = random_.chance(0.2) ? random_.between(1, 5) : 0;
@@ -72,16 +73,65 @@ class Maker {
       for (std::int64_t row = 0; row < n_; ++row) made_.weights.push_back(static_cast<T>(random_.uniform(0.5, 2)));
   }
 
+  /// Points that are nearly as far from their second nearest first centroid as from the nearest: what a filter of low
+  /// precision must leave open.
+  void make_near_bisectors() {
+    made_.kind = "near bisectors";
+    const double scale = random_.pick<double>({1, 1, 1, 1e-30, 1e30, 255});
+    const double offset = random_.pick<double>({0, 0, 1, 1e3, 1e6}) * scale;
+    const bool lattice = random_.chance(0.3);
+    const auto coordinate = [&] {
+      return offset + scale * (lattice ? static_cast<double>(random_.below(9)) : random_.uniform(-1, 1));
+    };
+    const auto rows = [&](std::int64_t count) {
+      Rows<T> made(size(count), std::vector<T>(size(d_)));
+      for (std::vector<T>& row : made)
+        for (T& value : row) value = static_cast<T>(coordinate());
+      return made;
+    };
+    made_.centroids = rows(k_);
+    made_.points = rows(n_);
+    const double least = random_.uniform(-55, -5);
+    for (std::vector<T>& point : made_.points) {
+      if (k_ < 2 || random_.chance(0.2)) continue;
+      std::vector<std::pair<double, std::size_t>> by_distance;
+      for (std::size_t cluster = 0; cluster < made_.centroids.size(); ++cluster) {
+        double squares = 0;
+        for (std::size_t dim = 0; dim < point.size(); ++dim)
+          squares += std::pow(static_cast<double>(point[dim]) - static_cast<double>(made_.centroids[cluster][dim]), 2);
+        by_distance.emplace_back(squares, cluster);
+      }
+      std::partial_sort(by_distance.begin(), by_distance.begin() + 2, by_distance.end());
+      const std::vector<T>& a = made_.centroids[by_distance[0].second];
+      const std::vector<T>& b = made_.centroids[by_distance[1].second];
+      double between = 0;
+      for (std::size_t dim = 0; dim < point.size(); ++dim)
+        between += std::pow(static_cast<double>(b[dim]) - static_cast<double>(a[dim]), 2);
+      if (between == 0) continue;
+      // To the bisector, and a little to one side of it.
+      const double step = (by_distance[1].first - by_distance[0].first) / (2 * between) +
+                          random_.sign() * std::exp2(random_.uniform(least, -5));
+      for (std::size_t dim = 0; dim < point.size(); ++dim)
+        point[dim] = static_cast<T>(static_cast<double>(point[dim]) +
+                                    step * (static_cast<double>(b[dim]) - static_cast<double>(a[dim])));
+    }
+    if (random_.chance(0.2)) make_weights();
+    if (different_points() < k_) made_.centroids.resize(size(k_ = different_points()));
+  }
+
+  /// Of positive weight.
+  std::int64_t different_points() const {
+    std::set<std::vector<T>> different;
+    for (std::int64_t row = 0; row < n_; ++row)
+      if (made_.weights.empty() || made_.weights[size(row)] > 0) different.insert(made_.points[size(row)]);
+    return static_cast<std::int64_t>(different.size());
+  }
+
   void make_awkward() {
     made_.points = columns(n_, made_.kind);
     disturb_rows();
     make_weights();
-    if (!random_.chance(0.02)) {  // fewer different points than clusters are refused
-      std::set<std::vector<T>> different;
-      for (std::int64_t row = 0; row < n_; ++row)
-        if (made_.weights.empty() || made_.weights[size(row)] > 0) different.insert(made_.points[size(row)]);
-      k_ = std::min(k_, static_cast<std::int64_t>(different.size()));
-    }
+    if (!random_.chance(0.02)) k_ = std::min(k_, different_points());  // fewer points than clusters are refused
     make_centroids();
   }
 

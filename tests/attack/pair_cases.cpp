@@ -43,7 +43,7 @@ class Maker {
     if (which < 0.02) return random_.between(0, 1);
     if (which < 0.45) return random_.between(2, 20);
     if (which < 0.9) return random_.between(20, 300);
-    return random_.between(300, 1400);
+    return which < 0.985 ? random_.between(300, 1200) : random_.between(2000, 4200);
   }
 
   void make_points() {
@@ -175,7 +175,10 @@ class Maker {
         if (!(bins.cutoff > 0) || !std::isfinite(bins.cutoff)) bins.cutoff = 0;
       }
     }
-    if (made_.options.box.empty()) return;
+    if (made_.options.box.empty()) {
+      if (bins.edges.empty() && random_.chance(0.2)) move_near_edges(bins.bin_width);
+      return;
+    }
     // The reach may be at most half of the box; exactly that is the most awkward.
     const double half = half_of_box();
     const double begin = bins.edges.empty() ? 0 : bins.edges.front();
@@ -186,6 +189,22 @@ class Maker {
     const bool cut = bins.cutoff > 0 && bins.cutoff <= half;
     if (!cut && (reach > half * (1 - 0x1p-50) || random_.chance(0.3))) bins.cutoff = half;
     if (bins.cutoff > half) bins.cutoff = half;
+  }
+
+  /// Points at distances from the first one that are nearly edges: what a filter of low precision must leave open.
+  void move_near_edges(double width) {
+    made_.kind += "; near edges";
+    const double least = random_.uniform(-53, -12);
+    if (made_.points.empty()) return;
+    const std::vector<T> first = made_.points.front();
+    each_row([&](std::vector<T>& row) {
+      if (random_.chance(0.3)) return;
+      const double edge = width * static_cast<double>(random_.between(0, made_.options.bins.bins));
+      const double off = random_.sign() * std::exp2(random_.uniform(least, -12)) * edge;
+      const std::size_t along = size(random_.below(made_.columns));
+      if (random_.chance(0.7)) row = first;
+      row[along] = clamped(number(first[along]) + random_.sign() * (edge + off));
+    });
   }
 
   void make_edges(double extent, std::int64_t count) {
