@@ -224,7 +224,7 @@ std::string headline(const KMeansCase<T>& made) {
 }
 
 template <class T>
-std::string full_text(const KMeansCase<T>& made) {
+std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   const KMeansOptions<T>& options = made.options;
   std::string text = fmt::format(
       "  {}, {} x {}, k = {}, max_iterations = {}, tolerance = {}, changed_fraction = {}, init {}, empty {}, {}, "
@@ -236,6 +236,7 @@ std::string full_text(const KMeansCase<T>& made) {
   text += listing("points", made.points);
   if (!made.weights.empty()) text += listing("weights", made.weights);
   if (!made.centroids.empty()) text += listing("first centroids", made.centroids);
+  if (with_queries) text += listing("queries", made.queries);
   return text;
 }
 
@@ -341,7 +342,7 @@ class Attack {
       return check.expected().answer.has_value() && !(check.*fault)(run).empty();
     });
     Check<T> check(small);
-    fmt::print("  smaller: {}\n{}", (check.*fault)(run), full_text(small));
+    fmt::print("  smaller: {}\n{}", (check.*fault)(run), full_text(small, fault != &Check<T>::fit_fault));
   }
 
   const AttackOptions& options_;
