@@ -119,7 +119,7 @@ class Maker {
         const auto to = static_cast<T>(corner + length * random_.pick<double>({0, 0.25, 0.5, 0.75, 1}));
         if (number(to) >= corner && number(to) - corner <= length) row[dim] = to;
       });
-      double lowest = number(made_.points.empty() ? T{0} : made_.points[0][dim]);
+      double lowest = std::numeric_limits<double>::infinity();
       each_row([&](const std::vector<T>& row) { lowest = std::min(lowest, number(row[dim])); });
       each_row([&](std::vector<T>& row) {
         if (number(row[dim]) - lowest > length) row[dim] = static_cast<T>(lowest);
@@ -176,7 +176,7 @@ class Maker {
       }
     }
     if (made_.options.box.empty()) {
-      if (bins.edges.empty() && random_.chance(0.2)) move_near_edges(bins.bin_width);
+      if (bins.edges.empty() && random_.chance(0.4)) move_near_edges(bins.bin_width);
       return;
     }
     // The reach may be at most half of the box; exactly that is the most awkward.
