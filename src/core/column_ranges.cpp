@@ -95,7 +95,28 @@ ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threa
   return all;
 }
 
-template ColumnRanges column_ranges(MatrixView<const float>, const char*, int);
-template ColumnRanges column_ranges(MatrixView<const double>, const char*, int);
+template <class T>
+std::vector<int> finest_bits(MatrixView<const T> rows, int threads) {
+  std::vector<int> finest(static_cast<std::size_t>(rows.columns()), no_bits);
+#pragma omp parallel num_threads(threads)
+  {
+    std::vector<int> own(finest.size(), no_bits);
+#pragma omp for schedule(static)
+    for (std::int64_t row = 0; row < rows.rows(); ++row)
+      for (std::size_t column = 0; column < own.size(); ++column)
+        own[column] =
+            std::min(own[column], finest_bit(static_cast<double>(rows(row, static_cast<std::int64_t>(column)))));
+#pragma omp critical(gradus_finest_bits)
+    for (std::size_t column = 0; column < own.size(); ++column) finest[column] = std::min(finest[column], own[column]);
+  }
+  return finest;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                 \
+  template ColumnRanges column_ranges(MatrixView<const T>, const char*, int); \
+  template std::vector<int> finest_bits(MatrixView<const T>, int)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::core

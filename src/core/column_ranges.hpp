@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/exact_accumulator.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::core {
@@ -14,6 +15,7 @@ inline constexpr double largest_magnitude = 0x1p500;
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity where there are no rows
   std::vector<double> highest;
+  std::vector<int> finest;  ///< what finest_bits() gives, where that costs nothing; or empty
 };
 
 /// Ranges of the values that are no NaN, and the first value that cannot be used.
@@ -31,5 +33,24 @@ struct FoundRanges {
 /// NaN, infinite, or above largest_magnitude.
 template <class T>
 ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads);
+
+/// Per column, the least exponent of a bit of its values: every value is an integer times two to that power.
+/// no_bits where all are zero. Reads all rows, shared among threads.
+template <class T>
+std::vector<int> finest_bits(MatrixView<const T> rows, int threads);
+
+/// Above the exponent of any bit.
+inline constexpr int no_bits = 4096;
+
+/// The exponent of the least bit of a finite double, or no_bits.
+GRADUS_HOST_DEVICE inline int finest_bit(double value) {
+  const Scaled number = scaled(value);
+  if (number.mantissa == 0) return no_bits;
+#ifdef __CUDA_ARCH__
+  return number.exponent + __ffsll(static_cast<long long>(number.mantissa)) - 1;
+#else
+  return number.exponent + std::countr_zero(number.mantissa);
+#endif
+}
 
 }  // namespace gradus::core

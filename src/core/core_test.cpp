@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "core/checked.hpp"
+#include "core/exact_accumulator.hpp"
 #include "core/exact_sum.hpp"
+#include "core/exact_total.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
@@ -305,7 +307,7 @@ TEST(RunSum, EqualsTheSumOfItsValues) {
       double value = std::ldexp(anywhere(random), exponent);
       if (coarse) value = std::ldexp(std::round(value * grid.to_high * 2), -1) / grid.to_high;
       const int sign = static_cast<int>(random() % 3) - 1;
-      run.add(sign * value * grid.to_high, grid.to_low);
+      run.add(raw_limbs(sign * value * grid.to_high, grid.to_low));
       (sign > 0 ? joined : sign < 0 ? leaving : empty) += 1;
       const Limbs limbs = grid.split(value);
       sum.high += sign * limbs.high;
@@ -536,6 +538,156 @@ TEST(Rounding, RandomQuotientsAgreeWithTheProcessor) {
 }
 
 // ---------------------------------------------------------------------------------------------- copies of rows
+
+TEST(RawLimbs, LoseLessThanAStepOfAProduct) {
+  std::mt19937_64 random(21);
+  std::uniform_real_distribution<double> anywhere(-1, 1);
+  constexpr auto magic = static_cast<std::uint64_t>(integer_magic_bits);
+  for (int turn = 0; turn < 5000; ++turn) {
+    const int exponent = static_cast<int>(random() % 1400) - 900;
+    const Grid grid(exponent, 1000);
+    const double value = std::ldexp(anywhere(random), exponent);
+    const double weight = std::ldexp(std::abs(anywhere(random)), -static_cast<int>(random() % 30));
+    const RawLimbs raw = raw_limbs(weight, value * grid.to_high, grid.to_low);
+    ExactAccumulator error;
+    error.add_product(weight, value);
+    error.add(-grid.total({static_cast<std::int64_t>(raw.high - magic), static_cast<std::int64_t>(raw.low - magic)}),
+              grid.unit);
+    EXPECT_LT(std::abs(std::ldexp(error.round<double>(), -grid.unit)), 0.51);
+  }
+}
+
+TEST(CertifiedQuotient, IsCertainWhereTheIntervalDecides) {
+  // Between 1 and the next float, 2^23 + 2^22 steps of 2^-46 above 1, lies the middle.
+  const Int128 middle = (Int128{1} << 46) + (Int128{1} << 22);
+  const auto of = [](Int128 numerator, std::int64_t slack) {
+    return certified_quotient<float>(numerator, slack, 1, 0, -46);
+  };
+  EXPECT_TRUE(of(middle, 0).certain);
+  EXPECT_EQ(of(middle, 0).value, 1.0F);
+  EXPECT_FALSE(of(middle, 1).certain);
+  EXPECT_FALSE(of(middle - 5, 6).certain);
+  EXPECT_TRUE(of(middle - 5, 4).certain);
+  EXPECT_EQ(of(middle - 5, 4).value, 1.0F);
+  EXPECT_TRUE(of(middle + 5, 4).certain);
+  EXPECT_EQ(of(middle + 5, 4).value, 1.0F + 0x1p-23F);
+  EXPECT_TRUE(of(-middle - 5, 4).certain);
+  EXPECT_EQ(of(-middle - 5, 4).value, -1.0F - 0x1p-23F);
+  EXPECT_FALSE(of(0, 1).certain);
+  EXPECT_TRUE(of(0, 0).certain);
+  EXPECT_FALSE(certified_quotient<float>(5, 0, 3, 3, 0).certain);  // the denominator may be zero
+  EXPECT_FALSE(certified_quotient<double>(5, 0, 3, 1, 0).certain);
+  EXPECT_TRUE(certified_quotient<double>(0, 0, 3, 0, 0).certain);
+}
+
+TEST(ExactTotal, AddsWhatTheLimbsHoldAndWhatTheyDoNot) {
+  std::mt19937_64 random(22);
+  for (int turn = 0; turn < 300; ++turn) {
+    const int exponent = static_cast<int>(random() % 1900) - 950;
+    const TotalGrid grid(exponent, 1000);
+    ExactTotal total;
+    ExactAccumulator truth;
+    for (int index = 0; index < 50; ++index) {
+      const double significand = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+      const double value = std::ldexp(significand, exponent - static_cast<int>(random() % 150));
+      total.add(grid, value);
+      truth.add(value);
+    }
+    ExactAccumulator error = total.sum(grid);
+    const double rounded = truth.round<double>();
+    EXPECT_EQ(error.round<double>(), rounded);
+    error.add(-rounded);
+    truth.add(-rounded);
+    EXPECT_EQ(error.round<double>(), truth.round<double>());
+  }
+}
+
+ExactAccumulator sum_of(const std::vector<double>& values) {
+  ExactAccumulator sum;
+  for (const double value : values) sum.add(value);
+  return sum;
+}
+
+TEST(ExactAccumulator, LosesNothingToCancellationAtAnyScale) {
+  constexpr double least = std::numeric_limits<double>::denorm_min();
+  constexpr double largest = std::numeric_limits<double>::max();
+  EXPECT_EQ(sum_of({}).round<double>(), 0);
+  EXPECT_EQ(sum_of({largest, least, -largest}).round<double>(), least);
+  EXPECT_EQ(sum_of({-largest, 1, least, largest, -1}).round<double>(), least);
+  EXPECT_EQ(sum_of({largest, largest, -largest}).round<double>(), largest);
+  EXPECT_EQ(sum_of({largest, largest}).round<double>(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(sum_of({-largest, -largest}).round<double>(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(sum_of({1e30, -1e30, -least}).sign(), -1);
+  EXPECT_EQ(sum_of({1e30, -1e30}).sign(), 0);
+  ExactAccumulator products;
+  products.add_product(largest, largest);  // 2^2048: beyond any double
+  products.add_product(least, least);      // 2^-2148: below any double
+  products.subtract_product(largest, largest);
+  EXPECT_EQ(products.sign(), 1);
+  EXPECT_EQ(products.round<double>(), 0);
+}
+
+TEST(ExactAccumulator, RoundsOnceToEven) {
+  const double half_step = 0x1p-53;
+  EXPECT_EQ(sum_of({1, half_step}).round<double>(), 1);
+  EXPECT_EQ(sum_of({1, half_step, 1e-300}).round<double>(), 1 + 0x1p-52);
+  EXPECT_EQ(sum_of({1, half_step, -1e-300}).round<double>(), 1);
+  EXPECT_EQ(sum_of({1 + 0x1p-52, half_step}).round<double>(), 1 + 0x1p-51);
+  EXPECT_EQ(sum_of({1, 0x1p-24}).round<float>(), 1.0F);
+  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);  // not first to double, then to float
+}
+
+TEST(ExactAccumulator, QuotientsAgreeWithThoseOfSmallIntegers) {
+  std::mt19937_64 random(11);
+  for (int turn = 0; turn < 2000; ++turn) {
+    const auto numerator = static_cast<double>(static_cast<std::int64_t>(random() >> (random() % 63)));
+    const auto denominator = static_cast<double>(1 + (random() >> (1 + random() % 62)));
+    ExactAccumulator above;
+    above.add(numerator);
+    ExactAccumulator below;
+    below.add(denominator);
+    ASSERT_EQ(above.quotient<double>(below), numerator / denominator) << numerator << " / " << denominator;
+    ASSERT_EQ(above.quotient<float>(below),
+              round_quotient<float>(static_cast<Int128>(numerator), static_cast<UInt128>(denominator), 0));
+  }
+}
+
+TEST(ExactAccumulator, PartsMayBeMergedInAnyOrder) {
+  std::mt19937_64 random(12);
+  ExactAccumulator whole;
+  std::array<ExactAccumulator, 3> parts;
+  for (int turn = 0; turn < 3000; ++turn) {
+    const double value =
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 1800) - 900);
+    whole.add(value);
+    parts[random() % 3].add(value);
+  }
+  parts[2].merge(parts[0]);
+  parts[2].merge(parts[1]);
+  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());
+  const double rounded = whole.round<double>();
+  whole.add(-rounded);
+  parts[2].add(-rounded);
+  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // and the next 53 bits
+}
+
+TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {
+  std::mt19937_64 random(13);
+  for (int turn = 0; turn < 2000; ++turn) {
+    const double a = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    const double b = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    const auto shifted = [&](int exponent) {
+      ExactAccumulator sum;
+      Scaled product = rounded_product(std::ldexp(a, exponent), std::ldexp(b, exponent));
+      product.exponent -= 2 * exponent;
+      sum.add(product);
+      return sum.round<double>();
+    };
+    ASSERT_EQ(shifted(0), a * b);
+    ASSERT_EQ(shifted(-800), a * b);  // would be zero
+    ASSERT_EQ(shifted(800), a * b);   // would be infinite
+  }
+}
 
 TEST(VisitCopies, SeesEveryRowOnceInOrder) {
   for (const std::int64_t count : {0, 1, 1023, 1024, 1025, 3072, 200001}) {

@@ -6,6 +6,12 @@
 // so the grid is 2^76 times finer than the largest value: it holds every bit of any float within 2^52 of the largest
 // one, and of any double within 2^23 of it.
 //
+// What a value loses to the grid is less than one step. A quotient of such sums is therefore known to lie in an
+// interval, and where both of its ends round to the same number, that number is the exact quotient, rounded once
+// (certified_quotient). The rare others are left to whoever can look at the values again (exact_accumulator.hpp).
+// Where values are only added up once, a third limb and an exact accumulator for what is too small for it make the
+// sum itself exact (exact_total.hpp).
+//
 // The idea of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
 #pragma once
 
@@ -28,12 +34,15 @@ constexpr int limb_bits(std::int64_t summands) {
   return 62 - std::max(24, count_bits);
 }
 
-/// The least e with magnitude < 2^e, kept where the powers of two derived from it are normal doubles.
-inline int exponent_above(double magnitude) {
+/// The least e with magnitude < 2^e, but at least `least`: by default kept where 2^-e is far from overflow.
+inline int exponent_above(double magnitude, int least = -900) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  return std::clamp(magnitude == 0 ? 0 : exponent, -900, 1023);
+  return magnitude == 0 ? 0 : std::max(exponent, least);
 }
+
+/// For values below this power of two: it is what a Grid takes where they are smaller still.
+inline constexpr int least_grid_exponent = -984;
 
 /// Adding this to a value below 2^51 rounds it to an integer (ties to even) that stands in the low bits of the sum.
 inline constexpr double integer_magic = 0x1.8p52;
@@ -44,15 +53,40 @@ struct Limbs {
   std::int64_t low = 0;
 };
 
+/// Two limbs with the bits of integer_magic in each, which a sum of such limbs loses again when it is read. They wrap.
+struct RawLimbs {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+};
+
+/// `on_grid`: a value times Grid::to_high.
+GRADUS_HOST_DEVICE inline RawLimbs raw_limbs(double on_grid, double to_low) {
+  const double high = on_grid + integer_magic;
+  const double low = (on_grid - (high - integer_magic)) * to_low + integer_magic;
+  return {std::bit_cast<std::uint64_t>(high), std::bit_cast<std::uint64_t>(low)};
+}
+
+/// The same of weight * on_grid, where the weight is at most 1: what the product loses to rounding goes to the low
+/// limb.
+GRADUS_HOST_DEVICE inline RawLimbs raw_limbs(double weight, double on_grid, double to_low) {
+  const double product = weight * on_grid;
+  const double lost = std::fma(weight, on_grid, -product);
+  const double high = product + integer_magic;
+  const double low = ((product - (high - integer_magic)) * to_low + lost * to_low) + integer_magic;
+  return {std::bit_cast<std::uint64_t>(high), std::bit_cast<std::uint64_t>(low)};
+}
+
 /// A grid of 2^(exponent - 2 * bits) for values below 2^exponent in magnitude.
 struct Grid {
   double to_high = 1;  ///< value * to_high rounds to the high limb
-  double to_low = 1;   ///< what the high limb left over, * to_low, rounds to the low limb
+  double to_low = 1;   ///< what a limb left over, * to_low, rounds to the next
   int bits = 38;       ///< of a limb
   int unit = 0;        ///< one step of the low limb is 2^unit
 
   Grid() = default;
-  Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)), unit(exponent - 2 * bits) {
+  Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)) {
+    exponent = std::max(exponent, least_grid_exponent);  // to_high stays finite
+    unit = exponent - 2 * bits;
     to_high = std::ldexp(1.0, bits - exponent);
     to_low = std::ldexp(1.0, bits);
   }
@@ -180,6 +214,31 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   }
   const T magnitude = round_scaled<T>(quotient, rest != 0, exponent);
   return negative ? -magnitude : magnitude;
+}
+
+/// A number, and whether it is certain.
+template <class T>
+struct Certified {
+  T value = 0;
+  bool certain = false;
+};
+
+/// The quotient, rounded once to T, of two numbers of which one lies less than `numerator_slack` from `numerator` and
+/// the other, which is positive, less than `denominator_slack` from `denominator`; times 2^exponent. Certain where
+/// every such quotient rounds to the same number.
+template <class T>
+GRADUS_HOST_DEVICE Certified<T> certified_quotient(Int128 numerator, std::int64_t numerator_slack, Int128 denominator,
+                                                   std::int64_t denominator_slack, int exponent) {
+  if (denominator <= denominator_slack) return {};
+  if (numerator_slack == 0 && denominator_slack == 0)
+    return {round_quotient<T>(numerator, static_cast<UInt128>(denominator), exponent), true};
+  const Int128 lower = numerator - numerator_slack;
+  const Int128 upper = numerator + numerator_slack;
+  const auto least = static_cast<UInt128>(denominator - denominator_slack);
+  const auto greatest = static_cast<UInt128>(denominator + denominator_slack);
+  const T below = round_quotient<T>(lower, lower < 0 ? least : greatest, exponent);
+  const T above = round_quotient<T>(upper, upper < 0 ? greatest : least, exponent);
+  return {below, below == above && below != 0};  // the sign of a zero would not be certain
 }
 
 }  // namespace gradus::core

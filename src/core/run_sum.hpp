@@ -15,12 +15,10 @@ struct RunSum {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  /// `scaled`: the value, or its negative, times Grid::to_high.
-  GRADUS_HOST_DEVICE void add(double scaled, double to_low) {
-    const double rounded = scaled + integer_magic;
-    const double rest = (scaled - (rounded - integer_magic)) * to_low + integer_magic;
-    high += std::bit_cast<std::uint64_t>(rounded);
-    low += std::bit_cast<std::uint64_t>(rest);
+  /// `limbs`: of the value, or of its negative.
+  GRADUS_HOST_DEVICE void add(RawLimbs limbs) {
+    high += limbs.high;
+    low += limbs.low;
   }
 
   /// What both limbs hold too much: an empty place left the magic number's own bits; and a value that leaves must take

@@ -27,12 +27,14 @@ double from_ordered(Word bits) { return std::bit_cast<double>(bits >> 63 ? bits 
 // Launch shape: as visit_columns. What a thread found is added only where it changes something: the value read first
 // may be an older one, which at worst costs an addition that changes nothing.
 template <class T>
-__global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* first_bad) {
+__global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* finest, Word* first_bad) {
   T low = std::numeric_limits<T>::infinity();
   T high = -std::numeric_limits<T>::infinity();
+  int bit = core::no_bits;
   const auto visit = [&](std::int64_t row, int column, T value) {
     low = value < low ? value : low;
     high = value > high ? value : high;
+    bit = min(bit, core::finest_bit(static_cast<double>(value)));
     if (!(fabs(static_cast<double>(value)) <= core::largest_magnitude))
       atomicMin(first_bad, static_cast<Word>(row) * static_cast<Word>(rows.columns) + static_cast<Word>(column));
   };
@@ -41,6 +43,9 @@ __global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highes
     const Word most = ordered(static_cast<double>(high));
     if (least < lowest[column]) atomicMin(&lowest[column], least);
     if (most > highest[column]) atomicMax(&highest[column], most);
+    const auto of_bit = static_cast<Word>(bit + core::no_bits);
+    if (of_bit < finest[column]) atomicMin(&finest[column], of_bit);
+    bit = core::no_bits;
     low = std::numeric_limits<T>::infinity();
     high = -std::numeric_limits<T>::infinity();
   });
@@ -56,13 +61,16 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   Buffer<Word> host(column_range_words(d));
   std::fill_n(host.data(), d, ordered(std::numeric_limits<double>::infinity()));
   std::fill_n(host.data() + d, d, ordered(-std::numeric_limits<double>::infinity()));
-  host[2 * d] = ~Word{0};
+  std::fill_n(host.data() + 2 * d, d, Word{2 * core::no_bits});
+  Word& first_bad = host[3 * d];
+  first_bad = ~Word{0};
   if (rows.rows() > 0) {
     const std::size_t bytes = static_cast<std::size_t>(host.size()) * sizeof(Word);
     check(cudaMemcpyAsync(scratch, host.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     const auto blocks = std::min((rows.rows() + block_rows - 1) / block_rows, most_blocks);
     find_ranges<T><<<static_cast<unsigned int>(blocks), block_rows, 0, stream>>>(
-        {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(d)}, scratch, scratch + d, scratch + 2 * d);
+        {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(d)}, scratch, scratch + d, scratch + 2 * d,
+        scratch + 3 * d);
     check_launch("find_ranges");
     check(cudaMemcpyAsync(host.data(), scratch, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
     stream.wait();
@@ -71,10 +79,11 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   for (std::int64_t column = 0; column < d; ++column) {
     found.ranges.lowest.push_back(from_ordered(host[column]));
     found.ranges.highest.push_back(from_ordered(host[d + column]));
+    found.ranges.finest.push_back(static_cast<int>(host[2 * d + column]) - core::no_bits);
   }
-  if (host[2 * d] == ~Word{0}) return found;
-  found.bad_row = static_cast<std::int64_t>(host[2 * d] / static_cast<Word>(d));
-  found.bad_column = static_cast<std::int64_t>(host[2 * d] % static_cast<Word>(d));
+  if (first_bad == ~Word{0}) return found;
+  found.bad_row = static_cast<std::int64_t>(first_bad / static_cast<Word>(d));
+  found.bad_column = static_cast<std::int64_t>(first_bad % static_cast<Word>(d));
   T value{};
   check(
       cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDeviceToHost, stream),

@@ -8,7 +8,7 @@
 namespace gradus::cuda {
 
 /// Words of GPU memory that find_column_ranges() needs.
-constexpr std::int64_t column_range_words(std::int64_t columns) { return 2 * columns + 1; }
+constexpr std::int64_t column_range_words(std::int64_t columns) { return 3 * columns + 1; }
 
 /// Reads rows on the current GPU once. Extremes are exact, so that threads may come in any order. Waits for the stream.
 /// `scratch`: column_range_words() there.

@@ -48,6 +48,132 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
+/// One column of the given values; the first rows with the numbers `first` are the centroids.
+CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
+  CaseData data =
+      plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
+  std::copy(values.begin(), values.end(), data.points.data());
+  data.first_rows = first;
+  data.well_conditioned = false;
+  return data;
+}
+
+// Spreads and scales at which sums on a grid, or squares, lose what matters.
+void add_extremes(std::vector<Case>& list) {
+  const auto add = [&list](const char* name, std::function<CaseData(std::uint64_t)> make) {
+    list.push_back({std::string("extreme_") + name, [make](std::uint64_t seed) {
+                      CaseData data = make(seed);
+                      data.well_conditioned = false;
+                      return data;
+                    }});
+  };
+  add("weights_and_squares_near_overflow", [](auto seed) {
+    CaseData data = plain(uniform(33, 33, seed, -3e150, 3e150), 6);
+    const core::Philox random(seed, 6);
+    for (std::uint64_t row = 0; row < 33; ++row) data.weights.push_back(std::pow(10, 12 * random.uniform(row) - 6));
+    data.float_scale = 1e-130;
+    return data;
+  });
+  add("one_heavy_point", [](auto) {
+    CaseData data = column({0, 1e-9, 5e-9, 3e-9}, {0, 1});
+    data.weights = {1e97, 1e17, 1e17, 1e17};
+    data.float_weight_scale = 1e-60;
+    return data;
+  });
+  add("light_points_beside_a_heavy_one", [](auto) {
+    CaseData data = column({0, 3, 3, 3.5, 3.1}, {0, 4});
+    data.weights = {1, 1.853e-23, 1.588e-23, 1.615e-23, 0};
+    return data;
+  });
+  add("light_cluster_is_not_empty", [](auto) {
+    CaseData data = column({0, 10, 11, 9}, {0, 3});
+    data.weights = {1, 1e-24, 1e-24, 0};
+    data.empty = EmptyCluster::error;
+    return data;
+  });
+  add("weights_of_any_spread", [](auto seed) {
+    CaseData data = plain(uniform(900, 5, seed), 12);
+    const core::Philox random(seed, 8);
+    for (std::uint64_t row = 0; row < 900; ++row) data.weights.push_back(std::pow(10, 60 * random.uniform(row) - 30));
+    return data;
+  });
+  add("weights_of_any_spread_many_columns", [](auto seed) {
+    CaseData data = plain(uniform(700, 40, seed), 30);
+    const core::Philox random(seed, 8);
+    for (std::uint64_t row = 0; row < 700; ++row) data.weights.push_back(std::pow(10, 60 * random.uniform(row) - 30));
+    return data;
+  });
+  add("small_points_of_small_weight", [](auto) {
+    CaseData data = column({1e-150, 2e-150, 5e-150, 6e-150}, {0, 3});
+    data.weights = {1e-150, 1e-150, 1e-150, 1e-150};
+    data.float_scale = 1e115;
+    data.float_weight_scale = 1e115;
+    return data;
+  });
+  add("small_points", [](auto seed) {
+    CaseData data = plain(uniform(500, 3, seed, 0, 1e-150), 7);
+    data.float_scale = 1e110;
+    return data;
+  });
+  add("columns_of_any_scale", [](auto seed) {
+    CaseData data = plain(uniform(500, 6, seed, -1, 1), 7);
+    for (std::int64_t row = 0; row < 500; ++row)
+      for (std::int64_t dim = 0; dim < 6; ++dim) data.points(row, dim) *= std::pow(10.0, 6 * dim - 15);
+    return data;
+  });
+  add("cosine_of_rows_of_any_length", [](auto seed) {
+    CaseData data = plain(uniform(300, 4, seed, -1, 1), 5);
+    const core::Philox random(seed, 9);
+    for (std::int64_t row = 0; row < 300; ++row) {
+      const double length = std::pow(10, 60 * random.uniform(static_cast<std::uint64_t>(row)) - 25);
+      for (std::int64_t dim = 0; dim < 4; ++dim) data.points(row, dim) *= length;
+    }
+    data.metric = Metric::cosine;
+    return data;
+  });
+  add("cosine_of_tiny_rows", [](auto seed) {
+    CaseData data = plain(uniform(300, 5, seed, -1e-165, 1e-165), 5);
+    data.metric = Metric::cosine;
+    data.float_scale = 1e125;
+    return data;
+  });
+  add("cosine_without_a_direction", [](auto) {
+    CaseData data = plain(Matrix<double>(4, 2), 1);
+    const double rows[] = {1, 0, -1, 0, 0, 1, 0, -1};
+    std::copy_n(rows, 8, data.points.data());
+    data.metric = Metric::cosine;
+    return data;
+  });
+  add("a_tight_heap_and_an_outlier", [](auto seed) {
+    CaseData data = plain(uniform(241, 1, seed, 0, 5e-5), 7, 100);
+    data.points(240, 0) = 1e9;
+    return data;
+  });
+  add("squares_that_vanish", [](auto) {
+    CaseData data = column({0, 0, 1e-170, 1e-130}, {0, 2, 3});
+    data.float_scale = 1e130;
+    data.max_iterations = 300;
+    return data;
+  });
+  // Means exactly in the middle between two numbers, of few points each: a grid that rounds would guess.
+  for (const std::int64_t d : {2, 40})
+    add(d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
+      CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
+      return data;
+    });
+  add("means_in_the_middle_beside_tiny_values", [](auto seed) {
+    CaseData data = plain(blobs(400, 3, 100, 1e-3, seed), 100);
+    for (std::int64_t row = 0; row < 400; row += 7) data.points(row, 1) = std::ldexp(data.points(row, 0), -80);
+    return data;
+  });
+  add("tolerance_of_values_far_apart", [](auto seed) {
+    CaseData data = plain(uniform(500, 3, seed), 5, 300);
+    for (std::int64_t row = 0; row < 500; row += 5) data.points(row, 2) *= 1e-35;
+    data.tolerance = 1e-3;
+    return data;
+  });
+}
+
 // Many columns and clusters at once: what the 8-bit and 16-bit filters must not stumble over.
 void add_many_clusters(std::vector<Case>& list) {
   const auto add = [&list](const std::string& name, CaseData (*make)(std::uint64_t seed)) {
@@ -297,6 +423,7 @@ std::vector<Case> make_cases() {
     return data;
   });
   add_many_clusters(list);
+  add_extremes(list);
   return list;
 }
 
@@ -395,11 +522,16 @@ namespace {
 template <class T>
 void to_unit_rows(MatrixView<T> rows) {
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    double largest = 0;
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
+      largest = std::max(largest, std::abs(static_cast<double>(rows(row, dim))));
+    int exponent = 0;
+    std::frexp(largest, &exponent);
     double squares = 0;
+    const auto near_one = [&](std::int64_t dim) { return std::ldexp(static_cast<double>(rows(row, dim)), -exponent); };
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) squares = std::fma(near_one(dim), near_one(dim), squares);
     for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
-      squares = std::fma(static_cast<double>(rows(row, dim)), static_cast<double>(rows(row, dim)), squares);
-    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
-      rows(row, dim) = static_cast<T>(static_cast<double>(rows(row, dim)) / std::sqrt(squares));
+      rows(row, dim) = static_cast<T>(near_one(dim) / std::sqrt(squares));
   }
 }
 
@@ -413,9 +545,11 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   const std::int64_t d = data.points.columns();
   const std::int64_t stride = d + data.padding;
   for (std::int64_t row = 0; row < n; ++row)
-    for (std::int64_t dim = 0; dim < d; ++dim) points_[row * stride + dim] = static_cast<T>(data.points(row, dim));
+    for (std::int64_t dim = 0; dim < d; ++dim)
+      points_[row * stride + dim] = static_cast<T>(data.points(row, dim) * (sizeof(T) == 4 ? data.float_scale : 1));
   for (std::int64_t row = 0; row < weights_.size(); ++row)
-    weights_[row] = static_cast<T>(data.weights[static_cast<std::size_t>(row)]);
+    weights_[row] =
+        static_cast<T>(data.weights[static_cast<std::size_t>(row)] * (sizeof(T) == 4 ? data.float_weight_scale : 1));
   rows_ = {points_.data(), n, d, stride};
   for (std::int64_t cluster = 0; cluster < data.clusters; ++cluster)
     std::copy_n(rows_.row(data.first_rows.empty() ? cluster : data.first_rows[static_cast<std::size_t>(cluster)]), d,
@@ -449,7 +583,8 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.empty = data.empty;
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
-  if (data.tolerance > 0) problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, 1);
+  if (data.tolerance > 0)
+    problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
   truth_ = oracle(problem_);
 }
 

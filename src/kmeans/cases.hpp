@@ -20,6 +20,9 @@ struct CaseData {
   double changed_fraction = 0;
   EmptyCluster empty = EmptyCluster::relocate;
   Metric metric = Metric::euclidean;
+  /// In float, by which points and weights that only a double holds are multiplied.
+  double float_scale = 1;
+  double float_weight_scale = 1;
   std::vector<std::int64_t> first_rows;  ///< rows that are the initial centroids; empty: the first k
   std::int64_t padding = 0;              ///< elements between the rows
   /// Whether the textbook's arithmetic is expected to come near the oracle: not where ties or cancellation decide.

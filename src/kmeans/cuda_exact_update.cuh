@@ -15,6 +15,7 @@
 #include "core/run_sum.hpp"
 #include "kmeans/cuda_common.hpp"
 #include "kmeans/cuda_exact_sums.hpp"
+#include "kmeans/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -29,7 +30,8 @@ struct PassCounters {
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< some cluster has no weight
+  int empty;      ///< some cluster has no weight, or none that the sums can tell
+  int doubtful;   ///< some mean is not decided by the sums
   int different;  ///< some centroid moved
 };
 
@@ -46,15 +48,19 @@ struct ExactUpdateJob {
   const PassCounters* counters;
   const double* to_high;  ///< d, of the columns' grids
   const int* units;       ///< d
+  const int* on_grid;     ///< d: Statistics::is_on_grid
   double to_low;          ///< the same for all columns
   int bits;
   core::Grid weight;
-  const double* middle;   ///< d, for the history's inertia
-  Word* sums;             ///< k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
-  unsigned int* sizes;    ///< k: entries of each cluster
-  unsigned int* cursors;  ///< k: where the next entry of the cluster goes
-  unsigned int* order;    ///< n: entries by cluster
-  const T* centroids;     ///< k x d
+  bool weights_on_grid;
+  double weight_scale;      ///< see Statistics
+  double coordinate_scale;  ///< likewise
+  const double* middle;     ///< d, for the history's inertia
+  Word* sums;               ///< k x 2 d raw limbs, 2 k weight limbs where there are weights, k counts
+  unsigned int* sizes;      ///< k: entries of each cluster
+  unsigned int* cursors;    ///< k: where the next entry of the cluster goes
+  unsigned int* order;      ///< n: entries by cluster
+  const T* centroids;       ///< k x d
   T* next;
   double* parts;  ///< 2 k: movement and explained inertia of each cluster
   UpdateState* state;
@@ -233,12 +239,14 @@ class RunSums {
   __device__ void add(const T (&row)[lane_columns], T sign) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
-      sums_[column].add(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low);
+      sums_[column].add(core::raw_limbs(static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
   }
+  /// `weight`: scaled.
   __device__ void add_weighted(const T (&row)[lane_columns], T sign, double weight) {
 #pragma unroll
     for (int column = 0; column < lane_columns; ++column)
-      sums_[column].add(weight * static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low);
+      sums_[column].add(
+          core::raw_limbs(weight, static_cast<double>(sign * row[column]) * to_high_[column], job_.to_low));
     const core::Limbs limbs = job_.weight.split(weight);
     weight_high_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.high);
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
@@ -330,7 +338,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
             const std::int32_t point = __shfl_sync(everyone, own.point, place);
             load_columns(job, point, sums.first_dim(), rows[row]);
             signs[row] = index + row >= end ? T{0} : leaving >> place & 1 ? T{-1} : T{1};
-            if constexpr (Weighted) weights[row] = static_cast<double>(job.weights[point]);
+            if constexpr (Weighted) weights[row] = static_cast<double>(job.weights[point]) * job.weight_scale;
           }
 #pragma unroll
           for (int row = 0; row < ahead; ++row) {
@@ -358,9 +366,18 @@ struct ExactSumsView {
         job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
+  /// Scaled; for the history.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
+  }
+  __device__ std::int64_t weight_slack(int cluster) const {
+    return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
+  }
+  /// As in ExactSums.
+  __device__ Presence presence(int cluster) const {
+    if (count(cluster) == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
   /// Without the magic number's own bits, which every summand carries.
   __device__ core::Limbs limbs(int cluster, int dim) const {
@@ -368,17 +385,20 @@ struct ExactSumsView {
     const Word magic = count(cluster) * static_cast<Word>(core::integer_magic_bits);
     return {static_cast<std::int64_t>(raw[0] - magic), static_cast<std::int64_t>(raw[job.d] - magic)};
   }
-  __device__ T mean(int cluster, int dim) const {
+  __device__ core::Int128 total(int cluster, int dim) const {
     const core::Limbs sum = limbs(cluster, dim);
-    const core::Int128 total = (static_cast<core::Int128>(sum.high) << job.bits) + sum.low;
-    return core::round_quotient<T>(total, static_cast<core::UInt128>(total_weight(cluster)),
-                                   job.units[dim] - (job.weights ? job.weight.unit : 0));
+    return (static_cast<core::Int128>(sum.high) << job.bits) + sum.low;
+  }
+  __device__ int unit_of_mean(int dim) const { return job.units[dim] - (job.weights ? job.weight.unit : 0); }
+  __device__ core::Certified<T> mean(int cluster, int dim) const {
+    const std::int64_t slack = job.on_grid[dim] != 0 ? 0 : static_cast<std::int64_t>(count(cluster));
+    return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
+                                       unit_of_mean(dim));
   }
   /// To within a few roundings, for the history.
-  __device__ double rough_mean(int cluster, int dim, double weight) const {
-    const core::Limbs sum = limbs(cluster, dim);
-    const double steps = static_cast<double>(sum.high) * job.to_low + static_cast<double>(sum.low);
-    return ldexp(steps, job.units[dim]) / weight;
+  __device__ double rough_mean(int cluster, int dim) const {
+    return ldexp(static_cast<double>(total(cluster, dim)) / static_cast<double>(total_weight(cluster)),
+                 unit_of_mean(dim));
   }
 };
 
@@ -386,26 +406,32 @@ struct ExactSumsView {
 template <class T>
 __global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
   const int cluster = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (cluster < job.k && !(ExactSumsView<T>{job}.weight(cluster) > 0)) job.state->empty = 1;
-}
-
-template <class T>
-__device__ bool is_for_the_host(const ExactUpdateJob<T>& job) {
-  return job.relocates && job.state->empty != 0;
+  if (cluster >= job.k) return;
+  const Presence presence = ExactSumsView<T>{job}.presence(cluster);
+  if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) job.state->empty = 1;
 }
 
 /// The means. Launch shape: the grid's stride over the coordinates.
 template <class T>
 __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
-  if (is_for_the_host(job)) return;
+  if (job.state->empty != 0) return;
   const ExactSumsView<T> sums{job};
   const std::int64_t area = static_cast<std::int64_t>(job.k) * job.d;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < area; index += stride) {
     const int cluster = static_cast<int>(index / job.d);
     const int dim = static_cast<int>(index % job.d);
-    job.next[index] = sums.weight(cluster) > 0 ? sums.mean(cluster, dim) : job.centroids[index];
+    job.next[index] = job.centroids[index];
+    if (sums.count(cluster) == 0) continue;
+    const core::Certified<T> mean = sums.mean(cluster, dim);
+    job.next[index] = mean.value;
+    if (!mean.certain) job.state->doubtful = 1;
   }
+}
+
+/// Whether the update is the frame's, which can look at the points.
+__host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
+  return state.empty != 0 || state.doubtful != 0;
 }
 
 __device__ inline int bits_of(float value) { return __float_as_int(value); }
@@ -417,7 +443,7 @@ __device__ inline long long bits_of(double value) { return __double_as_longlong(
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  if (is_for_the_host(job)) return;
+  if (is_for_the_frame(*job.state)) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int cluster = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (cluster >= job.k) return;
@@ -429,16 +455,22 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
       for (int source = 0; source < count; ++source) take(__shfl_sync(everyone, own, source));
     }
   };
-  if (job.to_unit_length) {
+  const ExactSumsView<T> sums{job};
+  if (job.to_unit_length && sums.count(cluster) > 0) {
+    double largest = 0;
+    for (int dim = lane; dim < job.d; dim += 32)
+      largest = fmax(largest, fabs(static_cast<double>(job.next[begin + dim])));
+    for (int lanes = 16; lanes > 0; lanes /= 2) largest = fmax(largest, __shfl_xor_sync(everyone, largest, lanes));
+    const NearOne scale(largest);
     double squares = 0;
-    in_order([&](int dim) { return static_cast<double>(job.next[begin + dim]); },
+    in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
              [&](double value) { squares = fma(value, value, squares); });
     const double length = sqrt(squares);
-    if (squares > 0)
-      for (int dim = lane; dim < job.d; dim += 32)
-        job.next[begin + dim] = static_cast<T>(static_cast<double>(job.next[begin + dim]) / length);
+    for (int dim = lane; dim < job.d; dim += 32)  // without a direction it stays
+      job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
+                                          : job.centroids[begin + dim];
+    __syncwarp();  // the row has its length
   }
-  const ExactSumsView<T> sums{job};
   const double weight = sums.weight(cluster);
   double shift = 0;
   double explained = 0;
@@ -448,9 +480,10 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
         const T before = job.centroids[begin + dim];
         const T after = job.next[begin + dim];
         different |= bits_of(before) != bits_of(after);
-        const double centroid = static_cast<double>(before) - job.middle[dim];
+        const double centroid = (static_cast<double>(before) - job.middle[dim]) * job.coordinate_scale;
         if (weight > 0)
-          explained += centroid * (2 * (sums.rough_mean(cluster, dim, weight) - job.middle[dim]) - centroid);
+          explained +=
+              centroid * (2 * ((sums.rough_mean(cluster, dim) - job.middle[dim]) * job.coordinate_scale) - centroid);
         const double moved = static_cast<double>(after) - static_cast<double>(before);
         return moved * moved;
       },
@@ -465,7 +498,7 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
 /// The sums over the clusters, in ascending order. Launch shape: one block of 256 threads.
 template <class T>
 __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
-  if (is_for_the_host(job)) return;
+  if (is_for_the_frame(*job.state)) return;
   constexpr int share = 1024;
   __shared__ double near[2][share];
   double total = 0;  // of thread 0: the shift; of thread 32: what is explained
@@ -484,17 +517,17 @@ __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
   if (threadIdx.x == 32) job.state->explained = total;
 }
 
-/// The inertia on its grid. A warp takes 32 points: it reads their rows and centroids side by side and leaves the
+/// The inertia. A warp takes 32 points: it reads their rows and centroids side by side and leaves the
 /// differences in shared memory, from where each lane follows one point's chain.
 /// Launch shape: blocks of four warps, the grid's stride over the points.
 template <class T>
-__global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::Grid grid, Word* total) {
+__global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,
+                                      SharedTotal* total) {
   constexpr unsigned int everyone = 0xffffffffu;
   __shared__ double near[4][32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   auto& tile = near[threadIdx.x / 32];
-  Word high = 0;
-  Word low = 0;
+  core::TotalLimbs limbs;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t first = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * 32; first < job.n;
        first += stride) {
@@ -516,19 +549,11 @@ __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> 
       __syncwarp();  // and read, before the next columns overwrite them
     }
     if (lane >= count) continue;
-    if (job.weights) distance = static_cast<double>(job.weights[first + lane]) * distance;
-    const core::Limbs limbs = grid.split(distance);
-    high += static_cast<Word>(limbs.high);
-    low += static_cast<Word>(limbs.low);
+    if (job.weights)
+      add_weighted(grid, static_cast<double>(job.weights[first + lane]), job.weight_scale, distance, limbs, *total);
+    else add_value(grid, distance, limbs, *total);
   }
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    high += __shfl_down_sync(everyone, high, lanes);
-    low += __shfl_down_sync(everyone, low, lanes);
-  }
-  if (lane == 0) {
-    atomicAdd(&total[0], high);
-    atomicAdd(&total[1], low);
-  }
+  add_limbs_of_warp(*total, limbs);
 }
 
 }  // namespace gradus::kmeans_detail

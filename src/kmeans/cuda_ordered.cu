@@ -364,7 +364,7 @@ struct TileWalk {
   static __device__ void move_point(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const Move& move) {
     T row[Columns];
     load_row<T, Columns, true>(job, move.point, row);
-    const double weight = job.weights ? static_cast<double>(job.weights[move.point]) : 1.0;
+    const double weight = scaled_weight(job, move.point);
     const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
     move_in_sums<T, Columns, true>(job, shared.moved, copy, move.from, move.to, row, weight);
   }
@@ -407,12 +407,12 @@ __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float
     float coordinates[Columns];
     load_row<T, Columns, true>(job, point, row);
     to_filter<T, Columns, true>(job, row, coordinates);
-    const double weight = job.weights ? static_cast<double>(job.weights[point]) : 1.0;
+    const double weight = scaled_weight(job, point);
 #pragma unroll
     for (int dim = 0; dim < Columns; ++dim) {
       lowest[dim] = fminf(lowest[dim], coordinates[dim]);
       highest[dim] = fmaxf(highest[dim], coordinates[dim]);
-      const RawLimbs raw = raw_limbs(job, dim, row[dim], weight);
+      const core::RawLimbs raw = raw_limbs(job, dim, row[dim], weight);
       limbs[dim] += raw.high;
       limbs[Columns + dim] += raw.low;
     }

@@ -15,25 +15,24 @@
 #include "kmeans/cuda_distances.hpp"
 #include "kmeans/cuda_row_distances.cuh"
 #include "kmeans/statistics.hpp"
+#include "kmeans/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
 
-/// sums[column] and sums[columns + column]: the limbs of each column.
+/// The sums of the columns. `too_small`: how many values the limbs do not hold.
 template <class T>
-__global__ void sum_columns(const DeviceRows<T> rows, const core::Grid* grids, Word* sums) {
-  Word high = 0;
-  Word low = 0;
+__global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
+  core::TotalLimbs limbs;
   const auto visit = [&](std::int64_t, int column, T value) {
-    const core::Limbs limbs = grids[column].split(static_cast<double>(value));
-    high += static_cast<Word>(limbs.high);
-    low += static_cast<Word>(limbs.low);
+    const auto wide = static_cast<double>(value);
+    if (grids[column].holds(wide)) grids[column].add(wide, limbs);
+    else atomicAdd(too_small, Word{1});
   };
   visit_columns(rows, visit, [&](int column) {
-    atomicAdd(&sums[column], high);
-    atomicAdd(&sums[rows.columns + column], low);
-    high = low = 0;
+    add_limbs(sums[column], limbs);
+    limbs = {};
   });
 }
 
@@ -42,41 +41,35 @@ template <class T>
 __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* first_zero) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < rows.count; row += stride) {
-    bool zero = true;
+    double largest = 0;
+    for (int dim = 0; dim < rows.columns; ++dim)
+      largest = fmax(largest, fabs(static_cast<double>(value_at(rows, row, dim))));
+    if (largest == 0) atomicMin(first_zero, static_cast<Word>(row));
+    const NearOne scale(largest);
     double squares = 0;
     for (int dim = 0; dim < rows.columns; ++dim) {
-      const double value = static_cast<double>(value_at(rows, row, dim));
-      zero &= value == 0;
+      const double value = scale(static_cast<double>(value_at(rows, row, dim)));
       squares = fma(value, value, squares);
     }
-    if (zero) atomicMin(first_zero, static_cast<Word>(row));
-    const double length = squares > 0 ? sqrt(squares) : 1.0;
+    const double length = sqrt(squares);
     for (int dim = 0; dim < rows.columns; ++dim)
-      unit[row * rows.columns + dim] = static_cast<T>(static_cast<double>(value_at(rows, row, dim)) / length);
+      unit[row * rows.columns + dim] = static_cast<T>(scale(static_cast<double>(value_at(rows, row, dim))) / length);
   }
 }
 
-/// total[0] and total[1]: the limbs of the sum of the squared distances to `mean`.
+/// The sum of the squared distances to `mean`.
 template <class T>
 __global__ void sum_squares(const __grid_constant__ DeviceRows<T> rows, const __grid_constant__ DeviceRows<T> mean,
-                            core::Grid grid, Word* total) {
+                            core::TotalGrid grid, SharedTotal* total) {
   const OtherRows<T, 1> the_mean(mean, nullptr, 1);
-  Word high = 0;
-  Word low = 0;
+  core::TotalLimbs limbs;
   for (std::int64_t first = std::int64_t{blockIdx.x} * block_rows; first < rows.count;
        first += std::int64_t{gridDim.x} * block_rows) {
     double distance[1];
     the_mean.find(rows, first, 0, distance);
-    if (first + threadIdx.x >= rows.count) continue;
-    const core::Limbs limbs = grid.split(distance[0]);
-    high += static_cast<Word>(limbs.high);
-    low += static_cast<Word>(limbs.low);
+    if (first + threadIdx.x < rows.count) add_value(grid, distance[0], limbs, *total);
   }
-  high = block_total(high);
-  low = block_total(low);
-  if (threadIdx.x != 0) return;
-  atomicAdd(&total[0], high);
-  atomicAdd(&total[1], low);
+  add_limbs_of_warp(*total, limbs);
 }
 
 // Launch shape: one thread for each element.
@@ -152,39 +145,41 @@ core::ColumnRanges CudaPoints<T>::column_ranges() {
 }
 
 template <class T>
-double CudaPoints<T>::mean_column_variance(const Statistics& statistics) {
+std::optional<double> CudaPoints<T>::mean_column_variance(const Statistics& statistics) {
   const cuda::Stream& stream = session_->stream;
   const std::int64_t n = points_.rows();
   const std::int64_t d = points_.columns();
-  cuda::DeviceBuffer<core::Grid> grids(d);
-  cuda::DeviceBuffer<Word> sums(2 * d + 2);
-  grids.copy_from_host(statistics.columns.data(), d, stream);
+  const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
+  cuda::DeviceBuffer<core::TotalGrid> device_grids(d);
+  cuda::DeviceBuffer<TotalWords> sums(d);
+  cuda::DeviceBuffer<Word> too_small(1);
+  device_grids.copy_from_host(grids.data(), d, stream);
   sums.clear(stream);
-  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(), grids.data(), sums.data());
+  too_small.clear(stream);
+  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(), device_grids.data(), sums.data(), too_small.data());
   cuda::check_launch("sum_columns");
-  Buffer<Word> host(2 * d + 2);
-  sums.copy_to_host(host.data(), host.size(), stream);
+  Buffer<TotalWords> host(d);
+  Word small = 0;
+  sums.copy_to_host(host.data(), d, stream);
+  too_small.copy_to_host(&small, 1, stream);
   stream.wait();
-  const auto limbs = [&](std::int64_t high, std::int64_t low) {
-    return core::Limbs{static_cast<std::int64_t>(host[high]), static_cast<std::int64_t>(host[low])};
-  };
+  if (small > 0) return std::nullopt;
+  core::ExactAccumulator count;
+  count.add(static_cast<double>(n));
   Matrix<T> mean(1, d);
   for (std::int64_t column = 0; column < d; ++column) {
-    const core::Grid& grid = statistics.columns[static_cast<std::size_t>(column)];
-    mean(0, column) =
-        core::round_quotient<T>(grid.total(limbs(column, d + column)), static_cast<core::UInt128>(n), grid.unit);
+    core::ExactAccumulator sum;
+    grids[static_cast<std::size_t>(column)].add_to(sum, limbs_of(host[column]), 0);
+    mean(0, column) = sum.quotient<T>(count);
   }
   cuda::DeviceBuffer<T> device_mean(d);
   device_mean.copy_from_host(mean.data(), d, stream);
   const DeviceRows<T> mean_row{device_mean.data(), 1, d, static_cast<int>(d)};
+  DeviceTotal total;
   sum_squares<T>
-      <<<blocks(6), block_rows, 0, stream>>>(device_rows(), mean_row, statistics.inertia, sums.data() + 2 * d);
+      <<<blocks(6), block_rows, 0, stream>>>(device_rows(), mean_row, statistics.inertia, total.cleared(stream));
   cuda::check_launch("sum_squares");
-  sums.copy_to_host(host.data(), host.size(), stream);
-  stream.wait();
-  const core::Int128 squares = statistics.inertia.total(limbs(2 * d, 2 * d + 1));
-  return core::round_quotient<double>(squares, static_cast<core::UInt128>(n), statistics.inertia.unit) /
-         static_cast<double>(d);
+  return total.fetch(statistics.inertia, 0, stream).quotient<double>(count) / static_cast<double>(d);
 }
 
 template <class T>

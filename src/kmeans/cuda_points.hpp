@@ -40,7 +40,7 @@ class CudaPoints : public GpuPoints<T> {
   VectorView<const T> weights() const override { return weights_; }
   VectorView<const T> host_weights() const override;
   core::ColumnRanges column_ranges() override;
-  double mean_column_variance(const Statistics& statistics) override;
+  std::optional<double> mean_column_variance(const Statistics& statistics) override;
   void to_unit_rows() override;
   Matrix<T> copy_rows(std::span<const std::int64_t> rows) const override;
   Matrix<T> copy_slice(std::int64_t first, std::int64_t count) const override;

@@ -39,8 +39,7 @@ class ResidentEngine {
       : job_(job), past_steps_(past_steps(job.problem())), sums_(job.problem()),
         centroids_(job.problem().k() * job.problem().d()), labels_(label_bytes(job.problem())), records_(past_steps_),
         past_sums_(past_steps_ * words_of(job.problem())), past_centroids_((past_steps_ + 1) * centroids_.size()),
-        parts_(past_steps_ * 2 * job.problem().k()), outcome_(1), inertia_(2), host_records_(past_steps_),
-        host_outcome_(1) {
+        parts_(past_steps_ * 2 * job.problem().k()), outcome_(1), host_records_(past_steps_), host_outcome_(1) {
     const Problem<T>& problem = job.problem();
     describe(problem);
     const int words = sum_words(device_);
@@ -135,12 +134,11 @@ class ResidentEngine {
     const cuda::Stream& stream = job_.stream();
     if (!labels_are_current) run_pass(centroids);
     fetch(labels);
-    inertia_.clear(stream);
-    const core::Grid& grid = job_.problem().statistics.inertia;
-    exact_inertia<<<static_cast<unsigned int>(8 * job_.gpu().multiprocessors), 256, 0, stream>>>(device_, grid,
-                                                                                                 inertia_.data());
+    const Statistics& statistics = job_.problem().statistics;
+    exact_inertia<<<static_cast<unsigned int>(8 * job_.gpu().multiprocessors), 256, 0, stream>>>(
+        device_, statistics.inertia, inertia_.cleared(stream));
     cuda::check_launch("exact_inertia");
-    return fetch_value(inertia_, grid, stream);
+    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream).template round<double>();
   }
 
   double rechecked() const {
@@ -181,6 +179,7 @@ class ResidentEngine {
       device_.low[dim] = 0.5 * (statistics.lowest[column] + statistics.highest[column]);
       device_.middle[dim] = static_cast<T>(device_.low[dim]);
       device_.columns[dim] = statistics.columns[column];
+      device_.on_grid[dim] = statistics.is_on_grid(dim);
       const double middle = static_cast<double>(device_.middle[dim]);
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
       // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
@@ -191,6 +190,9 @@ class ResidentEngine {
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);
     device_.weight = statistics.weight;
+    device_.weights_on_grid = statistics.weights_are_on_grid();
+    device_.weight_scale = statistics.weight_scale;
+    device_.coordinate_scale = statistics.coordinate_scale;
     device_.relocates = problem.empty != EmptyCluster::keep;
     device_.to_unit_length = problem.metric == Metric::cosine;
   }
@@ -251,7 +253,7 @@ class ResidentEngine {
   cuda::DeviceBuffer<T> past_centroids_;
   cuda::DeviceBuffer<double> parts_;
   cuda::DeviceBuffer<LoopOutcome> outcome_;
-  cuda::DeviceBuffer<Word> inertia_;
+  DeviceTotal inertia_;
   cuda::PinnedBuffer<Record> host_records_;
   cuda::PinnedBuffer<LoopOutcome> host_outcome_;
   WalkKernel<T> kernel_;

@@ -20,7 +20,7 @@ struct Record {
 /// What the kernel leaves behind.
 struct LoopOutcome {
   int steps;
-  bool pass_only;  ///< the last pass was not followed by an update
+  bool pass_only;  ///< the last pass was not followed by an update: it is the frame's
   bool same_centroids;
   Word changed;    ///< in the last pass
   Word rechecked;  ///< in all passes
@@ -67,7 +67,11 @@ struct SmallDimJob {
   T scale;                           ///< a power of two
   float bound;
   core::Grid columns[cuda_small_dim_columns];
+  bool on_grid[cuda_small_dim_columns];  ///< Statistics::is_on_grid
   core::Grid weight;
+  bool weights_on_grid;
+  double weight_scale;                 ///< see Statistics
+  double coordinate_scale;             ///< likewise
   double low[cuda_small_dim_columns];  ///< half the sum of lowest and highest, for the history's inertia
   int iterations;                      ///< at most; 0: one pass without an update
   double shift_limit;

@@ -20,6 +20,7 @@
 
 #include "kmeans/cuda_resident_filter.cuh"
 #include "kmeans/cuda_resident_sums.cuh"
+#include "kmeans/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -32,18 +33,6 @@ struct Tally {
 __device__ inline void add_counts(unsigned int* counter, unsigned int count) {
   const unsigned int of_warp = __reduce_add_sync(0xffffffffu, count);
   if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(counter, of_warp);
-}
-
-template <class T>
-__device__ void scale_to_unit_length(T* row, int d) {
-  double squares = 0;
-  for (int dim = 0; dim < d; ++dim) {
-    const double value = static_cast<double>(row[dim]);
-    squares = fma(value, value, squares);
-  }
-  if (!(squares > 0)) return;
-  const double length = sqrt(squares);
-  for (int dim = 0; dim < d; ++dim) row[dim] = static_cast<T>(static_cast<double>(row[dim]) / length);
 }
 
 /// The squared movement of a centroid.
@@ -158,22 +147,33 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
     changed = __ldcg(&difference[words]);
     __syncthreads();  // the sums are complete
 
-    bool empty = false;
-    for (int cluster = thread; cluster < job.k; cluster += threads) empty |= !(sums.weight(cluster) > 0);
-    pass_only = (__syncthreads_or(empty) && job.relocates) || job.iterations == 0;
+    bool for_the_frame = job.iterations == 0;
+    for (int cluster = thread; cluster < job.k; cluster += threads) {
+      const Presence presence = sums.presence(cluster);
+      for_the_frame |= presence == Presence::unknown || (presence == Presence::none && job.relocates);
+    }
+    pass_only = __syncthreads_or(for_the_frame) != 0;
     if (pass_only) break;
+    bool doubtful = false;
     for (int index = thread; index < area; index += threads) {
       const int cluster = index / job.d;
       const int dim = index - cluster * job.d;
-      shared.next[index] = sums.weight(cluster) > 0 ? sums.template mean<T>(cluster, dim) : shared.centroids[index];
+      shared.next[index] = shared.centroids[index];
+      if (sums.presence(cluster) == Presence::none) continue;
+      const core::Certified<T> mean = sums.mean(cluster, dim);
+      shared.next[index] = mean.value;
+      doubtful |= !mean.certain;
     }
     if (first_block)
       for (int word = thread; word < words; word += threads)
         job.past_sums[std::int64_t{step} * words + word] = shared.sums[word];
-    __syncthreads();  // the rows are complete
+    pass_only = __syncthreads_or(doubtful) != 0;  // and the rows are complete
+    if (pass_only) break;
     if (job.to_unit_length) {
       for (int cluster = thread; cluster < job.k; cluster += threads)
-        scale_to_unit_length(shared.next + cluster * job.d, job.d);
+        if (sums.presence(cluster) != Presence::none && !scale_to_unit_length(shared.next + cluster * job.d, job.d))
+          for (int dim = 0; dim < job.d; ++dim)  // no direction: it stays
+            shared.next[cluster * job.d + dim] = shared.centroids[cluster * job.d + dim];
       __syncthreads();  // the rows have their length
     }
     const double shift = job.shift_limit > 0 ? shift_of<T, Columns>(job, shared) : 0;

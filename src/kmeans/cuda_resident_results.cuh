@@ -25,8 +25,8 @@ __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
     double sum = 0;
     if (weight > 0)
       for (int dim = 0; dim < job.d; ++dim) {
-        const double centroid = static_cast<double>(row[dim]) - job.low[dim];
-        sum += centroid * (2 * (sums.template mean<double>(cluster, dim) - job.low[dim]) - centroid);
+        const double centroid = (static_cast<double>(row[dim]) - job.low[dim]) * job.coordinate_scale;
+        sum += centroid * (2 * ((sums.rough_mean(cluster, dim) - job.low[dim]) * job.coordinate_scale) - centroid);
       }
     parts[cluster] = movement(row, row + area, job.d);
     parts[job.k + cluster] = weight > 0 ? weight * sum : 0.0;
@@ -53,11 +53,10 @@ __global__ void widen_labels(const SmallDimJob<T> job, std::int32_t* labels) {
   if (point < job.n) labels[job.tiles.points > 0 ? job.tiles.order[point] : point] = settled_label_of(job, point);
 }
 
-// The inertia on its grid. Launch shape: the grid's stride over the points; blocks of whole warps.
+// The inertia. Launch shape: the grid's stride over the points; blocks of whole warps.
 template <class T>
-__global__ void exact_inertia(const SmallDimJob<T> job, core::Grid grid, Word* total) {
-  Word high = 0;
-  Word low = 0;
+__global__ void exact_inertia(const SmallDimJob<T> job, core::TotalGrid grid, SharedTotal* total) {
+  core::TotalLimbs limbs;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; point < job.n; point += stride) {
     const T* row = job.points + point * job.d;
@@ -67,19 +66,11 @@ __global__ void exact_inertia(const SmallDimJob<T> job, core::Grid grid, Word* t
       const double difference = static_cast<double>(row[dim]) - static_cast<double>(centroid[dim]);
       distance = fma(difference, difference, distance);
     }
-    if (job.weights) distance = static_cast<double>(job.weights[point]) * distance;
-    const core::Limbs limbs = grid.split(distance);
-    high += static_cast<Word>(limbs.high);
-    low += static_cast<Word>(limbs.low);
+    if (job.weights)
+      add_weighted(grid, static_cast<double>(job.weights[point]), job.weight_scale, distance, limbs, *total);
+    else add_value(grid, distance, limbs, *total);
   }
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    high += __shfl_down_sync(0xffffffffu, high, lanes);
-    low += __shfl_down_sync(0xffffffffu, low, lanes);
-  }
-  if (threadIdx.x % 32 == 0) {
-    atomicAdd(&total[0], high);
-    atomicAdd(&total[1], low);
-  }
+  add_limbs_of_warp(*total, limbs);
 }
 
 }  // namespace gradus::kmeans_detail

@@ -18,19 +18,18 @@ __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int 
   atomicAdd(half + sum_words(job) * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
 }
 
-/// A coordinate on its column's grid, with the magic number's own bits.
-struct RawLimbs {
-  Word high;
-  Word low;
-};
-
+/// A coordinate on its column's grid, with the magic number's own bits. `weight`: scaled.
 template <class T>
-__device__ RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordinate, double weight) {
-  const double value = job.weights ? weight * static_cast<double>(coordinate) : static_cast<double>(coordinate);
-  const double scaled = value * job.columns[dim].to_high;
-  const double rounded = scaled + core::integer_magic;
-  const double rest = (scaled - (rounded - core::integer_magic)) * job.columns[dim].to_low + core::integer_magic;
-  return {static_cast<Word>(__double_as_longlong(rounded)), static_cast<Word>(__double_as_longlong(rest))};
+__device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordinate, double weight) {
+  const double on_grid = static_cast<double>(coordinate) * job.columns[dim].to_high;
+  if (!job.weights) return core::raw_limbs(on_grid, job.columns[dim].to_low);
+  return core::raw_limbs(weight, on_grid, job.columns[dim].to_low);
+}
+
+/// The scaled weight of a point.
+template <class T>
+__device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
+  return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
 /// Moves a point in the sums from the cluster `before`, if it is one, to `now`. `copy`: this lane's among the copies.
@@ -46,7 +45,7 @@ __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int
 #pragma unroll
   for (int dim = 0; dim < Columns; ++dim)
     if (dim < d) {
-      const RawLimbs raw = raw_limbs(job, dim, row[dim], weight);
+      const core::RawLimbs raw = raw_limbs(job, dim, row[dim], weight);
       move(dim, 2 * d, static_cast<std::int64_t>(raw.high));
       move(d + dim, 2 * d, static_cast<std::int64_t>(raw.low));
     }
@@ -77,17 +76,33 @@ struct ClusterSums {
     const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
     return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
   }
+  /// Scaled; for the history.
   __device__ double weight(int cluster) const {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
   }
-  template <class Real>
-  __device__ Real mean(int cluster, int dim) const {
-    const core::Grid& grid = job.columns[dim];
+  __device__ std::int64_t weight_slack(int cluster) const {
+    return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
+  }
+  /// As in ExactSums.
+  __device__ Presence presence(int cluster) const {
+    if (count(cluster) == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
+  }
+  __device__ core::Int128 total(int cluster, int dim) const {
     const Word* limbs = sums + cluster * 2 * job.d + dim;
-    const core::Int128 sum = grid.total({plain(limbs[0], count(cluster)), plain(limbs[job.d], count(cluster))});
-    return core::round_quotient<Real>(sum, static_cast<core::UInt128>(total_weight(cluster)),
-                                      grid.unit - (job.weights ? job.weight.unit : 0));
+    return job.columns[dim].total({plain(limbs[0], count(cluster)), plain(limbs[job.d], count(cluster))});
+  }
+  __device__ int unit_of_mean(int dim) const { return job.columns[dim].unit - (job.weights ? job.weight.unit : 0); }
+  __device__ core::Certified<T> mean(int cluster, int dim) const {
+    const std::int64_t slack = job.on_grid[dim] ? 0 : static_cast<std::int64_t>(count(cluster));
+    return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
+                                       unit_of_mean(dim));
+  }
+  /// To within a few roundings, for the history.
+  __device__ double rough_mean(int cluster, int dim) const {
+    return ldexp(static_cast<double>(total(cluster, dim)) / static_cast<double>(total_weight(cluster)),
+                 unit_of_mean(dim));
   }
 };
 

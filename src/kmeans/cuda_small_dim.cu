@@ -169,7 +169,7 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   if (nearest == before) return;
   set_label(job, point, nearest);
   ++tally.changed;
-  const double weight = job.weights ? static_cast<double>(job.weights[point]) : 1.0;
+  const double weight = scaled_weight(job, point);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }

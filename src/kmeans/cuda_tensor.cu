@@ -695,10 +695,10 @@ class TensorEngine {
         padded_clusters_(static_cast<int>(tensor_padded(job.problem().k(), tensor_clusters))), sums_(job.problem()),
         half_points_(job.problem().n() * stride_), half_centroids_(std::int64_t{padded_clusters_} * stride_),
         half_squares_(padded_clusters_), point_lengths_(job.problem().n()), cluster_lengths_(padded_clusters_ + 1),
-        columns_(3 * job.problem().d()), units_(job.problem().d()), labels_(job.problem().n()),
+        columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(job.problem().n()),
         lists_(list_words * job.problem().n()), candidates_(candidate_room * job.problem().n()),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
-        next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), inertia_(2), host_outcome_(1) {
+        next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1) {
     describe();
     prepare_points();
   }
@@ -720,7 +720,7 @@ class TensorEngine {
       launch_update();
       fetch_outcome();
       const UpdateState& update = host_outcome_[0].update;
-      steps.needs_frame = pass_is_pending_ = update_.relocates && update.empty != 0;
+      steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
       if (pass_is_pending_) break;
       std::swap(centroids_, next_);
       steps.same_centroids = update.different == 0;
@@ -749,12 +749,11 @@ class TensorEngine {
     const cuda::Stream& stream = job_.stream();
     if (!labels_are_current) run_pass(centroids);
     fetch(labels);
-    inertia_.clear(stream);
     point_at_centroids();
-    const core::Grid& grid = job_.problem().statistics.inertia;
-    exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, grid, inertia_.data());
+    const Statistics& statistics = job_.problem().statistics;
+    exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, statistics.inertia, inertia_.cleared(stream));
     cuda::check_launch("exact_inertia_by_rows");
-    return fetch_value(inertia_, grid, stream);
+    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream).template round<double>();
   }
 
   double rechecked() const {
@@ -783,7 +782,7 @@ class TensorEngine {
     const std::int64_t k = problem.k();
 
     host_columns_.resize(static_cast<std::size_t>(2 * d));
-    host_units_.resize(static_cast<std::size_t>(d));
+    host_units_.resize(static_cast<std::size_t>(2 * d));
     double half = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
@@ -794,6 +793,7 @@ class TensorEngine {
       host_columns_[column] = middle;
       host_columns_[column + static_cast<std::size_t>(d)] = statistics.columns[column].to_high;
       host_units_[column] = statistics.columns[column].unit;
+      host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half)), static_cast<int>(d),
                    stride_};
@@ -832,9 +832,13 @@ class TensorEngine {
     update_.middle = columns_.data();
     update_.to_high = columns_.data() + d;
     update_.units = units_.data();
+    update_.on_grid = units_.data() + d;
     update_.to_low = statistics.columns.front().to_low;
     update_.bits = statistics.columns.front().bits;
     update_.weight = statistics.weight;
+    update_.weights_on_grid = statistics.weights_are_on_grid();
+    update_.weight_scale = statistics.weight_scale;
+    update_.coordinate_scale = statistics.coordinate_scale;
     device_sums_ = cuda::DeviceBuffer<Word>(sum_words(update_));
     update_.sums = device_sums_.data();
     update_.sizes = cluster_counters_.data();
@@ -968,7 +972,7 @@ class TensorEngine {
   cuda::DeviceBuffer<TensorLengths> point_lengths_;
   cuda::DeviceBuffer<TensorLengths> cluster_lengths_;  ///< and the largest of all, behind the last
   cuda::DeviceBuffer<double> columns_;                 ///< middles; what scales to the high limb
-  cuda::DeviceBuffer<int> units_;
+  cuda::DeviceBuffer<int> units_;                      ///< of the columns' grids; whether these hold all values
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
   cuda::DeviceBuffer<std::int32_t> candidates_;
@@ -978,7 +982,7 @@ class TensorEngine {
   cuda::DeviceBuffer<double> parts_;
   cuda::DeviceBuffer<Word> device_sums_;
   cuda::DeviceBuffer<StepOutcome> outcome_;
-  cuda::DeviceBuffer<Word> inertia_;
+  DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;

@@ -11,6 +11,9 @@
 
 namespace gradus::kmeans_detail {
 
+/// Whether some point of a cluster has weight.
+enum class Presence : std::uint8_t { none, some, unknown };
+
 /// How many limbs of a kind a cluster has for d columns: one each, and for three columns one more, so that a row is one
 /// vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
@@ -50,29 +53,43 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
+  /// Of the weights as they were given, to within a rounding; for the history.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
-    return core::round_quotient<double>(total_weight(cluster), 1, problem_->statistics.weight.unit);
+    const Statistics& statistics = problem_->statistics;
+    return core::round_quotient<double>(total_weight(cluster), 1, statistics.weight.unit + statistics.weight_exponent);
   }
 
-  /// The mean of the cluster without the points `without`, rounded once to Real. Its weight must be positive.
-  template <class Real>
-  void mean(std::int64_t cluster, Real* out, std::span<const TakenPoint<T>> without) const {
+  /// Whether some point of the cluster has weight, as far as the sums can tell.
+  Presence presence(std::int64_t cluster) const {
+    if (counts_[cluster] == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
+  }
+
+  /// The mean of the cluster without the points `without`, rounded once to T. Columns in which the sums do not decide
+  /// what that is are added to `doubtful`.
+  void mean(std::int64_t cluster, T* out, std::span<const TakenPoint<T>> without,
+            std::vector<std::int32_t>& doubtful) const {
     const std::int64_t d = problem_->d();
     const Statistics& statistics = problem_->statistics;
     core::Int128 weight = total_weight(cluster);
     for (const TakenPoint<T>& point : without)
-      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.weight)) : 1;
-    const int weight_unit = weights_.size() > 0 ? statistics.weight.unit : 0;
+      weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
     for (std::int64_t dim = 0; dim < d; ++dim) {
-      const core::Grid& grid = statistics.columns[static_cast<std::size_t>(dim)];
-      core::Int128 sum = grid.total({plain(cluster, dim), plain(cluster, limb_columns(d) + dim)});
-      for (const TakenPoint<T>& point : without) {
-        const double coordinate = static_cast<double>(point.row[dim]);
-        sum -= grid.total(grid.split(weights_.size() > 0 ? point.weight * coordinate : coordinate));
-      }
-      out[dim] = core::round_quotient<Real>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
+      core::Int128 sum = total(cluster, dim);
+      for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
+      const core::Certified<T> mean =
+          core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
+      out[dim] = mean.value;
+      if (!mean.certain) doubtful.push_back(static_cast<std::int32_t>(dim));
     }
+  }
+
+  /// The mean to within a few roundings, for the history.
+  void rough_mean(std::int64_t cluster, double* out) const {
+    const auto weight = static_cast<double>(total_weight(cluster));
+    for (std::int64_t dim = 0; dim < problem_->d(); ++dim)
+      out[dim] = std::ldexp(static_cast<double>(total(cluster, dim)) / weight, unit_of_mean(dim));
   }
 
   /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.
@@ -102,32 +119,59 @@ class ExactSums {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
 
-  double value(std::int64_t point, std::int64_t dim) const {
-    const double coordinate = static_cast<double>(problem_->points(point, dim));
-    return weights_.size() > 0 ? problem_->weight(point) * coordinate : coordinate;
+  core::RawLimbs raw_limbs(std::int64_t dim, T coordinate, double scaled_weight) const {
+    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+    const double on_grid = static_cast<double>(coordinate) * grid.to_high;
+    if (weights_.size() == 0) return core::raw_limbs(on_grid, grid.to_low);
+    // The product of two floats is a double: nothing is lost.
+    if constexpr (sizeof(T) == 4) return core::raw_limbs(scaled_weight * on_grid, grid.to_low);
+    else return core::raw_limbs(scaled_weight, on_grid, grid.to_low);
   }
 
   void accumulate(std::int64_t point, std::int64_t cluster, int sign) {
     const std::int64_t d = problem_->d();
     std::int64_t* high = raw(cluster);
     std::int64_t* low = high + limb_columns(d);
-    const auto put = [sign](std::int64_t& sum, double rounded) {
-      const std::int64_t bits = std::bit_cast<std::int64_t>(rounded);
-      wrapping_add(sum, sign > 0 ? bits : -bits);
+    const double weight = problem_->scaled_weight(point);
+    const auto put = [sign](std::int64_t& sum, std::uint64_t bits) {
+      wrapping_add(sum, static_cast<std::int64_t>(sign > 0 ? bits : -bits));
     };
     for (std::int64_t dim = 0; dim < d; ++dim) {
-      const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
-      const double scaled = value(point, dim) * grid.to_high;
-      const double rounded = scaled + core::integer_magic;
-      put(high[dim], rounded);
-      put(low[dim], (scaled - (rounded - core::integer_magic)) * grid.to_low + core::integer_magic);
+      const core::RawLimbs limbs = raw_limbs(dim, problem_->points(point, dim), weight);
+      put(high[dim], limbs.high);
+      put(low[dim], limbs.low);
     }
     if (weights_.size() > 0) {
-      const core::Limbs limbs = problem_->statistics.weight.split(problem_->weight(point));
+      const core::Limbs limbs = problem_->statistics.weight.split(weight);
       wrapping_add(weights_[2 * cluster], sign * limbs.high);
       wrapping_add(weights_[2 * cluster + 1], sign * limbs.low);
     }
     counts_[cluster] += sign;
+  }
+
+  // A value loses less than a step of the grid, and nothing where the grid holds all of its column's values.
+  std::int64_t slack(std::int64_t cluster, std::int64_t dim) const {
+    return problem_->statistics.is_on_grid(dim) ? 0 : counts_[cluster];
+  }
+  std::int64_t weight_slack(std::int64_t cluster) const {
+    return weights_.size() == 0 || problem_->statistics.weights_are_on_grid() ? 0 : counts_[cluster];
+  }
+
+  int unit_of_mean(std::int64_t dim) const {
+    const Statistics& statistics = problem_->statistics;
+    return statistics.columns[static_cast<std::size_t>(dim)].unit - (weights_.size() > 0 ? statistics.weight.unit : 0);
+  }
+
+  core::Int128 total(std::int64_t cluster, std::int64_t dim) const {
+    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+    return grid.total({plain(cluster, dim), plain(cluster, limb_columns(problem_->d()) + dim)});
+  }
+
+  core::Int128 plain_total(std::int64_t dim, const TakenPoint<T>& point) const {
+    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
+    const core::RawLimbs limbs = raw_limbs(dim, point.row[dim], point.scaled_weight);
+    constexpr auto magic = static_cast<std::uint64_t>(core::integer_magic_bits);
+    return grid.total({static_cast<std::int64_t>(limbs.high - magic), static_cast<std::int64_t>(limbs.low - magic)});
   }
 
   /// A limb without the magic number's bits.

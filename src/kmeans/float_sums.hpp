@@ -70,6 +70,8 @@ struct FloatSums {
     }
   }
 
+  void rough_mean(std::int64_t cluster, double* out) const { mean(cluster, out, {}); }
+
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) * (8 * static_cast<std::uint64_t>(shape.dimensions) + 16);
   }

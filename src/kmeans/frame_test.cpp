@@ -578,8 +578,9 @@ TEST(ExactSums, takes_over_sums_without_gaps) {
     std::vector<double> copied(static_cast<std::size_t>(d));
     for (std::int64_t cluster = 0; cluster < 5; ++cluster) {
       EXPECT_EQ(copy.count(cluster), 10);
-      sums.mean(cluster, mean.data(), {});
-      copy.mean(cluster, copied.data(), {});
+      std::vector<std::int32_t> doubtful;
+      sums.mean(cluster, mean.data(), {}, doubtful);
+      copy.mean(cluster, copied.data(), {}, doubtful);
       EXPECT_EQ(copied, mean) << d << " columns, cluster " << cluster;
     }
   }

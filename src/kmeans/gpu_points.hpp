@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,8 +52,8 @@ class GpuPoints {
 
   /// InputError that names the first bad value.
   virtual core::ColumnRanges column_ranges() = 0;
-  /// `statistics` of the points without weights and initial centroids.
-  virtual double mean_column_variance(const Statistics& statistics) = 0;
+  /// What mean_column_variance() of statistics.hpp gives; nothing where the points are too far apart in magnitude.
+  virtual std::optional<double> mean_column_variance(const Statistics& statistics) = 0;
   /// Scales each row to unit length, in memory of its own. InputError for a row of zeros.
   virtual void to_unit_rows() = 0;
 

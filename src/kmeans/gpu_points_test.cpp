@@ -292,7 +292,8 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
   const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);
-  EXPECT_EQ(gpu->mean_column_variance(examine<T>(points.view(), {}, {}, 2)), mean_column_variance<T>(points.view(), 2));
+  const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
+  EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2));
 }
 
 // More than 256 sums of 256 blocks of 256 rows: the search for a row looks through them in several rounds.
@@ -321,8 +322,22 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
       EXPECT_EQ(found.lowest, truth.lowest) << n << " x " << d;
       EXPECT_EQ(found.highest, truth.highest) << n << " x " << d;
       const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
-      EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), 2)) << n << " x " << d;
+      EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2))
+          << n << " x " << d;
+      EXPECT_EQ(found.finest, core::finest_bits<T>(points.view(), 2)) << n << " x " << d;
     }
+}
+
+// Values that three limbs do not hold: the GPU leaves the sum of a column to the host.
+TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
+  Matrix<double> points = normal_points<double>(3000, 3);
+  points(1234, 1) = 1e-30;
+  const OnDevice<double> device(points.view());
+  const auto gpu = make_gpu_points<double>(device.view(), {}, on_gpu(), 0);
+  const Statistics statistics = examine<double>(points.view(), {}, {}, 2);
+  EXPECT_EQ(gpu->mean_column_variance(statistics), std::nullopt);
+  EXPECT_EQ(mean_column_variance<double>(gpu->rows(), statistics, gpu.get(), 2),
+            mean_column_variance<double>(points.view(), statistics, nullptr, 2));
 }
 
 TEST_F(OnGpu, the_first_bad_value_is_named) {

@@ -16,6 +16,7 @@
 #include "kmeans/initialize.hpp"
 #include "kmeans/lloyd.hpp"
 #include "kmeans/statistics.hpp"
+#include "kmeans/unit_length.hpp"
 
 namespace gradus {
 
@@ -132,13 +133,8 @@ Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads) {
   std::int64_t zero_row = points.rows();
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
   for (std::int64_t row = 0; row < points.rows(); ++row) {
-    bool zero = true;
-    for (std::int64_t dim = 0; dim < points.columns(); ++dim) {
-      unit(row, dim) = points(row, dim);
-      zero = zero && points(row, dim) == 0;
-    }
-    if (zero) zero_row = std::min(zero_row, row);
-    room::normalize_rows(unit.view().slice(row, 1));
+    std::copy_n(points.row(row), points.columns(), unit.row(row));
+    if (!room::scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
   }
   if (zero_row < points.rows()) room::throw_zero_row(what, zero_row);
   return unit;
@@ -178,8 +174,9 @@ class Prepared {
   }
 
   double mean_column_variance() const {
-    if (!gpu_) return room::mean_column_variance(points_, threads_);
-    return gpu_->mean_column_variance(room::describe<T>(gpu_->column_ranges(), points_.rows(), {}, {}));
+    if (gpu_)
+      if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
+    return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_);
   }
 
   /// A problem that refers to this object's memory.

@@ -12,10 +12,7 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
   Buffer<double> distances(n);
   if (problem.gpu) problem.gpu->own_squared_distances(centroids, labels, distances.data());
   else own_squared_distances(problem.points, centroids, labels, distances.data(), threads);
-  const auto has_weight = [&](std::int64_t point) {
-    const core::Grid& grid = problem.statistics.weight;
-    return grid.total(grid.split(problem.weight(point))) > 0;
-  };
+  const auto has_weight = [&](std::int64_t point) { return problem.weight(point) > 0; };
   std::vector<std::int64_t> members(static_cast<std::size_t>(problem.k()));
   Buffer<std::int64_t> order(n);
   for (std::int64_t point = 0; point < n; ++point) {
@@ -60,26 +57,10 @@ Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) 
   return rows;
 }
 
-template <class T>
-void normalize_rows(MatrixView<T> rows) {
-  for (std::int64_t row = 0; row < rows.rows(); ++row) {
-    double squares = 0;
-    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) {
-      const double value = static_cast<double>(rows(row, dim));
-      squares = __builtin_fma(value, value, squares);
-    }
-    if (!(squares > 0)) continue;
-    const double length = std::sqrt(squares);
-    for (std::int64_t dim = 0; dim < rows.columns(); ++dim)
-      rows(row, dim) = static_cast<T>(static_cast<double>(rows(row, dim)) / length);
-  }
-}
-
 #define GRADUS_INSTANTIATE(T)                                                                            \
   template std::vector<Relocation> relocate(const Problem<T>&, MatrixView<const T>, const std::int32_t*, \
                                             const std::vector<std::int32_t>&, int);                      \
-  template Matrix<T> rows_of(const Problem<T>&, std::span<const Relocation>);                            \
-  template void normalize_rows(MatrixView<T>)
+  template Matrix<T> rows_of(const Problem<T>&, std::span<const Relocation>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

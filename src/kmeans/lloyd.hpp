@@ -2,7 +2,7 @@
 // clusters, stop rules, history. An engine provides
 //
 //   Outcome pass(centroids, labels)    new labels, and sums that belong to them
-//   const Sums& sums()                 .weight(cluster), .count(cluster), .mean(cluster, out, without)
+//   const Sums& sums()                 FloatSums or ExactSums of the clusters
 //   double finish(centroids, labels, labels_are_current)
 //                                      labels of the final centroids (unless they are current), and the inertia
 //   double rechecked()                 share of assignments that needed the double chain
@@ -13,8 +13,9 @@
 //   Steps advance(centroids, rules, phases)
 //                                      some iterations from `centroids`, which it brings up to date
 //
-// and the frame takes over for an iteration with an empty cluster that must be moved or reported. An engine with
-// a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish() is given none.
+// and the frame takes over for an iteration with an empty cluster that must be moved or reported, or with means that
+// the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
+// is given none.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +25,18 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "core/column_ranges.hpp"
 #include "core/phases.hpp"
 #include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/exact_sums.hpp"
+#include "kmeans/float_sums.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -50,7 +57,7 @@ struct Steps {
   std::vector<KMeansIteration> records;  ///< of whole iterations
   bool same_centroids = false;           ///< the last of them left every centroid as it was
   bool inertia_is_explained = false;     ///< the records' inertia is what explained() computes
-  bool needs_frame = false;              ///< the next pass was made, and left a cluster empty: pass() returns it
+  bool needs_frame = false;              ///< the next pass was made, its update was not: pass() returns it
 };
 
 template <class T, class Engine>
@@ -86,9 +93,21 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 
-/// Scales each row to unit length; a row of length zero stays.
+/// The columns of a cluster in which its sums do not decide the mean.
+struct DoubtfulMean {
+  std::int32_t cluster = 0;
+  std::vector<std::int32_t> dims;
+};
+
+/// Writes the exact means, rounded once to T, of the clusters' points without those of `relocations`. Each of the
+/// clusters has weight without them.
 template <class T>
-void normalize_rows(MatrixView<T> rows);
+void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
+                 std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
+
+/// For each cluster: whether a point with that label has weight.
+template <class T>
+std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
 template <class T, class Engine>
 class Lloyd {
@@ -114,6 +133,8 @@ class Lloyd {
       if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia =
           engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
+      if (!std::isfinite(result_.inertia))
+        throw InputError("points: the inertia is beyond the range of double; scale the points or their weights down");
       count_labels();
       complete_history();
       if (problem_.metric == Metric::cosine) halve_inertia();
@@ -172,20 +193,38 @@ class Lloyd {
     const bool same_centroids = same_bits(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
-    stop_rules(record, relocated);
+    // An empty cluster that was moved to where it was: from here on nothing would change.
+    stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
     report();
     return same_centroids;
   }
 
-  // The means of the clusters; true if an empty cluster was moved.
+  /// Clusters without a point of positive weight, ascending.
+  std::vector<std::int32_t> empty_clusters(const FloatSums<T>& sums) const {
+    return clusters_that([&](std::int64_t cluster) { return !(sums.weight(cluster) > 0); });
+  }
+  std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) const {
+    const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
+    if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
+    // Weights that vanish beside the largest: the points tell.
+    const std::vector<bool> with_weight = clusters_with_weight(problem_, result_.labels.data());
+    return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
+  }
+
+  template <class Predicate>
+  std::vector<std::int32_t> clusters_that(const Predicate& is_wanted) const {
+    std::vector<std::int32_t> clusters;
+    for (std::int32_t cluster = 0; cluster < static_cast<std::int32_t>(problem_.k()); ++cluster)
+      if (is_wanted(cluster)) clusters.push_back(cluster);
+    return clusters;
+  }
+
+  // The new centroids; true if an empty cluster was moved.
   template <class Sums>
   bool update(const Sums& sums, Matrix<T>& next) {
-    const std::int64_t k = problem_.k();
-    std::vector<std::int32_t> empty;
-    for (std::int64_t cluster = 0; cluster < k; ++cluster)
-      if (!(sums.weight(cluster) > 0)) empty.push_back(static_cast<std::int32_t>(cluster));
+    const std::vector<std::int32_t> empty = empty_clusters(sums);
     std::vector<Relocation> relocations;
     if (!empty.empty()) {
       if (problem_.empty == EmptyCluster::error)
@@ -195,48 +234,94 @@ class Lloyd {
         relocations = relocate<T>(problem_, result_.centroids.view(), result_.labels.data(), empty, threads_);
     }
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
-#pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
-    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-      std::vector<TakenPoint<T>> without;
-      for (std::size_t move = 0; move < relocations.size(); ++move)
-        if (relocations[move].from == cluster)
-          without.push_back({moved.row(static_cast<std::int64_t>(move)), problem_.weight(relocations[move].point)});
-      if (sums.weight(cluster) > 0) sums.mean(cluster, next.row(cluster), without);
-      else std::copy_n(result_.centroids.row(cluster), problem_.d(), next.row(cluster));
+    std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
+    for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
+    find_means(sums, has_mean, relocations, moved, next);
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+      const T* before = result_.centroids.row(cluster);
+      // A mean of length zero has no direction: any centroid is as near to its points as any other.
+      const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
+                         (problem_.metric == Metric::cosine && !scale_to_unit_length(next.row(cluster), problem_.d()));
+      if (stays) std::copy_n(before, problem_.d(), next.row(cluster));
     }
     for (std::size_t move = 0; move < relocations.size(); ++move)
       std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
-    if (problem_.metric == Metric::cosine) normalize_rows<T>(next.view());
     return !relocations.empty();
+  }
+
+  /// The means of the clusters without the points that start another one.
+  template <class Sums>
+  void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
+                  const Matrix<T>& moved, Matrix<T>& next) const {
+    const std::int64_t k = problem_.k();
+    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
+    for (std::size_t move = 0; move < relocations.size(); ++move) {
+      const std::int64_t point = relocations[move].point;
+      without[static_cast<std::size_t>(relocations[move].from)].push_back(
+          {moved.row(static_cast<std::int64_t>(move)), problem_.weight(point), problem_.scaled_weight(point)});
+    }
+    std::vector<DoubtfulMean> doubtful(static_cast<std::size_t>(k));
+    const auto find = [&](std::int64_t cluster) {
+      const auto at = static_cast<std::size_t>(cluster);
+      doubtful[at] = {static_cast<std::int32_t>(cluster), {}};
+      if constexpr (std::is_same_v<Sums, ExactSums<T>>)
+        sums.mean(cluster, next.row(cluster), without[at], doubtful[at].dims);
+      else sums.mean(cluster, next.row(cluster), without[at]);
+    };
+    const auto leave_doubtful = [&] {
+      std::erase_if(doubtful, [](const DoubtfulMean& mean) { return mean.dims.empty(); });
+    };
+#pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster)
+      if (has_mean[static_cast<std::size_t>(cluster)]) find(cluster);
+    leave_doubtful();
+    if (doubtful.empty()) return;
+    // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
+    if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
+      finest = core::finest_bits(problem_.points, threads_);
+      const std::vector<DoubtfulMean> before =
+          std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
+      for (const DoubtfulMean& mean : before) find(mean.cluster);
+      leave_doubtful();
+    }
+    exact_means<T>(problem_, result_.labels.data(), relocations, doubtful, next.view(), threads_);
   }
 
   // With m the middle of the data, mu the cluster's mean and W its weight, the inertia of an assignment is a constant
   // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
-  // points. The constant follows at the end from the inertia of the last assignment.
+  // points. The constant follows at the end from the inertia of the last assignment. Weights and coordinates are scaled
+  // by powers of two, so that nothing here leaves the range of double.
   template <class Sums>
   double explained(const Sums& sums) const {
+    const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
     std::vector<double> mean(static_cast<std::size_t>(d));
     double total = 0;
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
-      if (!(sums.weight(cluster) > 0)) continue;
-      sums.mean(cluster, mean.data(), {});
+      const double weight = sums.weight(cluster) * statistics.weight_scale;
+      if (!(weight > 0)) continue;
+      sums.rough_mean(cluster, mean.data());
       double sum = 0;
       for (std::int64_t dim = 0; dim < d; ++dim) {
-        const double middle = 0.5 * (problem_.statistics.lowest[static_cast<std::size_t>(dim)] +
-                                     problem_.statistics.highest[static_cast<std::size_t>(dim)]);
-        const double centroid = static_cast<double>(result_.centroids(cluster, dim)) - middle;
-        sum += centroid * (2 * (mean[static_cast<std::size_t>(dim)] - middle) - centroid);
+        const auto column = static_cast<std::size_t>(dim);
+        const double middle = 0.5 * (statistics.lowest[column] + statistics.highest[column]);
+        const double centroid =
+            (static_cast<double>(result_.centroids(cluster, dim)) - middle) * statistics.coordinate_scale;
+        sum += centroid * (2 * ((mean[column] - middle) * statistics.coordinate_scale) - centroid);
       }
-      total += sums.weight(cluster) * sum;
+      total += weight * sum;
     }
     return total;
   }
 
   void complete_history() {
     if (!inertia_is_explained_) return;
-    const double constant = result_.inertia + explained(engine_.sums());
-    for (KMeansIteration& record : result_.history) record.inertia = std::max(0.0, constant - record.inertia);
+    const Statistics& statistics = problem_.statistics;
+    // From and to what explained() counts in, in an order that keeps what is in between in range.
+    const double scale = statistics.coordinate_scale;
+    const double constant = result_.inertia * scale * statistics.weight_scale * scale + explained(engine_.sums());
+    for (KMeansIteration& record : result_.history)
+      record.inertia = std::max(0.0, constant - record.inertia) / scale / statistics.weight_scale / scale;
   }
 
   void halve_inertia() {

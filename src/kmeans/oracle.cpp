@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exact_accumulator.hpp"
+#include "kmeans/unit_length.hpp"
+
 namespace gradus::kmeans_detail {
 
 namespace {
@@ -75,25 +78,19 @@ class Oracle {
   }
 
   double inertia() const {
-    const core::Grid& grid = problem_.statistics.inertia;
-    core::Int128 sum = 0;
+    core::ExactAccumulator sum;
     for (std::int64_t point = 0; point < n_; ++point)
-      sum += grid.total(grid.split(problem_.weight(point) * distance(point, labels_[at(point)])));
-    const double rounded = core::round_quotient<double>(sum, 1, grid.unit);
+      sum.add(core::rounded_product(problem_.weight(point), distance(point, labels_[at(point)])));
+    const double rounded = sum.round<double>();
     return problem_.metric == Metric::cosine ? 0.5 * rounded : rounded;
-  }
-
-  core::Int128 weight_on_grid(std::int64_t point) const {
-    if (problem_.weights.empty()) return 1;
-    return problem_.statistics.weight.total(problem_.statistics.weight.split(problem_.weight(point)));
   }
 
   bool update() {
     // Which cluster each point counts for: its label's, except for points that start an empty cluster anew.
     std::vector<std::int32_t> owner = labels_;
-    bool relocated = false;
+    const std::vector<T> before = centroids_;
     std::vector<std::int64_t> members(at(k_));
-    for (std::int64_t point = 0; point < n_; ++point) members[at(owner[at(point)])] += weight_on_grid(point) > 0;
+    for (std::int64_t point = 0; point < n_; ++point) members[at(owner[at(point)])] += problem_.weight(point) > 0;
     if (problem_.empty == EmptyCluster::relocate) {
       std::vector<std::int64_t> order(at(n_));
       for (std::int64_t point = 0; point < n_; ++point) order[at(point)] = point;
@@ -101,59 +98,45 @@ class Oracle {
         std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
           return distance(a, labels_[at(a)]) > distance(b, labels_[at(b)]);
         });
-      const std::vector<std::int64_t> before = members;
+      const std::vector<std::int64_t> counts = members;
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
-        if (before[at(cluster)] > 0) continue;
+        if (counts[at(cluster)] > 0) continue;
         for (; next < order.size(); ++next) {
           const std::int64_t point = order[next];
-          if (members[at(labels_[at(point)])] < 2 || !(weight_on_grid(point) > 0)) continue;
+          if (members[at(labels_[at(point)])] < 2 || !(problem_.weight(point) > 0)) continue;
           --members[at(labels_[at(point)])];
           owner[at(point)] = cluster;
-          relocated = true;
           ++next;
           break;
         }
       }
     }
     for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
-      core::Int128 weight = 0;
+      core::ExactAccumulator weight;
       std::int64_t moved_here = -1;
       for (std::int64_t point = 0; point < n_; ++point)
         if (owner[at(point)] == cluster) {
-          weight += weight_on_grid(point);
+          weight.add(problem_.weight(point));
           if (labels_[at(point)] != cluster) moved_here = point;
         }
-      if (weight == 0) continue;  // stays where it was
-      for (std::int64_t dim = 0; dim < d_; ++dim) {
-        T& centroid = centroids_[at(cluster * d_ + dim)];
-        if (moved_here >= 0) {
-          centroid = problem_.points(moved_here, dim);
-          continue;
-        }
-        const core::Grid& grid = problem_.statistics.columns[at(dim)];
-        core::Int128 sum = 0;
-        for (std::int64_t point = 0; point < n_; ++point)
-          if (owner[at(point)] == cluster) {
-            const double value = static_cast<double>(problem_.points(point, dim));
-            sum += grid.total(grid.split(problem_.weights.empty() ? value : problem_.weight(point) * value));
-          }
-        const int weight_unit = problem_.weights.empty() ? 0 : problem_.statistics.weight.unit;
-        centroid = core::round_quotient<T>(sum, static_cast<core::UInt128>(weight), grid.unit - weight_unit);
+      T* const centroid = &centroids_[at(cluster * d_)];
+      if (moved_here >= 0) {
+        std::copy_n(problem_.points.row(moved_here), d_, centroid);
+        continue;
       }
-      if (problem_.metric == Metric::cosine) to_unit_length(&centroids_[at(cluster * d_)]);
+      if (weight.sign() == 0) continue;  // stays where it was
+      for (std::int64_t dim = 0; dim < d_; ++dim) {
+        core::ExactAccumulator sum;
+        for (std::int64_t point = 0; point < n_; ++point)
+          if (owner[at(point)] == cluster)
+            sum.add_product(problem_.weight(point), static_cast<double>(problem_.points(point, dim)));
+        centroid[dim] = sum.quotient<T>(weight);
+      }
+      if (problem_.metric == Metric::cosine && !scale_to_unit_length(centroid, d_))
+        std::copy_n(&before[at(cluster * d_)], d_, centroid);
     }
-    return relocated;
-  }
-
-  void to_unit_length(T* centroid) const {
-    double squares = 0;
-    for (std::int64_t dim = 0; dim < d_; ++dim)
-      squares = __builtin_fma(static_cast<double>(centroid[dim]), static_cast<double>(centroid[dim]), squares);
-    if (!(squares > 0)) return;
-    const double length = std::sqrt(squares);
-    for (std::int64_t dim = 0; dim < d_; ++dim)
-      centroid[dim] = static_cast<T>(static_cast<double>(centroid[dim]) / length);
+    return owner != labels_ && centroids_ != before;
   }
 
   const Problem<T>& problem_;

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "core/exact_sum.hpp"
+#include "core/exact_total.hpp"
 #include "core/registry.hpp"
 #include "cpu/machine.hpp"
 #include "gradus/kmeans.hpp"
@@ -34,13 +35,31 @@ struct Shape {
 };
 
 /// What is known of the points before the first iteration, all of it independent of their order.
+///
+/// Weights are counted in units of 2^weight_exponent, so that the largest is below 1: `scaled` ones. Only their ratios
+/// matter to a mean, and none of their products can leave the range of double.
 struct Statistics {
   std::vector<double> lowest;  ///< per column, over points and initial centroids
   std::vector<double> highest;
-  std::vector<core::Grid> columns;  ///< grid of w * x
+  std::vector<core::Grid> columns;  ///< grid of x, and so of x times a scaled weight
   std::vector<double> to_high;      ///< Grid::to_high of each column, side by side for vector instructions
-  core::Grid weight;                ///< grid of w
-  core::Grid inertia;               ///< grid of w * D(x, c) for any c in the columns' ranges
+  core::Grid weight;                ///< grid of scaled weights
+  int weight_exponent = 0;          ///< 0 where there are no weights
+  double weight_scale = 1;          ///< 2^-weight_exponent
+  core::TotalGrid inertia;  ///< for D(x, c) with any c in the columns' ranges, and for its product with a scaled weight
+  double coordinate_scale = 1;  ///< a power of two that brings differences of coordinates to at most 1
+
+  /// The least exponent of a bit of any value: of the scaled weights, and of each column. Of the columns it is looked
+  /// up when it is first asked for (where it does not come with the ranges), and then known to all copies.
+  int finest_weight = 0;
+  std::shared_ptr<std::vector<int>> finest = std::make_shared<std::vector<int>>();
+
+  /// Whether the limbs hold the column's values, times scaled weights, without loss. False also where it is not known.
+  bool is_on_grid(std::int64_t dim) const {
+    const auto column = static_cast<std::size_t>(dim);
+    return !finest->empty() && (*finest)[column] + finest_weight >= columns[column].unit;
+  }
+  bool weights_are_on_grid() const { return finest_weight >= weight.unit; }
 };
 
 template <class T>
@@ -64,6 +83,8 @@ struct Problem {
   std::int64_t d() const { return points.columns(); }
   std::int64_t k() const { return initial_centroids.rows(); }
   double weight(std::int64_t point) const { return weights.empty() ? 1.0 : static_cast<double>(weights[point]); }
+  /// See Statistics.
+  double scaled_weight(std::int64_t point) const { return weight(point) * statistics.weight_scale; }
 };
 
 template <class T>
@@ -76,6 +97,7 @@ template <class T>
 struct TakenPoint {
   const T* row = nullptr;
   double weight = 1;
+  double scaled_weight = 1;
 };
 
 /// A row of the table of variants. `run` does a whole fit from the problem's initial centroids.

@@ -36,10 +36,10 @@ class SimdEngine {
   const ExactSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    core::Limbs total;
-    if (labels_are_current) total = total_inertia(problem_, centroids, labels, threads_);
-    else pass(centroids, labels, &total);
-    return round_inertia(problem_, total);
+    if (labels_are_current) return total_inertia(problem_, centroids, labels, threads_);
+    core::ExactTotal inertia;
+    pass(centroids, labels, &inertia);
+    return round_inertia(problem_, inertia);
   }
 
   double rechecked() const {
@@ -63,29 +63,28 @@ class SimdEngine {
   };
 
   // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
-  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::Limbs* inertia) {
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
     std::int64_t rechecked = 0;
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
     cpu::SharedWork work(problem_.n(), threads_, piece_points);
-#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked, high, low)
+#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < threads_; ++part) {
         std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
         if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
         worker->moved.clear();
+        core::ExactTotal own_inertia;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_points) {
             const cpu::Range block{first, std::min(first + block_points, piece.end)};
             rechecked += assign_block(block, labels, *worker, changed);
-            if (inertia == nullptr) continue;
-            const core::Limbs sum = block_inertia(problem_, centroids, labels, block);
-            high += static_cast<std::uint64_t>(sum.high);
-            low += static_cast<std::uint64_t>(sum.low);
+            if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
           }
+        if (inertia == nullptr) continue;
+#pragma omp critical(gradus_pass_inertia)
+        inertia->merge(own_inertia);
       }
       // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
 #pragma omp for schedule(static, 1)
@@ -97,7 +96,6 @@ class SimdEngine {
     if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
     assignments_ += problem_.n();
     rechecked_ += rechecked;
-    if (inertia != nullptr) *inertia = {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
     return {changed};
   }
 

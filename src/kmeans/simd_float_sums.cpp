@@ -57,7 +57,7 @@ class FloatSumsEngine {
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
     if (!labels_are_current) pass(centroids, labels);
-    return round_inertia(problem_, total_inertia(problem_, centroids, labels, threads_));
+    return total_inertia(problem_, centroids, labels, threads_);
   }
 
   double rechecked() const {

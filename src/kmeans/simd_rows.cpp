@@ -37,8 +37,16 @@ struct InertiaBlock {
   const T* centroids;
   const std::int32_t* labels;
   const T* weights;  // or null
+  double weight_scale;
   double to_high;
   double to_low;
+  double exact_from;
+  std::int32_t* too_small;  // room for `count` indices of points whose summand the limbs do not hold
+};
+
+struct InertiaLimbs {
+  std::int64_t limbs[3];   // high, middle, low
+  std::int64_t too_small;  // how many
 };
 
 }  // namespace gradus::kmeans_detail
@@ -240,54 +248,78 @@ void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_
 }
 
 template <class T, int D>
-void inertia_kernel(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
+InertiaLimbs inertia_kernel(const InertiaBlock<T>& block) {
   constexpr std::int64_t chunk = 256;
   const hn::ScalableTag<double> lanes;
   const hn::RebindToSigned<decltype(lanes)> integers;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto magic = hn::Set(lanes, core::integer_magic);
   const auto magic_bits = hn::BitCast(integers, magic);
+  const auto to_low = hn::Set(lanes, block.to_low);
   auto high_sum = hn::Zero(integers);
+  auto middle_sum = hn::Zero(integers);
   auto low_sum = hn::Zero(integers);
+  std::int64_t too_small = 0;
   for (std::int64_t first = 0; first < block.count; first += chunk) {
-    double distances[chunk];
+    double summands[chunk];
     const std::int64_t count = chunk < block.count - first ? chunk : block.count - first;
-    own_distances<T, D>(block, first, count, distances);
-    for (std::int64_t index = count; index % width != 0; ++index) distances[index] = 0;  // adds nothing
-    if (block.weights)
-      for (std::int64_t index = 0; index < count; ++index)
-        distances[index] *= static_cast<double>(block.weights[first + index]);
+    own_distances<T, D>(block, first, count, summands);
+    for (std::int64_t index = count; index % width != 0; ++index) summands[index] = 0;  // adds nothing
+    if (block.weights) {
+      for (std::int64_t index = 0; index < count; ++index) {
+        const double weight = static_cast<double>(block.weights[first + index]) * block.weight_scale;
+        const double product = weight * summands[index];
+        const bool plain = core::is_plain_product(weight, product) && product >= block.exact_from;
+        if (!plain) block.too_small[too_small++] = static_cast<std::int32_t>(first + index);
+        summands[index] = plain ? product : 0.0;
+      }
+    } else {
+      for (std::int64_t index = 0; index < count; index += width) {
+        const auto summand = hn::LoadU(lanes, summands + index);
+        const auto tiny = hn::And(summand < hn::Set(lanes, block.exact_from), summand != hn::Zero(lanes));
+        if (hn::AllFalse(lanes, tiny)) continue;
+        for (std::int64_t lane = index; lane < index + width; ++lane)
+          if (summands[lane] < block.exact_from && summands[lane] != 0) {
+            block.too_small[too_small++] = static_cast<std::int32_t>(first + lane);
+            summands[lane] = 0;
+          }
+      }
+    }
     for (std::int64_t index = 0; index < count; index += width) {
-      const auto scaled = hn::LoadU(lanes, distances + index) * hn::Set(lanes, block.to_high);
-      const auto rounded = scaled + magic;
-      const auto rest = (scaled - (rounded - magic)) * hn::Set(lanes, block.to_low) + magic;
-      high_sum = high_sum + (hn::BitCast(integers, rounded) - magic_bits);
-      low_sum = low_sum + (hn::BitCast(integers, rest) - magic_bits);
+      const auto on_grid = hn::LoadU(lanes, summands + index) * hn::Set(lanes, block.to_high);
+      const auto high = on_grid + magic;
+      const auto rest = (on_grid - (high - magic)) * to_low;
+      const auto middle = rest + magic;
+      const auto low = (rest - (middle - magic)) * to_low + magic;
+      high_sum = high_sum + (hn::BitCast(integers, high) - magic_bits);
+      middle_sum = middle_sum + (hn::BitCast(integers, middle) - magic_bits);
+      low_sum = low_sum + (hn::BitCast(integers, low) - magic_bits);
     }
   }
+  InertiaLimbs result{{0, 0, 0}, too_small};
   std::int64_t parts[hn::MaxLanes(integers)];
-  hn::StoreU(high_sum, integers, parts);
-  for (std::int64_t lane = 0; lane < width; ++lane) *high += parts[lane];
-  hn::StoreU(low_sum, integers, parts);
-  for (std::int64_t lane = 0; lane < width; ++lane) *low += parts[lane];
+  const auto add_up = [&](auto sums, std::int64_t& total) HWY_ATTR {
+    hn::StoreU(sums, integers, parts);
+    for (std::int64_t lane = 0; lane < width; ++lane) total += parts[lane];
+  };
+  add_up(high_sum, result.limbs[0]);
+  add_up(middle_sum, result.limbs[1]);
+  add_up(low_sum, result.limbs[2]);
+  return result;
 }
 
 template <class T>
-void inertia_any(const InertiaBlock<T>& block, std::int64_t* high, std::int64_t* low) {
+InertiaLimbs inertia_any(const InertiaBlock<T>& block) {
   switch (block.dimensions) {
-    case 1: return inertia_kernel<T, 1>(block, high, low);
-    case 2: return inertia_kernel<T, 2>(block, high, low);
-    case 3: return inertia_kernel<T, 3>(block, high, low);
-    default: return inertia_kernel<T, 0>(block, high, low);
+    case 1: return inertia_kernel<T, 1>(block);
+    case 2: return inertia_kernel<T, 2>(block);
+    case 3: return inertia_kernel<T, 3>(block);
+    default: return inertia_kernel<T, 0>(block);
   }
 }
 
-void inertia_f32(const InertiaBlock<float>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_any(block, high, low);
-}
-void inertia_f64(const InertiaBlock<double>& block, std::int64_t* high, std::int64_t* low) {
-  inertia_any(block, high, low);
-}
+InertiaLimbs inertia_f32(const InertiaBlock<float>& block) { return inertia_any(block); }
+InertiaLimbs inertia_f64(const InertiaBlock<double>& block) { return inertia_any(block); }
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -335,9 +367,10 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
 }
 
 template <class T>
-core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                          cpu::Range block) {
-  const core::Grid& grid = problem.statistics.inertia;
+void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
+                 core::ExactTotal& total) {
+  const Statistics& statistics = problem.statistics;
+  std::int32_t too_small[block_points];
   const InertiaBlock<T> job{problem.points.row(block.begin),
                             problem.points.row_stride(),
                             problem.d(),
@@ -345,34 +378,44 @@ core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroi
                             centroids.data(),
                             labels + block.begin,
                             problem.weights.empty() ? nullptr : problem.weights.data() + block.begin,
-                            grid.to_high,
-                            grid.to_low};
-  core::Limbs sum;
-  if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(inertia_f32)(job, &sum.high, &sum.low);
-  else HWY_DYNAMIC_DISPATCH(inertia_f64)(job, &sum.high, &sum.low);
-  return sum;
+                            statistics.weight_scale,
+                            statistics.inertia.grid.to_high,
+                            statistics.inertia.grid.to_low,
+                            statistics.inertia.exact_from,
+                            too_small};
+  InertiaLimbs found;
+  if constexpr (sizeof(T) == 4) found = HWY_DYNAMIC_DISPATCH(inertia_f32)(job);
+  else found = HWY_DYNAMIC_DISPATCH(inertia_f64)(job);
+  total.limbs.merge({found.limbs[0], found.limbs[1], found.limbs[2]});
+  for (std::int64_t index = 0; index < found.too_small; ++index) {
+    const std::int64_t point = block.begin + too_small[index];
+    const double distance = squared_distance(problem.points.row(point), centroids.row(labels[point]), problem.d());
+    total.small.add(core::rounded_product(problem.weight(point), distance));
+  }
 }
 
 template <class T>
-core::Limbs total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                          int threads) {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : high, low)
-  for (std::int64_t first = 0; first < problem.n(); first += block_points) {
-    const cpu::Range block{first, std::min(first + block_points, problem.n())};
-    const core::Limbs sum = block_inertia(problem, centroids, labels, block);
-    high += static_cast<std::uint64_t>(sum.high);
-    low += static_cast<std::uint64_t>(sum.low);
+double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                     int threads) {
+  core::ExactTotal all;
+#pragma omp parallel num_threads(threads)
+  {
+    core::ExactTotal own;
+#pragma omp for schedule(static)
+    for (std::int64_t first = 0; first < problem.n(); first += block_points)
+      add_inertia(problem, centroids, labels, {first, std::min(first + block_points, problem.n())}, own);
+#pragma omp critical(gradus_total_inertia)
+    all.merge(own);
   }
-  return {static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)};
+  return round_inertia(problem, all);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
                           const std::int32_t*, ExactSums<T>&);                                                     \
-  template core::Limbs block_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range);     \
-  template core::Limbs total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
+  template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range,               \
+                            core::ExactTotal&);                                                                    \
+  template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -1,7 +1,7 @@
 // Vectorised steps around the assignment, shared by the production variants.
 #pragma once
 
-#include "core/exact_sum.hpp"
+#include "core/exact_total.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/problem.hpp"
@@ -20,21 +20,19 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// The sum of w * D(x, c_label) over a block, exact on the grid of the inertia.
+/// Adds the products w * D(x, c_label) of a block of at most block_points, each rounded to 53 bits.
 template <class T>
-core::Limbs block_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                          cpu::Range block);
-
-/// The same over all points.
-template <class T>
-core::Limbs total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                          int threads);
+void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
+                 core::ExactTotal& total);
 
 /// Such a sum, rounded once.
 template <class T>
-double round_inertia(const Problem<T>& problem, const core::Limbs& sum) {
-  const core::Grid& grid = problem.statistics.inertia;
-  return core::round_quotient<double>(grid.total(sum), 1, grid.unit);
+double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
+  return total.sum(problem.statistics.inertia, problem.statistics.weight_exponent).template round<double>();
 }
+
+/// The same over all points.
+template <class T>
+double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads);
 
 }  // namespace gradus::kmeans_detail

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_set>
 
@@ -10,6 +12,32 @@
 #include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
+
+namespace {
+
+/// Looks at the weights: are they possible, what is the scale that they are counted in, and their least bit.
+template <class T>
+void describe_weights(VectorView<const T> weights, Statistics& statistics) {
+  double largest = 0;
+  int finest = core::no_bits;
+  for (std::int64_t point = 0; point < weights.size(); ++point) {
+    const double weight = static_cast<double>(weights[point]);
+    if (!(weight >= 0 && weight <= core::largest_magnitude))
+      throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
+                       (std::isnan(weight) ? "NaN"
+                        : weight < 0       ? "negative"
+                                           : "too large") +
+                       "; weights are finite and not negative");
+    largest = std::max(largest, weight);
+    finest = std::min(finest, core::finest_bit(weight));
+  }
+  if (!(largest > 0)) throw InputError("weights: all weights are zero");
+  statistics.weight_exponent = core::exponent_above(largest, -1000);
+  statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
+  statistics.finest_weight = finest - statistics.weight_exponent;
+}
+
+}  // namespace
 
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
@@ -21,29 +49,15 @@ template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
                     MatrixView<const T> initial_centroids) {
   const std::size_t d = ranges.lowest.size();
-  double largest_weight = 1;
-  if (!weights.empty()) {
-    largest_weight = 0;
-    for (std::int64_t point = 0; point < n; ++point) {
-      const double weight = static_cast<double>(weights[point]);
-      if (!(weight >= 0 && weight <= core::largest_magnitude))
-        throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
-                         (std::isnan(weight) ? "NaN"
-                          : weight < 0       ? "negative"
-                                             : "too large") +
-                         "; weights are finite and not negative");
-      largest_weight = std::max(largest_weight, weight);
-    }
-    if (!(largest_weight > 0)) throw InputError("weights: all weights are zero");
-  }
-
   Statistics statistics;
+  if (!weights.empty()) describe_weights(weights, statistics);
+  statistics.weight = core::Grid(0, n);
   statistics.lowest = ranges.lowest;
   statistics.highest = ranges.highest;
-  statistics.weight = core::Grid(core::exponent_above(largest_weight), n);
+  *statistics.finest = ranges.finest;
   for (std::size_t column = 0; column < d; ++column) {
     const double magnitude = std::max(std::abs(ranges.lowest[column]), std::abs(ranges.highest[column]));
-    statistics.columns.emplace_back(core::exponent_above(magnitude * largest_weight), n);
+    statistics.columns.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
     statistics.to_high.push_back(statistics.columns.back().to_high);
   }
   if (initial_centroids.rows() > 0) {
@@ -53,13 +67,19 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
       statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);
     }
   }
-  double farthest = 0;
+  double farthest = 0;  // the squared distance of two corners
+  double longest = 0;
   for (std::size_t column = 0; column < d; ++column) {
     const double extent = statistics.highest[column] - statistics.lowest[column];
     farthest += extent * extent;
+    longest = std::max(longest, extent);
   }
   // Twice the bound: rounding in the distance chain and in this sum stays far below that.
-  statistics.inertia = core::Grid(core::exponent_above(2 * farthest * largest_weight), n);
+  if (!std::isfinite(2 * farthest))
+    throw InputError("points: squared distances over " + std::to_string(d) +
+                     " columns would overflow; scale the points down");
+  statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest, core::least_grid_exponent), n);
+  statistics.coordinate_scale = std::ldexp(1.0, -core::exponent_above(longest));
   return statistics;
 }
 
@@ -68,55 +88,90 @@ void throw_zero_row(const char* what, std::int64_t row) {
                    " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
 }
 
+std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n) {
+  std::vector<core::TotalGrid> grids;
+  for (std::size_t column = 0; column < statistics.columns.size(); ++column) {
+    const double magnitude = std::max(std::abs(statistics.lowest[column]), std::abs(statistics.highest[column]));
+    grids.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
+  }
+  return grids;
+}
+
+namespace {
+
+/// Exact sums of columns in the making: a total for each.
+class ColumnTotals {
+ public:
+  explicit ColumnTotals(std::span<const core::TotalGrid> grids)
+      : grids_(grids), limbs_(grids.size()), small_(grids.size()) {}
+
+  void add(std::size_t column, double value) {
+    if (grids_[column].holds(value)) return grids_[column].add(value, limbs_[column]);
+    if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
+    small_[column]->add(value);
+  }
+
+  void add_to(std::span<core::ExactAccumulator> sums) const {
+    for (std::size_t column = 0; column < sums.size(); ++column) {
+      grids_[column].add_to(sums[column], limbs_[column], 0);
+      if (small_[column]) sums[column].merge(*small_[column]);
+    }
+  }
+
+ private:
+  std::span<const core::TotalGrid> grids_;
+  std::vector<core::TotalLimbs> limbs_;
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; seldom any
+};
+
+}  // namespace
+
 template <class T>
-double mean_column_variance(MatrixView<const T> points, int threads) {
+double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
+                            int threads) {
   const std::int64_t n = points.rows();
   const std::int64_t d = points.columns();
-  const Statistics statistics = examine<T>(points, {}, {}, threads);
   constexpr std::int64_t block_rows = 256;
-
-  std::vector<core::Int128> sums(static_cast<std::size_t>(d));
-  core::Int128 squares = 0;
-  Matrix<T> mean(1, d);
+  const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
+  std::vector<core::ExactAccumulator> sums(static_cast<std::size_t>(d));
+  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
 #pragma omp parallel num_threads(threads)
-  {
-    std::vector<core::Limbs> partial(static_cast<std::size_t>(d));
+    {
+      ColumnTotals own(grids);
 #pragma omp for schedule(static)
-    for (std::int64_t row = 0; row < n; ++row)
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        const auto column = static_cast<std::size_t>(dim);
-        const core::Limbs limbs = statistics.columns[column].split(static_cast<double>(points(row, dim)));
-        partial[column].high += limbs.high;
-        partial[column].low += limbs.low;
-      }
+      for (std::int64_t row = 0; row < some.rows(); ++row)
+        for (std::size_t column = 0; column < grids.size(); ++column)
+          own.add(column, static_cast<double>(some(row, static_cast<std::int64_t>(column))));
 #pragma omp critical(gradus_variance_sums)
-    for (std::size_t column = 0; column < sums.size(); ++column)
-      sums[column] += statistics.columns[column].total(partial[column]);
-#pragma omp barrier  // every thread's columns are in `sums`
-#pragma omp single   // and its implied barrier: `mean` is complete
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      const auto column = static_cast<std::size_t>(dim);
-      mean(0, dim) =
-          core::round_quotient<T>(sums[column], static_cast<core::UInt128>(n), statistics.columns[column].unit);
+      own.add_to(sums);
     }
-    core::Limbs partial_squares;
-    double distances[block_rows];
+    return true;
+  });
+  core::ExactAccumulator count;
+  count.add(static_cast<double>(n));
+  Matrix<T> mean(1, d);
+  for (std::int64_t dim = 0; dim < d; ++dim)
+    mean(0, dim) = sums[static_cast<std::size_t>(dim)].template quotient<T>(count);
+
+  core::ExactAccumulator squares;
+  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+#pragma omp parallel num_threads(threads)
+    {
+      core::ExactTotal own;
+      double distances[block_rows];
 #pragma omp for schedule(static)
-    for (std::int64_t block = 0; block < (n + block_rows - 1) / block_rows; ++block) {
-      const std::int64_t first = block * block_rows;
-      const std::int64_t count = std::min(block_rows, n - first);
-      squared_distances(points.slice(first, count), std::as_const(mean).view(), distances);
-      for (std::int64_t index = 0; index < count; ++index) {
-        const core::Limbs limbs = statistics.inertia.split(distances[index]);
-        partial_squares.high += limbs.high;
-        partial_squares.low += limbs.low;
+      for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
+        const std::int64_t first = block * block_rows;
+        const std::int64_t rows = std::min(block_rows, some.rows() - first);
+        squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
+        for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
       }
-    }
 #pragma omp critical(gradus_variance_squares)
-    squares += statistics.inertia.total(partial_squares);
-  }
-  return core::round_quotient<double>(squares, static_cast<core::UInt128>(n), statistics.inertia.unit) /
-         static_cast<double>(d);
+      squares.merge(own.sum(statistics.inertia));
+    }
+    return true;
+  });
+  return squares.quotient<double>(count) / static_cast<double>(d);
 }
 
 template <class T>
@@ -143,7 +198,7 @@ void require_distinct(MatrixView<const T> points, VectorView<const T> weights, s
 
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int);                 \
-  template double mean_column_variance(MatrixView<const T>, int);                                                  \
+  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int);          \
   template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>); \
   template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*)
 GRADUS_INSTANTIATE(float);

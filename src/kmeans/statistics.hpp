@@ -20,9 +20,15 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorV
 /// InputError: the row has no direction, which the cosine metric needs.
 [[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
 
-/// The mean over the columns of their (unweighted, population) variances: by exact sums, so independent of the order.
+/// The mean over the columns of their (unweighted, population) variances: the exact sum of the squared distances from
+/// the columns' means, these rounded once to T, over n, rounded once, over d. `statistics`: of the points, whatever
+/// else they include. `gpu`: the points' object where they lie on a GPU, from which they are copied.
 template <class T>
-double mean_column_variance(MatrixView<const T> points, int threads);
+double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
+                            int threads);
+
+/// For sums of n values of each column.
+std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n);
 
 /// InputError unless at least k different rows have weight. `gpu`: the points' object where they lie on a GPU.
 template <class T>

@@ -1,0 +1,174 @@
+#include "core/exact_accumulator.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace gradus::core {
+
+namespace {
+
+/// Digits of 32 bits, the least first.
+using Digits = std::vector<std::uint32_t>;
+
+/// sign * digits * 2^exponent, without leading and trailing zero digits.
+struct Magnitude {
+  Digits digits;
+  int exponent = 0;
+  int sign = 0;
+
+  int length() const {
+    return digits.empty() ? 0 : 32 * static_cast<int>(digits.size()) - std::countl_zero(digits.back());
+  }
+};
+
+Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
+  // Carries are propagated with floors, so that every limb but the last lies in [0, 2^32) and the last tells the sign.
+  const auto settle = [](ExactAccumulator::Limbs& words) {
+    std::int64_t carry = 0;
+    for (std::size_t index = 0; index + 1 < words.size(); ++index) {
+      const std::int64_t word = words[index] + carry;
+      carry = word >> 32;
+      words[index] = word & 0xffffffff;
+    }
+    words.back() += carry;
+  };
+  settle(limbs);
+  Magnitude magnitude;
+  magnitude.sign = 1;
+  if (limbs.back() < 0) {
+    magnitude.sign = -1;
+    for (std::int64_t& limb : limbs) limb = -limb;
+    settle(limbs);
+  }
+  for (const std::int64_t limb : limbs) magnitude.digits.push_back(static_cast<std::uint32_t>(limb));
+  if (const auto upper = static_cast<std::uint32_t>(limbs.back() >> 32)) magnitude.digits.push_back(upper);
+  while (!magnitude.digits.empty() && magnitude.digits.back() == 0) magnitude.digits.pop_back();
+  const auto first = std::find_if(magnitude.digits.begin(), magnitude.digits.end(), [](auto digit) { return digit; });
+  magnitude.exponent = accumulator_least_exponent + 32 * static_cast<int>(first - magnitude.digits.begin());
+  magnitude.digits.erase(magnitude.digits.begin(), first);
+  if (magnitude.digits.empty()) magnitude.sign = 0;
+  return magnitude;
+}
+
+/// digits << bits.
+void shift_left(Digits& digits, int bits) {
+  digits.insert(digits.begin(), static_cast<std::size_t>(bits / 32), 0);
+  bits %= 32;
+  if (bits == 0) return;
+  std::uint32_t carry = 0;
+  for (std::uint32_t& digit : digits) {
+    const std::uint32_t next = digit >> (32 - bits);
+    digit = digit << bits | carry;
+    carry = next;
+  }
+  if (carry != 0) digits.push_back(carry);
+}
+
+/// `a` and `b` have as many digits.
+bool is_less(const Digits& a, const Digits& b) {
+  return std::lexicographical_compare(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+}
+
+void subtract(Digits& from, const Digits& digits) {
+  std::int64_t borrow = 0;
+  for (std::size_t index = 0; index < from.size(); ++index) {
+    const std::int64_t difference = std::int64_t{from[index]} - digits[index] + borrow;
+    from[index] = static_cast<std::uint32_t>(difference);
+    borrow = difference >> 32;
+  }
+}
+
+}  // namespace
+
+void ExactAccumulator::add_product(double a, double b) {
+  const Scaled left = scaled(a);
+  const Scaled right = scaled(b);
+  const UInt128 product = static_cast<UInt128>(left.mantissa) * right.mantissa;
+  const int exponent = left.exponent + right.exponent;
+  const bool negative = left.negative != right.negative;
+  constexpr std::uint64_t half = (std::uint64_t{1} << 53) - 1;
+  add(Scaled{static_cast<std::uint64_t>(product) & half, exponent, negative});
+  add(Scaled{static_cast<std::uint64_t>(product >> 53), exponent + 53, negative});
+}
+
+void ExactAccumulator::add(Int128 integer, int exponent) {
+  const bool negative = integer < 0;
+  UInt128 rest = negative ? -static_cast<UInt128>(integer) : static_cast<UInt128>(integer);
+  for (; rest != 0; rest >>= 53, exponent += 53)
+    add(Scaled{static_cast<std::uint64_t>(rest) & ((std::uint64_t{1} << 53) - 1), exponent, negative});
+}
+
+void ExactAccumulator::merge(const ExactAccumulator& other) {
+  propagate();
+  ExactAccumulator settled = other;
+  settled.propagate();
+  for (std::size_t index = 0; index < limbs_.size(); ++index) limbs_[index] += settled.limbs_[index];
+  count(1);
+}
+
+void ExactAccumulator::merge(std::span<const std::int64_t> limbs) {
+  ExactAccumulator other;
+  std::copy(limbs.begin(), limbs.end(), other.limbs_.begin());
+  merge(other);
+}
+
+void ExactAccumulator::propagate() {
+  std::int64_t carry = 0;
+  for (std::size_t index = 0; index + 1 < limbs_.size(); ++index) {
+    const std::int64_t word = limbs_[index] + carry;
+    carry = (word + (std::int64_t{1} << 31)) >> 32;  // to the nearest, so that words stay small on either side of zero
+    limbs_[index] = word - (carry << 32);
+  }
+  limbs_.back() += carry;
+  additions_ = 0;
+}
+
+int ExactAccumulator::sign() const { return magnitude_of(limbs_).sign; }
+
+template <class T>
+T ExactAccumulator::round() const {
+  const Magnitude sum = magnitude_of(limbs_);
+  if (sum.sign == 0) return 0;
+  // The uppermost four digits, 97 bits or more, and whether anything lies below them.
+  const std::size_t below = sum.digits.size() > 4 ? sum.digits.size() - 4 : 0;
+  UInt128 top = 0;
+  for (std::size_t index = sum.digits.size(); index-- > below;) top = top << 32 | sum.digits[index];
+  const int exponent = sum.exponent + 32 * static_cast<int>(below);
+  const T magnitude = round_scaled<T>(top, below > 0, exponent);  // the least digit is not zero
+  return sum.sign < 0 ? -magnitude : magnitude;
+}
+
+template <class T>
+T ExactAccumulator::quotient(const ExactAccumulator& denominator) const {
+  Magnitude rest = magnitude_of(limbs_);
+  Magnitude divisor = magnitude_of(denominator.limbs_);
+  if (rest.sign == 0) return 0;
+  // Both are brought to the same length, so that the quotient lies between 1/2 and 2; long division gives its bits.
+  int exponent = rest.exponent - divisor.exponent;
+  const int shift = divisor.length() - rest.length();
+  exponent -= shift;
+  shift_left(shift > 0 ? rest.digits : divisor.digits, shift > 0 ? shift : -shift);
+  const std::size_t digits = std::max(rest.digits.size(), divisor.digits.size()) + 1;
+  rest.digits.resize(digits);
+  divisor.digits.resize(digits);
+  std::uint64_t quotient = 0;
+  for (int bit = 0; bit < 62; ++bit) {
+    quotient <<= 1;
+    if (!is_less(rest.digits, divisor.digits)) {
+      subtract(rest.digits, divisor.digits);
+      quotient |= 1;
+    }
+    shift_left(rest.digits, 1);
+    rest.digits.resize(digits);
+  }
+  const bool sticky = std::any_of(rest.digits.begin(), rest.digits.end(), [](auto digit) { return digit != 0; });
+  const T magnitude = round_scaled<T>(quotient, sticky, exponent - 61);
+  return rest.sign < 0 ? -magnitude : magnitude;
+}
+
+template float ExactAccumulator::round() const;
+template double ExactAccumulator::round() const;
+template float ExactAccumulator::quotient(const ExactAccumulator&) const;
+template double ExactAccumulator::quotient(const ExactAccumulator&) const;
+
+}  // namespace gradus::core

@@ -1,0 +1,49 @@
+// Rows scaled to unit length, for the cosine metric: the same steps on the processor and on a GPU.
+//
+// The squares of coordinates around 1e-165 would vanish, and those of 1e155 overflow. So a row is first multiplied by
+// the power of two that brings its largest coordinate to between 1/2 and 1, which rounds nothing that matters.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/host_device.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Multiplies by the power of two that brings `largest` to between 1/2 and 1. Of zero: by 1.
+class NearOne {
+ public:
+  GRADUS_HOST_DEVICE explicit NearOne(double largest) {
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    // For the least numbers the power itself is beyond double: two steps, of which the first is exact.
+    const int first = -exponent > 1000 ? 1000 : -exponent;
+    first_ = std::ldexp(1.0, first);
+    second_ = std::ldexp(1.0, -exponent - first);
+  }
+  GRADUS_HOST_DEVICE double operator()(double value) const { return value * first_ * second_; }
+
+ private:
+  double first_ = 1;
+  double second_ = 1;
+};
+
+/// False for a row of zeros, which has no direction and stays as it is.
+template <class T>
+GRADUS_HOST_DEVICE bool scale_to_unit_length(T* row, std::int64_t d) {
+  double largest = 0;
+  for (std::int64_t dim = 0; dim < d; ++dim) largest = std::fmax(largest, std::fabs(static_cast<double>(row[dim])));
+  if (largest == 0) return false;
+  const NearOne scale(largest);
+  double squares = 0;
+  for (std::int64_t dim = 0; dim < d; ++dim) {
+    const double value = scale(static_cast<double>(row[dim]));
+    squares = std::fma(value, value, squares);
+  }
+  const double length = std::sqrt(squares);
+  for (std::int64_t dim = 0; dim < d; ++dim) row[dim] = static_cast<T>(scale(static_cast<double>(row[dim])) / length);
+  return true;
+}
+
+}  // namespace gradus::kmeans_detail
