@@ -78,6 +78,15 @@ std::string history_difference(const KMeansResult<T>& is, const KMeansAnswer<T>&
       return fmt::format("iteration {}: {} labels changed instead of {}", at + 1, step.changed, right.changed);
     if (!same_bits(step.shift, right.shift))
       return fmt::format("iteration {}: the shift is {} instead of {}", at + 1, step.shift, right.shift);
+  }
+  return "";
+}
+
+template <class T>
+std::string history_inertia_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& expected) {
+  for (std::size_t at = 0; at < expected.history.size(); ++at) {
+    const KMeansIteration& step = is.history[at];
+    const KMeansStep& right = expected.history[at];
     if (std::isfinite(right.inertia_bound) && !(std::abs(step.inertia - right.inertia) <= right.inertia_bound))
       return fmt::format("iteration {}: the inertia is {} instead of {}, and may be off by {}", at + 1, step.inertia,
                          right.inertia, right.inertia_bound);
@@ -104,7 +113,8 @@ std::string exact_difference(const KMeansResult<T>& is, const KMeansAnswer<T>& e
                    ? ""
                    : fmt::format("stop reason: {} instead of {}", to_string(is.stop_reason),
                                  to_string(expected.stop_reason));
-      });
+      },
+      [&] { return history_inertia_difference(is, expected); });
 }
 
 /// For variants that keep the textbook's arithmetic, on tame input.

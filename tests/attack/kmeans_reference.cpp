@@ -138,7 +138,7 @@ class Fit {
       if (weights_[point] > 0) different.insert(points_[point]);
       exact_weights_.push_back(in_steps(weights_[point]));
       for (const T value : points_[point])
-        products_.push_back(exact_weights_.back() * in_steps(static_cast<double>(value)));
+        products_.emplace_back(exact_weights_.back() * in_steps(static_cast<double>(value)));
     }
     if (different.size() < k_) throw InputError("fewer different points of positive weight than clusters");
   }

@@ -86,7 +86,7 @@ struct ColumnKind {
   T draw(Random& random) const {
     const auto small = static_cast<double>(random.below(side));
     switch (kind) {
-      case integers: return static_cast<T>(scale * (small - static_cast<double>(side / 2)));
+      case integers: return static_cast<T>(scale * (small - std::floor(static_cast<double>(side) / 2)));
       case steps: {  // one-step lattice, most of it above the offset
         const T step = std::nextafter(offset, std::numeric_limits<T>::infinity()) - offset;
         return static_cast<T>(scale * (static_cast<double>(offset) + static_cast<double>(step) * small));
