@@ -51,6 +51,12 @@ class Maker {
     const double clusters = random_.uniform();
     k_ = clusters < 0.5 ? random_.between(1, 6) : clusters < 0.6 ? n_ : clusters < 0.65 ? 1 : random_.between(1, 80);
     k_ = std::min(k_, n_);
+    if (random_.chance(0.015)) {  // so many that threads share them
+      n_ = random_.between(8193, 30000);
+      d_ = random_.between(1, 3);
+      k_ = random_.between(1, 6);
+      return;
+    }
     while (n_ * d_ * k_ > 200000) {  // the reference is slow
       if (n_ > 600 && k_ < 20) n_ /= 2;
       else if (k_ > 4) k_ /= 2;
@@ -192,6 +198,7 @@ class Maker {
                                   "one large", "powers",         "large",   "tiny"};
     made_.kind += std::string("; weights ") + names[size(kind)];
     const double base = random_.pick<double>({1, 1.0 / 3, 1e20, 1e-20});
+    const double share = random_.pick<double>({0.5, 0.5, 0.05});
     for (std::int64_t row = 0; row < n_; ++row) {
       double weight = 1;
       switch (kind) {
@@ -199,7 +206,7 @@ class Maker {
         case 1: weight = static_cast<double>(random_.below(4)); break;
         case 2: weight = random_.uniform(); break;
         case 3: weight = std::pow(10.0, random_.uniform(-30, 0)); break;
-        case 4: weight = random_.chance(0.5) ? random_.uniform(0.5, 1) : 0; break;
+        case 4: weight = random_.chance(share) ? random_.uniform(0.5, 1) : 0; break;
         case 5: weight = row == n_ / 2 ? std::pow(10.0, random_.uniform(5, 30)) : random_.uniform(); break;
         case 6: weight = std::exp2(static_cast<double>(random_.between(-70, 0))); break;
         case 7: weight = std::pow(10.0, large_exponent<T> - 3 + random_.uniform()) * base / 1e20; break;

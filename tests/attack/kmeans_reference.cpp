@@ -183,9 +183,12 @@ class Fit {
       return sum;
     };
     double sum = 0;
-    for (std::size_t point = 0; point < n_; ++point)
+    double underflow = 0;  // what squares below the least normal double may have lost
+    for (std::size_t point = 0; point < n_; ++point) {
       sum += weights_[point] * (off_middle(points_[point]) + off_middle(centroids_[at(labels_[point])]));
-    return 1e-13 * sum + std::numeric_limits<double>::min();
+      underflow += weights_[point] * static_cast<double>(d_) * 2 * std::numeric_limits<double>::min();
+    }
+    return 1e-13 * sum + underflow + std::numeric_limits<double>::min();
   }
 
   static double movement(const std::vector<T>& from, const std::vector<T>& to) {
