@@ -1,0 +1,212 @@
+// What the attacks on all problems share: options, outcomes that may be errors, the report, and the search for a
+// smaller input that shows the same fault.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/registry.hpp"
+#include "core/ways.hpp"
+#include "cpu/machine.hpp"
+#include "gradus/error.hpp"
+#include "tests/attack/random.hpp"
+
+namespace gradus::attack {
+
+struct AttackOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t first = 0;  ///< number of the first case
+  std::uint64_t cases = 1000;
+  std::string variant;  ///< the only one to run; empty: all
+  std::vector<int> threads = {1, 2, 3, 7};
+  Device device = Device::cpu;
+  bool shrink = false;
+  bool verbose = false;
+  std::uint64_t faults_to_show = 10;
+};
+
+struct AttackReport {
+  std::uint64_t cases = 0;
+  std::uint64_t refused = 0;  ///< of them those that the contract refuses
+  std::uint64_t runs = 0;
+  std::uint64_t faulty_cases = 0;
+};
+
+AttackReport attack_kmeans(const AttackOptions& options);
+AttackReport attack_pair_histogram(const AttackOptions& options);
+
+/// An answer, or the exit status of the error that came instead (-1: an exception that is no gradus::Error).
+template <class Answer>
+struct Outcome {
+  std::optional<Answer> answer;
+  int status = 0;
+  std::string message;
+};
+
+template <class Run>
+auto outcome_of(const Run& run) {
+  Outcome<decltype(run())> outcome;
+  try {
+    outcome.answer.emplace(run());
+  } catch (const Error& error) {
+    outcome.status = error.exit_status();
+    outcome.message = error.what();
+  } catch (const std::exception& error) {
+    outcome.status = -1;
+    outcome.message = error.what();
+  }
+  return outcome;
+}
+
+/// Empty where both are answers or both the same kind of error.
+template <class A, class B>
+std::string status_difference(const Outcome<A>& is, const Outcome<B>& expected) {
+  const auto text = [](const auto& outcome) {
+    return outcome.answer ? "an answer" : fmt::format("error {} ({})", outcome.status, outcome.message);
+  };
+  if (is.status == expected.status) return "";
+  return fmt::format("there is {} instead of {}", text(is), text(expected));
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+/// Empty where all elements have the same bits.
+template <class A, class B>
+std::string difference(const char* what, const A& is, const B& expected) {
+  if (is.size() != expected.size())
+    return fmt::format("{}: there are {} instead of {}", what, is.size(), expected.size());
+  for (std::size_t index = 0; index < is.size(); ++index)
+    if (!same_bits(is[index], expected[index]))
+      return fmt::format("{} {}: {} instead of {}", what, index, is[index], expected[index]);
+  return "";
+}
+
+template <class T>
+std::string difference_of_one(const char* what, T is, T expected) {
+  return same_bits(is, expected) ? "" : fmt::format("{}: {} instead of {}", what, is, expected);
+}
+
+/// The first text that is not empty. Each is a function, called only if those before it found nothing.
+template <class... Checks>
+std::string first_difference(const Checks&... checks) {
+  std::string found;
+  (void)((found = checks(), !found.empty()) || ...);
+  return found;
+}
+
+/// One way to run a case.
+struct Run {
+  Execution execution;
+  core::Contract contract = core::Contract::same_bits;
+  double tolerance = 0;
+  std::string text;  ///< variant and threads, for a person
+};
+
+/// The ways in which case `number` runs a variant: in every eighth case all of them, otherwise with one thread (on a
+/// GPU the variant's own blocks) and in one other way.
+void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const AttackOptions& options,
+              std::uint64_t number);
+
+/// All runs of case `number` in a room of this shape.
+template <class Variant, class Shape>
+std::vector<Run> runs_of(std::span<const Variant> variants, const Shape& shape, const AttackOptions& options,
+                         std::uint64_t number) {
+  std::vector<Run> runs;
+  for (const Variant& variant : variants)
+    if (variant.supports(shape, cpu::this_machine())) add_runs(runs, variant, options, number);
+  if (options.variant.empty()) {  // and the one that is chosen
+    Run chosen;
+    chosen.execution.device = options.device;
+    chosen.execution.threads = 2;
+    chosen.text = "the chosen variant";
+    runs.push_back(chosen);
+  }
+  return runs;
+}
+
+/// Counts and prints the faults of one case.
+class CaseReport {
+ public:
+  CaseReport(const char* problem, const AttackOptions& options, std::uint64_t number, AttackReport& report)
+      : problem_(problem), options_(options), number_(number), report_(report) {
+    ++report_.cases;
+  }
+
+  /// After each run, with what was wrong, or nothing. True for the first fault, which may be looked at more closely.
+  bool judge(const std::string& what, const std::string& wrong, const std::string& headline);
+  /// At the end.
+  void finish() const;
+
+ private:
+  bool is_shown() const { return report_.faulty_cases <= options_.faults_to_show; }
+
+  const char* problem_;
+  const AttackOptions& options_;
+  std::uint64_t number_;
+  AttackReport& report_;
+  int faults_ = 0;
+};
+
+/// `value` in full, so that it can be typed in again.
+template <class T>
+std::string listing(const char* name, const std::vector<T>& values) {
+  std::string text = fmt::format("  {} = [", name);
+  for (std::size_t index = 0; index < values.size(); ++index)
+    text += fmt::format("{}{}", index ? ", " : "", values[index]);
+  return text + "]\n";
+}
+
+template <class T>
+std::string listing(const char* name, const Rows<T>& rows) {
+  std::string text = fmt::format("  {} = [", name);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    text += row > 0 ? ", [" : "[";
+    for (std::size_t dim = 0; dim < rows[row].size(); ++dim)
+      text += fmt::format("{}{}", dim ? ", " : "", rows[row][dim]);
+    text += "]";
+  }
+  return text + "]\n";
+}
+
+/// Goes on with `smaller`(case, n), which makes the n-th simpler case or returns false where there are no more, as long
+/// as one of them still `fails`.
+template <class Case>
+Case shrunk(Case made, const std::function<bool(Case&, std::int64_t)>& smaller,
+            const std::function<bool(const Case&)>& fails) {
+  for (int budget = 4000; budget > 0;) {
+    bool found = false;
+    for (std::int64_t step = 0; budget > 0; ++step, --budget) {
+      Case candidate = made;
+      if (!smaller(candidate, step)) break;
+      if (!fails(candidate)) continue;
+      made = std::move(candidate);
+      found = true;
+      --step;  // the same step once more
+    }
+    if (!found) break;
+  }
+  return made;
+}
+
+/// Removes pieces of `length` from the n-th on, in every vector that has as many elements as `count`.
+template <class... Vectors>
+void remove_at(std::size_t begin, std::size_t end, Vectors&... vectors) {
+  const auto remove = [&](auto& values) {
+    if (values.size() < end) return;
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                 values.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  (remove(vectors), ...);
+}
+
+}  // namespace gradus::attack

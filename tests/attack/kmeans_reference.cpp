@@ -1,0 +1,335 @@
+#include "tests/attack/kmeans_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/attack/exact.hpp"
+
+namespace gradus::attack {
+
+namespace {
+
+template <class T>
+using Rows = std::vector<std::vector<T>>;
+
+template <class T>
+Rows<T> rows_of(MatrixView<const T> view) {
+  Rows<T> rows;
+  for (std::int64_t row = 0; row < view.rows(); ++row) rows.emplace_back(view.row(row), view.row(row) + view.columns());
+  return rows;
+}
+
+/// Scales to unit length; false for a row of zeros, which stays.
+template <class T>
+bool to_unit_length(std::vector<T>& row) {
+  double largest = 0;
+  for (const T value : row) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  if (largest == 0) return false;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  double squares = 0;
+  for (const T value : row) {
+    const double scaled = std::ldexp(static_cast<double>(value), -exponent);
+    squares = std::fma(scaled, scaled, squares);
+  }
+  for (T& value : row) value = static_cast<T>(std::ldexp(static_cast<double>(value), -exponent) / std::sqrt(squares));
+  return true;
+}
+
+constexpr double limit = 0x1p500;
+
+/// Refuses what no fit takes: NaN, infinity, values beyond the limit.
+template <class T>
+void check_values(const Rows<T>& rows) {
+  for (const std::vector<T>& row : rows)
+    for (const T value : row)
+      if (!(std::abs(static_cast<double>(value)) <= limit)) throw InputError("a value is not finite or too large");
+}
+
+/// What the fit works on: the rows themselves, or with the cosine metric those of unit length.
+template <class T>
+Rows<T> prepared(MatrixView<const T> view, Metric metric) {
+  Rows<T> rows = rows_of(view);
+  check_values(rows);
+  if (metric == Metric::cosine)
+    for (std::vector<T>& row : rows)
+      if (!to_unit_length(row)) throw InputError("a row of zeros");
+  return rows;
+}
+
+template <class T>
+double squared_distance(const std::vector<T>& x, const std::vector<T>& c) {
+  double sum = 0;
+  for (std::size_t dim = 0; dim < x.size(); ++dim) {
+    const double difference = static_cast<double>(x[dim]) - static_cast<double>(c[dim]);
+    sum = std::fma(difference, difference, sum);
+  }
+  return sum;
+}
+
+template <class T>
+std::int32_t nearest(const std::vector<T>& point, const Rows<T>& centroids) {
+  std::size_t best = 0;
+  double least = squared_distance(point, centroids[0]);
+  for (std::size_t cluster = 1; cluster < centroids.size(); ++cluster)
+    if (const double distance = squared_distance(point, centroids[cluster]); distance < least) {
+      best = cluster;
+      least = distance;
+    }
+  return static_cast<std::int32_t>(best);
+}
+
+template <class T>
+class Fit {
+ public:
+  Fit(const Rows<T>& points, std::vector<double> weights, Rows<T> centroids, const KMeansOptions<T>& options)
+      : points_(points), weights_(std::move(weights)), centroids_(std::move(centroids)), options_(options),
+        n_(points.size()), d_(points[0].size()), k_(centroids_.size()), labels_(n_, -1) {}
+
+  KMeansAnswer<T> run() {
+    KMeansAnswer<T> answer;
+    examine();
+    const double shift_limit = options_.tolerance > 0 ? options_.tolerance * mean_column_variance() : 0;
+    const auto changed_limit = static_cast<std::int64_t>(options_.changed_fraction * static_cast<double>(n_));
+    for (int iteration = 0; iteration < options_.max_iterations && !answer.converged; ++iteration) {
+      KMeansStep step;
+      step.changed = assign();
+      step.inertia = inertia();
+      step.inertia_bound = inertia_bound();
+      const Rows<T> before = centroids_;
+      const bool relocated = update();
+      for (std::size_t cluster = 0; cluster < k_; ++cluster)
+        step.shift += movement(before[cluster], centroids_[cluster]);
+      answer.history.push_back(step);
+      answer.converged = true;
+      if (step.changed == 0 && (!relocated || centroids_ == before)) answer.stop_reason = StopReason::labels_unchanged;
+      else if (shift_limit > 0 && step.shift <= shift_limit) answer.stop_reason = StopReason::centroids_settled;
+      else if (changed_limit > 0 && step.changed <= changed_limit) answer.stop_reason = StopReason::few_labels_changed;
+      else answer.converged = false;
+    }
+    finish(answer);
+    return answer;
+  }
+
+  /// The final assignment.
+  void finish(KMeansAnswer<T>& answer) {
+    assign();
+    answer.inertia = inertia();
+    if (std::isinf(answer.inertia)) throw InputError("the inertia is beyond the range of double");
+    answer.labels = labels_;
+    answer.counts.assign(k_, 0);
+    for (const std::int32_t label : labels_) ++answer.counts[at(label)];
+    for (const std::vector<T>& centroid : centroids_)
+      answer.centroids.insert(answer.centroids.end(), centroid.begin(), centroid.end());
+  }
+
+ private:
+  static std::size_t at(std::int32_t label) { return static_cast<std::size_t>(label); }
+
+  double own_distance(std::size_t point) const {
+    return squared_distance(points_[point], centroids_[at(labels_[point])]);
+  }
+
+  /// What sums need again and again: weights and products of weights and coordinates, exactly.
+  void examine() {
+    std::set<std::vector<T>> different;  // -0 and 0 are the same there
+    for (std::size_t point = 0; point < n_; ++point) {
+      if (weights_[point] > 0) different.insert(points_[point]);
+      exact_weights_.push_back(in_steps(weights_[point]));
+      for (const T value : points_[point])
+        products_.emplace_back(exact_weights_.back() * in_steps(static_cast<double>(value)));
+    }
+    if (different.size() < k_) throw InputError("fewer different points of positive weight than clusters");
+  }
+
+  std::int64_t assign() {
+    std::int64_t changed = 0;
+    for (std::size_t point = 0; point < n_; ++point) {
+      const std::int32_t label = nearest(points_[point], centroids_);
+      changed += label != labels_[point];
+      labels_[point] = label;
+    }
+    return changed;
+  }
+
+  /// Infinite beyond the range of double.
+  double inertia() const {
+    mpz_class sum = 0;
+    for (std::size_t point = 0; point < n_; ++point)
+      sum += round_to_53_bits(in_steps(weights_[point]) * in_steps(own_distance(point)));
+    const auto rounded = round_once<double>(sum, product_exponent);
+    return options_.metric == Metric::cosine ? 0.5 * rounded : rounded;
+  }
+
+  /// The header promises no more of the history's inertia than some digits of sum w (|x - m|^2 + |c - m|^2), m being
+  /// the middle of the range of the points and first centroids.
+  double inertia_bound() {
+    if (middle_.empty()) {
+      Rows<T> all = points_;
+      all.insert(all.end(), centroids_.begin(), centroids_.end());
+      for (std::size_t dim = 0; dim < d_; ++dim) {
+        const auto below = [dim](const std::vector<T>& a, const std::vector<T>& b) { return a[dim] < b[dim]; };
+        const auto [low, high] = std::minmax_element(all.begin(), all.end(), below);
+        middle_.push_back(0.5 * (static_cast<double>((*low)[dim]) + static_cast<double>((*high)[dim])));
+      }
+    }
+    const auto off_middle = [this](const std::vector<T>& row) {
+      double sum = 0;
+      for (std::size_t dim = 0; dim < d_; ++dim) {
+        const double off = static_cast<double>(row[dim]) - middle_[dim];
+        sum += off * off;
+      }
+      return sum;
+    };
+    double sum = 0;
+    double underflow = 0;  // what squares below the least normal double may have lost
+    for (std::size_t point = 0; point < n_; ++point) {
+      sum += weights_[point] * (off_middle(points_[point]) + off_middle(centroids_[at(labels_[point])]));
+      underflow += weights_[point] * static_cast<double>(d_) * 2 * std::numeric_limits<double>::min();
+    }
+    return 1e-13 * sum + underflow + std::numeric_limits<double>::min();
+  }
+
+  static double movement(const std::vector<T>& from, const std::vector<T>& to) {
+    double sum = 0;
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+      const double moved = static_cast<double>(to[dim]) - static_cast<double>(from[dim]);
+      sum += moved * moved;
+    }
+    return sum;
+  }
+
+  /// New centroids; tells whether a cluster was relocated.
+  bool update() {
+    std::vector<std::int64_t> members(k_);  // of positive weight, and not taken away
+    for (std::size_t point = 0; point < n_; ++point) members[at(labels_[point])] += weights_[point] > 0;
+    std::vector<std::size_t> empty;
+    for (std::size_t cluster = 0; cluster < k_; ++cluster)
+      if (members[cluster] == 0) empty.push_back(cluster);
+    if (!empty.empty() && options_.empty == EmptyCluster::error) throw Error("a cluster became empty");
+
+    std::vector<bool> taken(n_);
+    Rows<T> next = centroids_;
+    bool relocated = false;
+    if (!empty.empty() && options_.empty == EmptyCluster::relocate) {
+      std::vector<double> distances;
+      std::vector<std::size_t> farthest_first;
+      for (std::size_t point = 0; point < n_; ++point) {
+        distances.push_back(own_distance(point));
+        farthest_first.push_back(point);
+      }
+      std::stable_sort(farthest_first.begin(), farthest_first.end(),
+                       [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
+      auto empty_cluster = empty.begin();
+      for (const std::size_t point : farthest_first) {
+        if (empty_cluster == empty.end()) break;
+        if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;  // passed over for good
+        --members[at(labels_[point])];
+        taken[point] = true;
+        relocated = true;
+        next[*empty_cluster++] = points_[point];
+      }
+    }
+    for (std::size_t cluster = 0; cluster < k_; ++cluster)
+      if (members[cluster] > 0) next[cluster] = mean(cluster, taken);
+    centroids_ = next;
+    return relocated;
+  }
+
+  std::vector<T> mean(std::size_t cluster, const std::vector<bool>& taken) const {
+    mpz_class weight = 0;
+    std::vector<mpz_class> sums(d_);
+    for (std::size_t point = 0; point < n_; ++point) {
+      if (at(labels_[point]) != cluster || taken[point]) continue;
+      weight += exact_weights_[point];
+      for (std::size_t dim = 0; dim < d_; ++dim) sums[dim] += products_[point * d_ + dim];
+    }
+    std::vector<T> mean;
+    for (const mpz_class& sum : sums) mean.push_back(round_quotient<T>(sum, weight, product_exponent - step_exponent));
+    if (options_.metric == Metric::cosine && !to_unit_length(mean)) return centroids_[cluster];
+    return mean;
+  }
+
+  /// Of the points without their weights.
+  double mean_column_variance() const {
+    std::vector<T> mean;
+    for (std::size_t dim = 0; dim < d_; ++dim) {
+      mpz_class sum = 0;
+      for (const std::vector<T>& point : points_) sum += in_steps(static_cast<double>(point[dim]));
+      mean.push_back(round_quotient<T>(sum, n_, step_exponent));
+    }
+    mpz_class squares = 0;
+    for (const std::vector<T>& point : points_) squares += in_steps(squared_distance(point, mean));
+    return round_quotient<double>(squares, n_, step_exponent) / static_cast<double>(d_);
+  }
+
+  const Rows<T>& points_;
+  std::vector<double> weights_;
+  Rows<T> centroids_;
+  const KMeansOptions<T>& options_;
+  std::size_t n_;
+  std::size_t d_;
+  std::size_t k_;
+  std::vector<std::int32_t> labels_;
+  std::vector<mpz_class> exact_weights_;
+  std::vector<mpz_class> products_;  // n x d
+  std::vector<double> middle_;
+};
+
+template <class T>
+std::vector<double> weights_of(VectorView<const T> weights, std::int64_t n) {
+  if (weights.empty()) return std::vector<double>(static_cast<std::size_t>(n), 1.0);
+  bool some = false;
+  for (const T weight : weights) {
+    if (!(weight >= 0 && static_cast<double>(weight) <= limit)) throw InputError("a weight is negative or not finite");
+    some = some || weight > 0;
+  }
+  if (!some) throw InputError("all weights are zero");
+  return {weights.begin(), weights.end()};
+}
+
+}  // namespace
+
+template <class T>
+KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansOptions<T>& options) {
+  if (options.clusters > points.rows()) throw InputError("fewer points than clusters");
+  const Rows<T> rows = prepared(points, options.metric);
+  Rows<T> first = options.init == KMeansInit::given
+                      ? prepared(options.initial_centroids, options.metric)
+                      : Rows<T>(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(options.clusters));
+  return Fit<T>(rows, weights_of(options.weights, points.rows()), std::move(first), options).run();
+}
+
+template <class T>
+KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
+                                  VectorView<const T> weights, Metric metric) {
+  const Rows<T> rows = prepared(points, metric);
+  KMeansOptions<T> options;
+  options.metric = metric;
+  KMeansAnswer<T> answer;
+  Fit<T>(rows, weights_of(weights, points.rows()), prepared(centroids, metric), options).finish(answer);
+  return answer;
+}
+
+template <class T>
+std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric) {
+  std::vector<T> distances;
+  const Rows<T> to = prepared(centroids, metric);
+  for (const std::vector<T>& point : prepared(points, metric))
+    for (const std::vector<T>& centroid : to) {
+      const double squared = squared_distance(point, centroid);
+      distances.push_back(static_cast<T>(metric == Metric::cosine ? 0.5 * squared : std::sqrt(squared)));
+    }
+  return distances;
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template KMeansAnswer<T> kmeans_reference(MatrixView<const T>, const KMeansOptions<T>&);                           \
+  template KMeansAnswer<T> predict_reference(MatrixView<const T>, MatrixView<const T>, VectorView<const T>, Metric); \
+  template std::vector<T> transform_reference(MatrixView<const T>, MatrixView<const T>, Metric)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::attack

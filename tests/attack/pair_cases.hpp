@@ -1,0 +1,30 @@
+// Awkward inputs of pair-distance histograms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gradus/pair_histogram.hpp"
+#include "tests/attack/random.hpp"
+
+namespace gradus::attack {
+
+template <class T>
+struct PairCase {
+  std::string kind;  ///< what it is made of, for a person
+  Rows<T> points;
+  std::int64_t columns = 1;
+  bool cross = false;
+  Rows<T> others;
+  std::vector<T> weights;
+  std::vector<T> other_weights;
+  std::int64_t room = 0;            ///< elements between two rows
+  PairHistogramOptions<T> options;  ///< without its views
+};
+
+/// Case `number` of `seed`.
+template <class T>
+PairCase<T> make_pair_case(std::uint64_t seed, std::uint64_t number);
+
+}  // namespace gradus::attack

@@ -1,0 +1,16 @@
+// Pair-distance histograms as include/gradus/pair_histogram.hpp defines them, by looking at each pair. It shares no
+// code with the library.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gradus/pair_histogram.hpp"
+
+namespace gradus::attack {
+
+/// edges, counts, weighted, below, beyond and pairs. The options must be possible ones.
+template <class T>
+PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramOptions<T>& options);
+
+}  // namespace gradus::attack
