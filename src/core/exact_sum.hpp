@@ -216,6 +216,18 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   return negative ? -magnitude : magnitude;
 }
 
+/// numerator / denominator * 2^exponent - from, to within a few roundings of the difference, however large `from` is
+/// beside it: the quotient is taken in two doubles. denominator > 0.
+GRADUS_HOST_DEVICE inline double quotient_less(Int128 numerator, Int128 denominator, int exponent, double from) {
+  const auto above = static_cast<double>(numerator);
+  const auto rest_above = static_cast<double>(numerator - static_cast<Int128>(above));
+  const auto below = static_cast<double>(denominator);
+  const auto rest_below = static_cast<double>(denominator - static_cast<Int128>(below));
+  const double quotient = above / below;
+  const double rest = std::fma(-quotient, below, above) + (rest_above - quotient * rest_below);
+  return std::ldexp(quotient, exponent) - from + std::ldexp(rest / below, exponent);
+}
+
 /// A number, and whether it is certain.
 template <class T>
 struct Certified {

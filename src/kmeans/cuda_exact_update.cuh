@@ -395,10 +395,9 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// To within a few roundings, for the history.
-  __device__ double rough_mean(int cluster, int dim) const {
-    return ldexp(static_cast<double>(total(cluster, dim)) / static_cast<double>(total_weight(cluster)),
-                 unit_of_mean(dim));
+  /// The mean less the column's middle, to within a few roundings, for the history.
+  __device__ double mean_from_middle(int cluster, int dim) const {
+    return core::quotient_less(total(cluster, dim), total_weight(cluster), unit_of_mean(dim), job.middle[dim]);
   }
 };
 
@@ -482,8 +481,7 @@ __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
         different |= bits_of(before) != bits_of(after);
         const double centroid = (static_cast<double>(before) - job.middle[dim]) * job.coordinate_scale;
         if (weight > 0)
-          explained +=
-              centroid * (2 * ((sums.rough_mean(cluster, dim) - job.middle[dim]) * job.coordinate_scale) - centroid);
+          explained += centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
         const double moved = static_cast<double>(after) - static_cast<double>(before);
         return moved * moved;
       },

@@ -176,7 +176,7 @@ class ResidentEngine {
     double half = 0;
     for (int dim = 0; dim < device_.d; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
-      device_.low[dim] = 0.5 * (statistics.lowest[column] + statistics.highest[column]);
+      device_.low[dim] = statistics.middle[column];
       device_.middle[dim] = static_cast<T>(device_.low[dim]);
       device_.columns[dim] = statistics.columns[column];
       device_.on_grid[dim] = statistics.is_on_grid(dim);

@@ -26,7 +26,7 @@ __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
     if (weight > 0)
       for (int dim = 0; dim < job.d; ++dim) {
         const double centroid = (static_cast<double>(row[dim]) - job.low[dim]) * job.coordinate_scale;
-        sum += centroid * (2 * ((sums.rough_mean(cluster, dim) - job.low[dim]) * job.coordinate_scale) - centroid);
+        sum += centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
       }
     parts[cluster] = movement(row, row + area, job.d);
     parts[job.k + cluster] = weight > 0 ? weight * sum : 0.0;

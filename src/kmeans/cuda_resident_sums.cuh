@@ -99,10 +99,9 @@ struct ClusterSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// To within a few roundings, for the history.
-  __device__ double rough_mean(int cluster, int dim) const {
-    return ldexp(static_cast<double>(total(cluster, dim)) / static_cast<double>(total_weight(cluster)),
-                 unit_of_mean(dim));
+  /// The mean less the column's middle, to within a few roundings, for the history.
+  __device__ double mean_from_middle(int cluster, int dim) const {
+    return core::quotient_less(total(cluster, dim), total_weight(cluster), unit_of_mean(dim), job.low[dim]);
   }
 };
 

@@ -786,7 +786,7 @@ class TensorEngine {
     double half = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       const auto column = static_cast<std::size_t>(dim);
-      const double middle = 0.5 * statistics.lowest[column] + 0.5 * statistics.highest[column];
+      const double middle = statistics.middle[column];
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
       // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));

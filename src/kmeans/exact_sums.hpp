@@ -85,11 +85,12 @@ class ExactSums {
     }
   }
 
-  /// The mean to within a few roundings, for the history.
-  void rough_mean(std::int64_t cluster, double* out) const {
-    const auto weight = static_cast<double>(total_weight(cluster));
+  /// The mean less the middle of each column, to within a few roundings, for the history. Its weight must be positive.
+  void mean_from_middle(std::int64_t cluster, double* out) const {
+    const core::Int128 weight = total_weight(cluster);
     for (std::int64_t dim = 0; dim < problem_->d(); ++dim)
-      out[dim] = std::ldexp(static_cast<double>(total(cluster, dim)) / weight, unit_of_mean(dim));
+      out[dim] = core::quotient_less(total(cluster, dim), weight, unit_of_mean(dim),
+                                     problem_->statistics.middle[static_cast<std::size_t>(dim)]);
   }
 
   /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.

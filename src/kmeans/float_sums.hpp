@@ -70,7 +70,11 @@ struct FloatSums {
     }
   }
 
-  void rough_mean(std::int64_t cluster, double* out) const { mean(cluster, out, {}); }
+  void mean_from_middle(std::int64_t cluster, double* out) const {
+    mean(cluster, out, {});
+    for (std::int64_t dim = 0; dim < problem->d(); ++dim)
+      out[dim] -= problem->statistics.middle[static_cast<std::size_t>(dim)];
+  }
 
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) * (8 * static_cast<std::uint64_t>(shape.dimensions) + 16);

@@ -300,14 +300,13 @@ class Lloyd {
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
       const double weight = sums.weight(cluster) * statistics.weight_scale;
       if (!(weight > 0)) continue;
-      sums.rough_mean(cluster, mean.data());
+      sums.mean_from_middle(cluster, mean.data());
       double sum = 0;
       for (std::int64_t dim = 0; dim < d; ++dim) {
         const auto column = static_cast<std::size_t>(dim);
-        const double middle = 0.5 * (statistics.lowest[column] + statistics.highest[column]);
-        const double centroid =
-            (static_cast<double>(result_.centroids(cluster, dim)) - middle) * statistics.coordinate_scale;
-        sum += centroid * (2 * ((mean[column] - middle) * statistics.coordinate_scale) - centroid);
+        const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
+                                statistics.coordinate_scale;
+        sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
       }
       total += weight * sum;
     }

@@ -41,6 +41,7 @@ struct Shape {
 struct Statistics {
   std::vector<double> lowest;  ///< per column, over points and initial centroids
   std::vector<double> highest;
+  std::vector<double> middle;       ///< of lowest and highest, rounded
   std::vector<core::Grid> columns;  ///< grid of x, and so of x times a scaled weight
   std::vector<double> to_high;      ///< Grid::to_high of each column, side by side for vector instructions
   core::Grid weight;                ///< grid of scaled weights

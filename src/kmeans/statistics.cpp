@@ -71,6 +71,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   double longest = 0;
   for (std::size_t column = 0; column < d; ++column) {
     const double extent = statistics.highest[column] - statistics.lowest[column];
+    statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
     farthest += extent * extent;
     longest = std::max(longest, extent);
   }
