@@ -9,15 +9,17 @@
 /// * Bin: with uniform bins of width w the integer part of distance / w, divided in double; with edges the bin i for
 ///   which edges[i] <= distance < edges[i + 1].
 /// * Counts are 64-bit integers and cannot overflow: there are at most 2^31 points of each kind.
-/// * Weighted sums: the product of the two weights, rounded to double, then to a multiple of 2^-64 of the power of two
-///   above the largest product; added exactly in 128 bits, and rounded once to double at the end.
+/// * Weighted sums: in each bin the exact sum of the exact products of the two weights, rounded once to double (to
+///   nearest, ties to even), whatever signs and magnitudes the weights have, denormals included. Weights are at most
+///   2^500 in magnitude.
 ///
 /// Memory of a GPU: points, others and both weights may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc,
 /// a memory pool, or managed memory. Where one of them does, the job runs on that GPU, with the same bits: another
 /// device, a variant of the processor and a view on a second GPU are refused (UnsupportedError, or UsageError where the
 /// request names another GPU, or the view says what is not so). Rows and weights there are read where they are, however
 /// far apart the rows; of those in host memory a copy is made there. The result is in host memory. Execution::stream
-/// says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes where it filters.
+/// says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes where it filters,
+/// or 8 n for weights.
 ///
 /// Complexity: O(n^2) pairs at most; where the largest edge is small against the extent of the points, O(n) times the
 /// number of neighbours; where bins are wide, less than the number of pairs, for whole groups are counted at once.
@@ -67,19 +69,22 @@ struct PairHistogramResult {
 };
 
 /// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `options.others`.
-/// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, and points
-/// outside the box, UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice,
-/// InterruptedError after a stop request. The last edge (or the cutoff) may be at most half the box's least length.
+/// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points outside
+/// the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that cannot run
+/// here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the cutoff) may be
+/// at most half the box's least length.
 template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                  const Execution& execution = {});
 
 /// Adds a histogram of the same bins, for example that of the next frame of a trajectory: counts, weighted sums (in the
 /// order of the calls), times; `rechecked` becomes the share in all pairs. UsageError where the bins differ, or the
-/// numbers of edges, counts and weights do not belong together.
+/// numbers of edges, counts and weights do not belong together; InputError where a sum of weights would leave the range
+/// of double, or the number of pairs that of 64 bits. `sum` is then as it was.
 GRADUS_EXPORT void accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
-/// Bytes of host memory that `pair_histogram` would take beyond its input.
+/// Bytes of host memory that `pair_histogram` would take beyond its input; for a GPU variant with weights, which are
+/// looked at only there, at most.
 template <class T>
 GRADUS_EXPORT std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                   const Execution& execution = {});

@@ -96,6 +96,18 @@ std::vector<double> square_roots(std::int64_t from, std::int64_t to) {
   return edges;
 }
 
+// Points on a lattice of few ulps at an offset of 1e8, where an ulp of double is 2^-26: as many as `ulps` apart.
+Matrix<double> few_ulps_apart(std::int64_t n, std::int64_t d, std::uint64_t seed, std::int64_t ulps) {
+  Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(ulps + 1));
+  for (std::int64_t index = 0; index < n * d; ++index)
+    points.data()[index] = 1e8 + std::floor(points.data()[index]) * 0x1p-26;
+  for (std::int64_t dim = 0; dim < d && n > 1; ++dim) {
+    points(0, dim) = 1e8;
+    points(n - 1, dim) = 1e8 + static_cast<double>(ulps) * 0x1p-26;
+  }
+  return points;
+}
+
 using Add = std::function<void(const std::string& name, std::function<CaseData(std::uint64_t seed)> make)>;
 
 void add_sizes(const Add& add) {
@@ -227,6 +239,50 @@ void add_extremes(const Add& add) {
   });
 }
 
+// The middle of points an odd number of ulps apart is no double, and the width of the bins may be less than an ulp.
+void add_ulps(const Add& add) {
+  for (const std::int64_t ulps : {1, 3, 9})
+    for (const double width : {1e-10, 1e-9, 0x1p-26, 0.7 * 0x1p-26}) {
+      const std::string name = std::to_string(ulps) + "_ulps_apart_bins_of_" +
+                               (width == 1e-10    ? "a_hundredth"
+                                : width == 1e-9   ? "a_tenth"
+                                : width < 0x1p-26 ? "less_than_one"
+                                                  : "one");
+      add(name, [=](auto seed) { return plain(few_ulps_apart(300, 3, seed, ulps), width, 4); });
+    }
+  add("two_points_at_the_end_of_an_ulp", [](auto) {
+    Matrix<double> points(3, 1);
+    points(0, 0) = 1e8;
+    points(1, 0) = points(2, 0) = 1e8 + 0x1p-26;
+    return plain(std::move(points), 1e-9, 1);
+  });
+  add("ulps_apart_2d_cutoff",
+      [](auto seed) { return cut(plain(few_ulps_apart(400, 2, seed, 31), 0x1p-27, 60), 4e-8); });
+  add("ulps_apart_edges", [](auto seed) {
+    return between(few_ulps_apart(400, 3, seed, 7), {0x1p-1074, 1e-9, 0x1p-26, 1.5 * 0x1p-26, 4 * 0x1p-26});
+  });
+  add("ulps_apart_cross", [](auto seed) {
+    return crossed(plain(few_ulps_apart(200, 3, seed, 9), 1e-9, 1), few_ulps_apart(300, 3, seed + 5, 9));
+  });
+  for (const std::int64_t ulps : {1, 9, 10}) {
+    const std::vector<double> box(3, static_cast<double>(ulps) * 0x1p-26);
+    add("ulps_apart_periodic_" + std::to_string(ulps), [=](auto seed) {
+      return boxed(plain(few_ulps_apart(300, 3, seed, ulps), box[0] / 16, 8), box, {1e8, 1e8, 1e8});
+    });
+  }
+  add("offset_1e15_bins_of_a_tenth_of_an_ulp", [](auto seed) {
+    Matrix<double> points = few_ulps_apart(300, 3, seed, 9);
+    for (std::int64_t index = 0; index < 900; ++index)
+      points.data()[index] = 1e15 + (points.data()[index] - 1e8) * 0x1p23;
+    return plain(std::move(points), 0.0125, 1);
+  });
+  add("one_column_of_ulps_one_wide", [](auto seed) {
+    CaseData data = plain(few_ulps_apart(1200, 3, seed, 3), 1e-9, 1);
+    for (std::int64_t row = 0; row < 1200; ++row) data.points(row, 0) = static_cast<double>(row % 5) * 1e-10;
+    return data;
+  });
+}
+
 void add_weights(const Add& add) {
   const auto weighted = [](CaseData data, std::uint64_t seed, double low, double high) {
     data.weights = random_weights(data.points.rows(), seed, low, high);
@@ -247,6 +303,66 @@ void add_weights(const Add& add) {
   });
   add("weights_cross", [=](auto seed) {
     return weighted(crossed(plain(uniform(100, 3, seed), 0.5, 30), uniform(250, 3, seed + 3)), seed, -2, 5);
+  });
+  // The form of the sums follows from the weights: see WeightSums.
+  const auto weighing = [](CaseData data, const std::function<double(std::int64_t)>& weight) {
+    for (std::int64_t row = 0; row < data.points.rows(); ++row) data.weights.push_back(weight(row));
+    for (std::int64_t row = 0; row < data.others.rows(); ++row) data.other_weights.push_back(weight(row + 7));
+    return data;
+  };
+  for (const auto& [name, heavy] : {std::pair("1e12", 1e12), std::pair("1e20", 1e20), std::pair("1e38", 1e38)})
+    add("weights_one_of_" + std::string(name), [=, heavy = heavy](auto) {
+      return weighing(plain(lattice(4, 1), 1, 4), [=](std::int64_t row) { return row == 0 ? heavy : 1; });
+    });
+  for (const auto& [name, light] : {std::pair("1e_minus_30", 1e-30), std::pair("1e_minus_140", 1e-140),
+                                    std::pair("1e_minus_150", 1e-150), std::pair("the_least_double", 0x1p-1074)})
+    add("weights_all_near_" + std::string(name), [=, light = light](auto seed) {
+      return weighing(plain(uniform(60, 2, seed), 4, 4),
+                      [=](std::int64_t row) { return light * static_cast<double>(row % 5 - 1); });
+    });
+  add("weights_of_three_words", [=](auto seed) {
+    return weighing(plain(uniform(300, 3, seed), 3, 6), [](std::int64_t row) {
+      return std::ldexp(1 + std::fmod(0.618033988749895 * static_cast<double>(row), 1.0), static_cast<int>(row % 9)) *
+             (row % 3 == 0 ? -1 : 1);
+    });
+  });
+  add("weights_of_every_exponent", [=](auto seed) {
+    return weighing(plain(uniform(300, 3, seed), 3, 6), [](std::int64_t row) {
+      return std::ldexp(static_cast<double>(row % 11 - 5) / 3, static_cast<int>(row * 37 % 1194) - 1073);
+    });
+  });
+  add("weights_of_every_exponent_periodic", [=](auto seed) {
+    return weighing(cut(boxed(plain(uniform(300, 3, seed), 0.2, 25), {10, 10, 10}), 1.5), [](std::int64_t row) {
+      return std::ldexp(static_cast<double>(row % 7 - 3) / 7, static_cast<int>(row * 37 % 240) - 120);
+    });
+  });
+  // Bins in which 2^120 * 2^120 comes and goes, and what is left is 2^-240 or nothing.
+  add("weights_that_cancel", [=](auto) {
+    return weighing(crossed(plain(scaled(lattice(90, 1), 0), 1, 2), scaled(lattice(60, 1), 0)),
+                    [](std::int64_t row) { return row % 30 == 13 ? 0x1p-120 : (row % 2 == 0 ? 0x1p120 : -0x1p120); });
+  });
+  // 2^53 + 1 and 2^53 + 3 lie between two doubles, each nearer to an even one; so they do with a last bit far below.
+  for (const auto& [name, last] : {std::pair("tie", 0.0), std::pair("bit_past_a_tie", 0x1p-60),
+                                   std::pair("bit_before_a_tie", -0x1p-60), std::pair("far_bit_past_a_tie", 0x1p-140)})
+    add("weights_with_a_" + std::string(name), [=, last = last](auto) {
+      CaseData data = crossed(plain(scaled(lattice(1, 1), 0), 1, 2), scaled(lattice(3, 1), 0.5));
+      data.weights = {1};
+      data.other_weights = {0x1p53, 1, last};
+      data.points(0, 0) = 0.125;
+      data.others(2, 0) = 0;
+      return data;
+    });
+  add("weights_zero_against_heavy_ones", [=](auto) {
+    CaseData data = crossed(plain(lattice(40, 1), 1, 9), lattice(50, 1));
+    data.weights.assign(40, -0.0);
+    data.other_weights.assign(50, 3e38);
+    return data;
+  });
+  add("weights_cross_of_different_scale", [=](auto seed) {
+    CaseData data = crossed(plain(uniform(200, 3, seed), 2, 6), uniform(300, 3, seed + 3));
+    for (int row = 0; row < 200; ++row) data.weights.push_back(std::ldexp(row - 99.5, -100 - row % 40));
+    for (int row = 0; row < 300; ++row) data.other_weights.push_back(std::ldexp(row - 149, row % 100));
+    return data;
   });
   for (const std::int64_t n : {0, 1, 2})
     add("weights_of_" + std::to_string(n),
@@ -282,6 +398,7 @@ std::vector<Case> make_cases() {
   add_bins(add);
   add_boxes(add);
   add_extremes(add);
+  add_ulps(add);
   add_weights(add);
   add_crosses(add);
   return list;

@@ -24,6 +24,16 @@ __global__ void split_columns(const T* rows, std::int64_t count, std::int64_t st
     columns[dim * count + point] = dim < dimensions ? rows[point * stride + dim] : T{0};
 }
 
+// Launch shape: one thread for each weight; the last block's surplus threads have none.
+template <class T>
+__global__ void encode_weights(const T* weights, std::int64_t count, WeightSums sums, bool second,
+                               std::int64_t* encoded) {
+  const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (point >= count) return;
+  const auto weight = static_cast<double>(weights[point]);
+  encoded[point] = second ? sums.encode_second(weight) : sums.encode_first(weight);
+}
+
 }  // namespace
 
 void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total) {
@@ -35,35 +45,44 @@ template <class T>
 CudaPairs<T>::CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
     : problem_(problem), execution_(execution), phases_(phases), points_(static_cast<CudaPoints<T>&>(*problem.gpu)) {
   const core::PhaseTimer timer(phases, "to_device");
-  job_.first = columns(problem.points, problem.weights);
-  job_.second = problem.cross ? columns(problem.others, problem.other_weights) : job_.first;
+  job_.sums = problem.sums;
+  job_.first = columns(problem.points, problem.weights, false);
+  job_.second = problem.cross ? columns(problem.others, problem.other_weights, true) : job_.first;
   job_.cross = problem.cross;
   std::copy(problem.box.begin(), problem.box.end(), job_.box);
-  job_.weight_grid = problem.weight_grid;
 
   const std::span<const double> edges = problem.bins.edges();
   job_.bins = {cuda::copy_part(memory(), edges, stream()), static_cast<int>(problem.bins.count()), problem.bins.width(),
                problem.bins.reach()};
 
   const std::int64_t slots = problem.bins.slots();
-  const std::int64_t words = slots * (problem.weighted() ? 3 : 1);
-  job_.histogram.counts = cuda::zero_part<Word>(memory(), words, stream());
-  if (problem.weighted()) {
-    job_.histogram.low = job_.histogram.counts + slots;
-    job_.histogram.high = job_.histogram.counts + 2 * slots;
+  const std::int64_t words = slots * problem.sum_words();
+  const bool long_sums = problem.sum_words() > words_in_shared;
+  job_.histogram.counts = cuda::zero_part<Word>(memory(), slots + (long_sums ? 0 : words), stream());
+  if (long_sums) {
+    long_sums_ = cuda::DeviceBuffer<Word>(words);
+    long_sums_.fill_bytes(0, stream());
   }
+  job_.histogram.sums = {long_sums ? long_sums_.data() : job_.histogram.counts + slots, static_cast<int>(slots),
+                         problem.sum_words()};
   stream().wait();
 }
 
 template <class T>
-DevicePoints<T> CudaPairs<T>::columns(MatrixView<const T> rows, VectorView<const T> weights) {
+DevicePoints<T> CudaPairs<T>::columns(MatrixView<const T> rows, VectorView<const T> weights, bool second) {
   const std::int64_t n = rows.rows();
   if (n == 0) return {};
   T* const columns = memory().template take<T>(dimension_limit * n);
   split_columns<<<cuda::blocks_for(n, 256), 256, 0, stream()>>>(rows.data(), n, rows.row_stride(),
                                                                 static_cast<int>(rows.columns()), columns);
   cuda::check_launch("split_columns");
-  return {columns, columns + n, columns + 2 * n, weights.data(), n};
+  std::int64_t* encoded = nullptr;
+  if (!weights.empty()) {
+    encoded = memory().template take<std::int64_t>(n);
+    encode_weights<<<cuda::blocks_for(n, 256), 256, 0, stream()>>>(weights.data(), n, job_.sums, second, encoded);
+    cuda::check_launch("encode_weights");
+  }
+  return {columns, columns + n, columns + 2 * n, encoded, n};
 }
 
 template <class T>
@@ -105,15 +124,13 @@ template <class T>
 Histogram CudaPairs<T>::histogram() {
   const core::PhaseTimer timer(phases_, "to_host");
   const std::int64_t slots = problem_.bins.slots();
-  std::vector<Word> words(static_cast<std::size_t>(slots * (problem_.weighted() ? 3 : 1)));
+  Histogram result(slots, problem_.sum_words());
+  std::vector<Word> words(static_cast<std::size_t>(slots));
   cuda::fetch_part<Word>(job_.histogram.counts, words, stream());
-  Histogram result(slots, problem_.weighted());
-  for (std::int64_t slot = 0; slot < slots; ++slot) {
-    const auto at = static_cast<std::size_t>(slot);
-    const auto stride = static_cast<std::size_t>(slots);
-    result.counts[at] = words[at];
-    if (problem_.weighted())
-      result.weights[at] = static_cast<core::Int128>(core::UInt128{words[2 * stride + at]} << 64 | words[stride + at]);
+  std::copy(words.begin(), words.end(), result.counts.begin());
+  for (int word = 0; word < result.sum_words; ++word) {
+    cuda::fetch_part<Word>(job_.histogram.sums.words + word * slots, words, stream());
+    for (std::int64_t slot = 0; slot < slots; ++slot) result.sum(slot)[word] = words[static_cast<std::size_t>(slot)];
   }
   return result;
 }

@@ -31,13 +31,13 @@ struct DevicePoints {
   const T* x = nullptr;
   const T* y = nullptr;
   const T* z = nullptr;
-  const T* weights = nullptr;  ///< or null
+  const std::int64_t* weights = nullptr;  ///< as WeightSums wants them, or null
   std::int64_t count = 0;
 
   __device__ Place operator[](std::int64_t point) const {
     return {static_cast<double>(x[point]), static_cast<double>(y[point]), static_cast<double>(z[point])};
   }
-  __device__ double weight(std::int64_t point) const { return static_cast<double>(weights[point]); }
+  __device__ std::int64_t weight(std::int64_t point) const { return weights[point]; }
 };
 
 /// The bins, and the textbook's way to a slot: the canonical rule itself.
@@ -62,23 +62,29 @@ struct DeviceBins {
   }
 };
 
-/// Adds a number of 128 bits by two additions of 64: the first tells the carry. Exact in whatever order they come.
-__device__ inline void add_exactly(Word* low, Word* high, core::Int128 value) {
-  const Word part = static_cast<Word>(value);
-  const Word before = atomicAdd(low, part);
-  atomicAdd(high, static_cast<Word>(value >> 64) + (before + part < part ? 1 : 0));
-}
+/// Sums of weights: the first words of all slots, then the second ones, and so on.
+struct DeviceSums {
+  Word* words = nullptr;
+  int slots = 0;
+  int words_of_a_sum = 0;
+
+  /// Word by word; each addition tells whether to carry. Exact in whatever order they come.
+  __device__ void add(int slot, const WeightProduct& weight) const {
+    WeightSums::add_by(weight, words_of_a_sum, [&](int word, std::uint64_t value) {
+      return static_cast<std::uint64_t>(atomicAdd(&words[std::int64_t{word} * slots + slot], Word{value}));
+    });
+  }
+};
 
 /// The result: counts of 64 bits, and the sums of weights, in global memory.
 struct DeviceHistogram {
   Word* counts = nullptr;
-  Word* low = nullptr;  ///< of the sums, or null
-  Word* high = nullptr;
+  DeviceSums sums;
 
   template <bool weighted>
-  __device__ void add(int slot, core::Int128 weight) const {
+  __device__ void add(int slot, const WeightProduct& weight) const {
     atomicAdd(&counts[slot], Word{1});
-    if constexpr (weighted) add_exactly(&low[slot], &high[slot], weight);
+    if constexpr (weighted) sums.add(slot, weight);
   }
 };
 
@@ -92,7 +98,7 @@ struct PairJob {
   std::int64_t end = 0;
   double box[dimension_limit] = {};
   DeviceBins bins;
-  core::Grid weight_grid;
+  WeightSums sums;
   int copies = 1;  ///< of a block's histogram
   DeviceHistogram histogram;
 
@@ -109,9 +115,9 @@ struct PairJob {
   }
 
   template <bool weighted>
-  __device__ core::Int128 weight(double first_weight, double second_weight) const {
-    if constexpr (!weighted) return 0;
-    else return weight_grid.total(weight_grid.split(first_weight * second_weight));
+  __device__ WeightProduct weight(std::int64_t first_weight, std::int64_t second_weight) const {
+    if constexpr (!weighted) return {};
+    else return sums.product(first_weight, second_weight);
   }
 
  private:
@@ -124,22 +130,29 @@ struct PairJob {
 };
 
 /// The histogram of a block in its shared memory, in one or more copies whose counters for a slot lie side by side. Its
-/// counters have 32 bits: a launch gives a block fewer than 2^32 pairs.
+/// counters have 32 bits: a launch gives a block fewer than 2^32 pairs. Sums of weights of more than `words_in_shared`
+/// words are those of the result from the beginning.
 template <bool weighted>
 class BlockHistogram {
  public:
   /// By all threads of the block; ends with a barrier.
-  __device__ BlockHistogram(unsigned char* memory, int slots, int copies)
-      : low_(reinterpret_cast<Word*>(memory)), high_(low_ + (weighted ? slots : 0)),
-        counts_(reinterpret_cast<unsigned int*>(high_ + (weighted ? slots : 0))), slots_(slots), copies_(copies) {
+  __device__ BlockHistogram(unsigned char* memory, int slots, int copies, const DeviceHistogram& result)
+      : sums_{reinterpret_cast<Word*>(memory), slots, result.sums.words_of_a_sum},
+        counts_(reinterpret_cast<unsigned int*>(sums_.words + (weighted ? words_in_shared * slots : 0))), slots_(slots),
+        copies_(copies) {
+    if constexpr (weighted) {
+      sums_are_shared_ = sums_.words_of_a_sum <= words_in_shared;
+      for (int at = threadIdx.x; sums_are_shared_ && at < slots * sums_.words_of_a_sum; at += blockDim.x)
+        sums_.words[at] = 0;
+      if (!sums_are_shared_) sums_ = result.sums;
+    }
     for (int at = threadIdx.x; at < slots * copies; at += blockDim.x) counts_[at] = 0;
-    for (int at = threadIdx.x; weighted && at < slots; at += blockDim.x) low_[at] = high_[at] = 0;
     __syncthreads();  // everything is zero before the first addition
   }
 
-  __device__ void add(int slot, int copy, core::Int128 weight) {
+  __device__ void add(int slot, int copy, const WeightProduct& weight) {
     atomicAdd(&counts_[slot * copies_ + copy], 1U);
-    if constexpr (weighted) add_exactly(&low_[slot], &high_[slot], weight);
+    if constexpr (weighted) sums_.add(slot, weight);
   }
 
   /// Adds everything to the result. By all threads of the block; begins with a barrier.
@@ -151,14 +164,22 @@ class BlockHistogram {
       if (count == 0) continue;
       atomicAdd(&result.counts[slot], count);
       if constexpr (weighted)
-        add_exactly(&result.low[slot], &result.high[slot],
-                    static_cast<core::Int128>(core::UInt128{high_[slot]} << 64 | low_[slot]));
+        if (sums_are_shared_) result.sums.add(slot, sum(slot));
     }
   }
 
  private:
-  Word* low_;
-  Word* high_;
+  // All words that the sum has: nothing stands above them.
+  __device__ WeightProduct sum(int slot) const {
+    WeightProduct sum;
+    sum.low = sums_.words[slot];
+    sum.middle = sums_.words[slots_ + slot];
+    if (sums_.words_of_a_sum > 2) sum.high = sums_.words[2 * slots_ + slot];
+    return sum;
+  }
+
+  DeviceSums sums_;
+  bool sums_are_shared_ = false;
   unsigned int* counts_;
   int slots_;
   int copies_;
@@ -169,7 +190,8 @@ template <class T>
 class Tile {
  public:
   __device__ explicit Tile(unsigned char* memory)
-      : x_(reinterpret_cast<T*>(memory)), y_(x_ + blockDim.x), z_(y_ + blockDim.x), weights_(z_ + blockDim.x) {}
+      : x_(reinterpret_cast<T*>(memory)), y_(x_ + blockDim.x), z_(y_ + blockDim.x),
+        weights_(reinterpret_cast<std::int64_t*>(z_ + blockDim.x)) {}
 
   /// Fetches the points from `begin` on, up to `end`. By all threads of the block.
   __device__ void load(const DevicePoints<T>& points, std::int64_t begin, std::int64_t end) {
@@ -189,13 +211,13 @@ class Tile {
   __device__ Place operator[](int place) const {
     return {static_cast<double>(x_[place]), static_cast<double>(y_[place]), static_cast<double>(z_[place])};
   }
-  __device__ double weight(int place) const { return static_cast<double>(weights_[place]); }
+  __device__ std::int64_t weight(int place) const { return weights_[place]; }
 
  private:
   T* x_;
   T* y_;
   T* z_;
-  T* weights_;
+  std::int64_t* weights_;
   int count_ = 0;
 };
 
@@ -205,7 +227,7 @@ struct FirstPoint {
   std::int64_t number = 0;
   bool exists = false;
   Place place{};
-  double weight = 0;
+  std::int64_t weight = 0;
 
   __device__ explicit FirstPoint(const PairJob<T>& job)
       : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x), exists(number < job.first.count) {
@@ -236,7 +258,7 @@ class CudaPairs {
   Histogram histogram();
 
  private:
-  DevicePoints<T> columns(MatrixView<const T> rows, VectorView<const T> weights);
+  DevicePoints<T> columns(MatrixView<const T> rows, VectorView<const T> weights, bool second);
   std::int64_t end_of_portion(double pairs) const;
 
   const Problem<T>& problem_;
@@ -244,6 +266,7 @@ class CudaPairs {
   std::vector<Phase>& phases_;
   CudaPoints<T>& points_;
   PairJob<T> job_;
+  cuda::DeviceBuffer<Word> long_sums_;  ///< those that the job did not foresee
 };
 
 /// InterruptedError if a stop was asked for.

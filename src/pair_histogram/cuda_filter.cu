@@ -451,13 +451,13 @@ __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_c
 template <class T, bool periodic, bool weighted, bool in_shared>
 __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies);
+  BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
   const FirstPoint<T, weighted> first(job);
   const std::int64_t end = first.exists ? job.end : 0;
   for (std::int64_t second = job.first_partner(first.number); second < end; ++second) {
     const int slot = job.bins.slot(job.template squared_distance<periodic>(first.place, job.second[second]));
-    const core::Int128 weight = job.template weight<weighted>(first.weight, weighted ? job.second.weight(second) : 0);
+    const WeightProduct weight = job.template weight<weighted>(first.weight, weighted ? job.second.weight(second) : 0);
     if constexpr (in_shared) histogram.add(slot, copy, weight);
     else job.histogram.template add<weighted>(slot, weight);
   }

@@ -25,7 +25,8 @@ template <class T, bool periodic, bool weighted>
 __global__ void count_lane_copies(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Tile<T> tile(memory);
-  BlockHistogram<weighted> histogram(memory + tile_bytes(blockDim.x, sizeof(T)), job.bins.slots(), job.copies);
+  BlockHistogram<weighted> histogram(memory + tile_bytes(blockDim.x, sizeof(T), weighted), job.bins.slots(), job.copies,
+                                     job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);  // a power of two
   const FirstPoint<T, weighted> first(job);
   const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
@@ -35,7 +36,7 @@ __global__ void count_lane_copies(PairJob<T> job) {
     if (!first.exists) continue;
     for (int place = own_begin > begin ? static_cast<int>(own_begin - begin) : 0; place < tile.count(); ++place) {
       const double squared = job.template squared_distance<periodic>(first.place, tile[place]);
-      const double weight = weighted ? tile.weight(place) : 0;
+      const std::int64_t weight = weighted ? tile.weight(place) : 0;
       histogram.add(job.bins.slot(squared), copy, job.template weight<weighted>(first.weight, weight));
     }
   }
@@ -52,7 +53,7 @@ Histogram cuda_lane_copies(const Problem<T>& problem, const Execution& execution
   pairs.job().copies = histogram_copies(slots, problem.weighted());
   with_constants(problem, [&](auto periodic, auto weighted) {
     pairs.count("count_lane_copies", count_lane_copies<T, periodic, weighted>, threads,
-                tile_bytes(threads, sizeof(T)) + block_histogram_bytes(slots, weighted, pairs.job().copies));
+                tile_bytes(threads, sizeof(T), weighted) + block_histogram_bytes(slots, weighted, pairs.job().copies));
   });
   return pairs.histogram();
 }

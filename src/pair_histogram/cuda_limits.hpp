@@ -10,15 +10,18 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Counters of 32 bits in so many copies, and, with weights, one sum of 128 bits for each slot. A multiple of 8.
+/// Longer sums of weights are not kept in shared memory, but in the GPU's, and there not in the arena of the job.
+inline constexpr int words_in_shared = 3;
+
+/// Counters of 32 bits in so many copies, and, with weights, a sum for each slot. A multiple of 8.
 constexpr std::uint64_t block_histogram_bytes(std::int64_t slots, bool weighted, int copies) {
   const auto count = static_cast<std::uint64_t>(slots);
-  return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 16 : 0)) + 7) / 8 * 8;
+  return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 8 * words_in_shared : 0)) + 7) / 8 * 8;
 }
 
-/// A point for each thread: three coordinates and a weight.
-constexpr std::uint64_t tile_bytes(int threads, int element_bytes) {
-  return static_cast<std::uint64_t>(threads) * 4 * static_cast<std::uint64_t>(element_bytes);
+/// A point for each thread: three coordinates, and a weight, which has 64 bits (WeightSums).
+constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted) {
+  return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
 /// Copies of a block's histogram: one for each lane of a warp, or fewer where they would crowd out other blocks.
@@ -29,13 +32,18 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// On the GPU: the columns of the points, the edges, the histogram, and what the look at the points needs.
+/// On the GPU: the columns of the points, their weights, the edges, the histogram, and what the look at the points
+/// needs.
 inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
   constexpr std::uint64_t look = 256;
   return core::gpu_part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
          core::gpu_part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
          core::gpu_part_bytes(shape.bins + 1, sizeof(double)) +
-         core::gpu_part_bytes((shape.bins + 2) * (shape.weighted ? 3 : 1), sizeof(std::uint64_t)) + look;
+         core::gpu_part_bytes((shape.bins + 2) * (shape.weighted ? 1 + words_in_shared : 1), sizeof(std::uint64_t)) +
+         (shape.weighted ? core::gpu_part_bytes(shape.points, sizeof(std::int64_t)) +
+                               core::gpu_part_bytes(shape.others, sizeof(std::int64_t))
+                         : 0) +
+         look;
 }
 
 /// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.

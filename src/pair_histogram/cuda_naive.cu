@@ -30,7 +30,7 @@ __global__ void count_naive(PairJob<T> job) {
   if (!first.exists) return;
   for (std::int64_t second = job.first_partner(first.number); second < job.end; ++second) {
     const double squared = job.template squared_distance<periodic>(first.place, job.second[second]);
-    const double weight = weighted ? job.second.weight(second) : 0;
+    const std::int64_t weight = weighted ? job.second.weight(second) : 0;
     job.histogram.template add<weighted>(job.bins.slot(squared), job.template weight<weighted>(first.weight, weight));
   }
 }

@@ -57,6 +57,11 @@ core::FoundRanges CudaPoints<T>::find_ranges(MatrixView<const T> rows) {
 }
 
 template <class T>
+WeightSpan CudaPoints<T>::find_weight_span(VectorView<const T> weights) {
+  return pair_histogram_detail::find_weight_span(weights, scratch_, stream_);
+}
+
+template <class T>
 Matrix<T> CudaPoints<T>::copy_to_host(MatrixView<const T> rows) const {
   Matrix<T> copy(rows.rows(), rows.columns());
   cuda::copy_rows(rows, copy.data(), cudaMemcpyDeviceToHost, stream_);

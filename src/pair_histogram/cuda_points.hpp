@@ -7,12 +7,17 @@
 
 namespace gradus::pair_histogram_detail {
 
+/// Reads weights on the current GPU once. `scratch`: two words there.
+template <class T>
+WeightSpan find_weight_span(VectorView<const T> weights, unsigned long long* scratch, const cuda::Stream& stream);
+
 template <class T>
 class CudaPoints : public GpuPoints<T> {
  public:
   CudaPoints(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);
 
   core::FoundRanges find_ranges(MatrixView<const T> rows) override;
+  WeightSpan find_weight_span(VectorView<const T> weights) override;
   Matrix<T> copy_to_host(MatrixView<const T> rows) const override;
 
   const cpu::Gpu& gpu() const { return gpu_; }

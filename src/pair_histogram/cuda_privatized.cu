@@ -10,7 +10,7 @@
 // at its end the counters are added to those of 64 bits.
 //
 // Work for each pair: as before, but the atomic addition is one of 32 bits in shared memory. Shared memory of a block:
-// 4 bytes for each bin, 20 with weights. Limits: it must fit, which it does up to some 58,000 bins on a GPU with 227
+// 4 bytes for each bin, 28 with weights. Limits: it must fit, which it does up to some 58,000 bins on a GPU with 227
 // KiB. Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
 #include "pair_histogram/cuda_common.hpp"
@@ -24,12 +24,12 @@ namespace {
 template <class T, bool periodic, bool weighted>
 __global__ void count_privatized(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  BlockHistogram<weighted> histogram(memory, job.bins.slots(), 1);
+  BlockHistogram<weighted> histogram(memory, job.bins.slots(), 1, job.histogram);
   const FirstPoint<T, weighted> first(job);
   const std::int64_t end = first.exists ? job.end : 0;
   for (std::int64_t second = job.first_partner(first.number); second < end; ++second) {
     const double squared = job.template squared_distance<periodic>(first.place, job.second[second]);
-    const double weight = weighted ? job.second.weight(second) : 0;
+    const std::int64_t weight = weighted ? job.second.weight(second) : 0;
     histogram.add(job.bins.slot(squared), 0, job.template weight<weighted>(first.weight, weight));
   }
   histogram.flush(job.histogram);

@@ -31,7 +31,7 @@ struct HeldPoint {
   T x = 0;
   T y = 0;
   T z = 0;
-  T weight = 0;
+  std::int64_t weight = 0;
 
   __device__ HeldPoint(const DevicePoints<T>& points, std::int64_t number, std::int64_t end) {
     if (number >= end) return;
@@ -44,8 +44,8 @@ struct HeldPoint {
     return {static_cast<double>(__shfl_sync(all_lanes, x, lane)), static_cast<double>(__shfl_sync(all_lanes, y, lane)),
             static_cast<double>(__shfl_sync(all_lanes, z, lane))};
   }
-  __device__ double weight_of_lane(int lane) const {
-    if constexpr (weighted) return static_cast<double>(__shfl_sync(all_lanes, weight, lane));
+  __device__ std::int64_t weight_of_lane(int lane) const {
+    if constexpr (weighted) return __shfl_sync(all_lanes, weight, lane);
     else return 0;
   }
 };
@@ -55,7 +55,7 @@ struct HeldPoint {
 template <class T, bool periodic, bool weighted>
 __global__ void count_shuffle(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  BlockHistogram<weighted> histogram(memory, job.bins.slots(), job.copies);
+  BlockHistogram<weighted> histogram(memory, job.bins.slots(), job.copies, job.histogram);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int copy = lane & (job.copies - 1);  // a power of two
   const FirstPoint<T, weighted> first(job);
@@ -65,7 +65,7 @@ __global__ void count_shuffle(PairJob<T> job) {
     const int count = static_cast<int>(job.end - begin < warp_lanes ? job.end - begin : warp_lanes);
     for (int step = 0; step < count; ++step) {
       const Place second = held.place_of_lane(step);
-      const double weight = held.weight_of_lane(step);
+      const std::int64_t weight = held.weight_of_lane(step);
       if (begin + step < own_begin) continue;
       const double squared = job.template squared_distance<periodic>(first.place, second);
       histogram.add(job.bins.slot(squared), copy, job.template weight<weighted>(first.weight, weight));

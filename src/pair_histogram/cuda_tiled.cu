@@ -34,7 +34,7 @@ __global__ void count_tiled(PairJob<T> job) {
     if (!first.exists) continue;
     for (int place = own_begin > begin ? static_cast<int>(own_begin - begin) : 0; place < tile.count(); ++place) {
       const double squared = job.template squared_distance<periodic>(first.place, tile[place]);
-      const double weight = weighted ? tile.weight(place) : 0;
+      const std::int64_t weight = weighted ? tile.weight(place) : 0;
       job.histogram.template add<weighted>(job.bins.slot(squared), job.template weight<weighted>(first.weight, weight));
     }
   }
@@ -47,7 +47,7 @@ Histogram cuda_tiled(const Problem<T>& problem, const Execution& execution, std:
   const int threads = cuda::block_threads(execution, 256);
   CudaPairs<T> pairs(problem, execution, phases);
   with_constants(problem, [&](auto periodic, auto weighted) {
-    pairs.count("count_tiled", count_tiled<T, periodic, weighted>, threads, tile_bytes(threads, sizeof(T)));
+    pairs.count("count_tiled", count_tiled<T, periodic, weighted>, threads, tile_bytes(threads, sizeof(T), weighted));
   });
   return pairs.histogram();
 }

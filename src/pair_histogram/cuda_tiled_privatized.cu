@@ -12,7 +12,7 @@
 // tile's. A thread without a point of its own must not leave early, since the others wait for it there.
 //
 // Work for each pair: 8 operations, a square root and a division in double, an addition in shared memory. Shared memory
-// of a block: 4 elements for each thread and 4 bytes for each bin (20 with weights), which must fit.
+// of a block: 4 elements for each thread and 4 bytes for each bin (28 with weights), which must fit.
 // Source: as `cuda_tiled` and `cuda_privatized`.
 #include "pair_histogram/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
@@ -26,7 +26,8 @@ template <class T, bool periodic, bool weighted>
 __global__ void count_tiled_privatized(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Tile<T> tile(memory);
-  BlockHistogram<weighted> histogram(memory + tile_bytes(blockDim.x, sizeof(T)), job.bins.slots(), 1);
+  BlockHistogram<weighted> histogram(memory + tile_bytes(blockDim.x, sizeof(T), weighted), job.bins.slots(), 1,
+                                     job.histogram);
   const FirstPoint<T, weighted> first(job);
   const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
   const std::int64_t own_begin = job.first_partner(first.number);
@@ -35,7 +36,7 @@ __global__ void count_tiled_privatized(PairJob<T> job) {
     if (!first.exists) continue;
     for (int place = own_begin > begin ? static_cast<int>(own_begin - begin) : 0; place < tile.count(); ++place) {
       const double squared = job.template squared_distance<periodic>(first.place, tile[place]);
-      const double weight = weighted ? tile.weight(place) : 0;
+      const std::int64_t weight = weighted ? tile.weight(place) : 0;
       histogram.add(job.bins.slot(squared), 0, job.template weight<weighted>(first.weight, weight));
     }
   }
@@ -50,7 +51,7 @@ Histogram cuda_tiled_privatized(const Problem<T>& problem, const Execution& exec
   CudaPairs<T> pairs(problem, execution, phases);
   with_constants(problem, [&](auto periodic, auto weighted) {
     pairs.count("count_tiled_privatized", count_tiled_privatized<T, periodic, weighted>, threads,
-                tile_bytes(threads, sizeof(T)) + block_histogram_bytes(problem.bins.slots(), weighted, 1));
+                tile_bytes(threads, sizeof(T), weighted) + block_histogram_bytes(problem.bins.slots(), weighted, 1));
   });
   return pairs.histogram();
 }

@@ -554,16 +554,93 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
+/// Points on a line, one apart, and the sums of the products of their weights in bins of width 1, by every variant that
+/// takes weights here; the same from all of them.
+std::vector<double> sums_of(const std::vector<double>& values) {
+  Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
+  Buffer<double> weights(points.rows());
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    points(row, 0) = static_cast<double>(row);
+    weights[row] = values[static_cast<std::size_t>(row)];
+  }
+  PairHistogramOptions<double> options = bins_of(1, points.rows());
+  options.weights = std::as_const(weights).view();
+  const std::vector<double> sums = run(points, options).weighted;
+  room::Shape shape;
+  shape.weighted = true;
+  for (const room::Variant& variant : room::variants()) {
+    if (!variant.supports(shape, cpu::this_machine())) continue;
+    Execution execution;
+    execution.variant = variant.name;
+    EXPECT_EQ(run(points, options, execution).weighted, sums) << variant.name;
+  }
+  return sums;
+}
+
+TEST(WeightedSums, AreExactAndRoundedOnce) {
+  EXPECT_EQ(sums_of({1e12, 1, 1, 1}), (std::vector<double>{0, 1000000000002, 1000000000001, 1000000000000}));
+  EXPECT_EQ(sums_of({1e20, 1, 1, 1}), (std::vector<double>{0, 1e20, 1e20, 1e20}));
+  EXPECT_EQ(sums_of({1e-140, 1e-140, 3e-140}),
+            (std::vector<double>{0, 4.0000000000000003e-280, 3.0000000000000004e-280}));
+  // From one end of what a weight may be to the other.
+  EXPECT_EQ(sums_of({0x1p500, 0x1p-1074, 0x3p-1074}), (std::vector<double>{0, 0x1p-574, 0x3p-574}));
+  EXPECT_EQ(sums_of({0x1p500, -0x1p500, 0x1p-1074, 0x1p500}), (std::vector<double>{0, -0x1p1000, -0x1p1000, 0x1p1000}));
+  // What cancels leaves what was far below it.
+  EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
+  // Below the least double: halves of it go to the even neighbour, and a bit more than a half up.
+  EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
+  EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
+  EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));
+  EXPECT_EQ(sums_of({0x1p-900, 0x1p-900}), (std::vector<double>{0, 0}));
+}
+
+TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
+  Matrix<double> points(1 << 12, 1);  // all in one place
+  std::fill_n(points.data(), points.rows(), 0.0);
+  Buffer<double> weights(points.rows(), 0x1p500);
+  PairHistogramOptions<double> options = bins_of(0.5, 3);
+  options.weights = std::as_const(weights).view();
+  options.others = points.view().slice(0, (1 << 12) - 1);
+  options.other_weights = {weights.data(), options.others.rows()};
+  EXPECT_EQ(run(points, options).weighted, (std::vector<double>{0x1p1012 * 0xfffp0, 0, 0}));
+  options.others = points.view();
+  options.other_weights = std::as_const(weights).view();
+  refused<InputError>(points, options, {"weights", "bin 0", "from 0 to 0.5", "largest double"});
+  for (double& weight : weights) weight = -weight;
+  options.other_weights = {};
+  options.others = {};
+  EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);  // half as many
+}
+
+TEST(WeightedSums, TheirWordsAreInTheEstimate) {
+  const Matrix<double> points = uniform(5, 3);
+  Buffer<double> weights(5, 1.0);
+  PairHistogramOptions<double> options = bins_of(1, 10000);
+  options.weights = std::as_const(weights).view();
+  Execution execution;
+  execution.variant = "sequential";
+  const std::uint64_t narrow = pair_histogram_memory<double>(points.view(), options, execution);
+  weights[3] = 0x1p-1074;
+  weights[4] = 0x1p500;
+  const std::uint64_t wide = pair_histogram_memory<double>(points.view(), options, execution);
+  EXPECT_EQ(wide - narrow, (50u - 2u) * 8 * 10002);
+  execution.memory_limit = wide - 1;
+  refused<Error>(points, options, {std::to_string(wide)}, execution);
+  execution.memory_limit = wide;
+  run(points, options, execution);
+}
+
 TEST(Histogram, CountsPastTheLimitOf32BitsAddUp) {
-  room::Histogram total(3, true);
-  room::Histogram part(3, true);
+  room::Histogram total(3, 2);
+  room::Histogram part(3, 2);
   part.counts = {1, (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 61};
-  part.weights[1] = (core::Int128{1} << 100) - 5;
+  part.sum(1)[0] = ~std::uint64_t{4};  // 2^100 - 5
+  part.sum(1)[1] = (std::uint64_t{1} << 36) - 1;
   part.rechecked = 7;
   total.add(part);
   total.add(part);
   EXPECT_EQ(total.counts, (std::vector<std::uint64_t>{2, (std::uint64_t{1} << 33) - 2, std::uint64_t{1} << 62}));
-  EXPECT_TRUE(total.weights[1] == (core::Int128{1} << 101) - 10);
+  EXPECT_EQ(total.weights, (std::vector<std::uint64_t>{0, 0, ~std::uint64_t{9}, (std::uint64_t{1} << 37) - 1, 0, 0}));
   EXPECT_EQ(total.rechecked, 14u);
 }
 
@@ -580,6 +657,24 @@ TEST(Accumulate, AddsFramesOfTheSameBins) {
   EXPECT_EQ(sum.rechecked, one.rechecked);
   options.bins.bins = 5;
   EXPECT_THROW(accumulate(sum, run(points, options)), UsageError);
+}
+
+TEST(Accumulate, RefusesWhatWouldOverflow) {
+  PairHistogramResult sum;
+  sum.edges = {0, 1, 2};
+  sum.counts = {3, 4};
+  sum.weighted = {1, 0x1p1023};
+  sum.pairs = 7;
+  const PairHistogramResult next = sum;
+  EXPECT_THROW(accumulate(sum, next), InputError);
+  EXPECT_EQ(sum.weighted, next.weighted);  // as it was
+  EXPECT_EQ(sum.counts, next.counts);
+  sum.weighted = {1, 2};
+  sum.pairs = std::numeric_limits<std::uint64_t>::max() - 6;
+  EXPECT_THROW(accumulate(sum, next), InputError);
+  sum.pairs = 1;
+  accumulate(sum, next);
+  EXPECT_EQ(sum.pairs, 8u);
 }
 
 // --- The published table -------------------------------------------------------------------------------------------

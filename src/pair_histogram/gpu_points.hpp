@@ -19,6 +19,8 @@ class GpuPoints {
 
   /// Of rows on this GPU.
   virtual core::FoundRanges find_ranges(MatrixView<const T> rows) = 0;
+  /// Of weights on this GPU.
+  virtual WeightSpan find_weight_span(VectorView<const T> weights) = 0;
   /// A copy in host memory of rows on this GPU.
   virtual Matrix<T> copy_to_host(MatrixView<const T> rows) const = 0;
 };

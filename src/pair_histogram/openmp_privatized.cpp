@@ -8,8 +8,9 @@
 // The triangle of pairs is balanced as before, by dealing out its rows one by one: of neighbouring rows the one has one
 // pair less than the other, so that over a portion two threads differ by about a row.
 //
-// Work for each pair: as `sequential`. Memory: a histogram for each thread, 8 bytes for each bin (24 with weights);
-// while it fits the first-level cache, which some thousand bins do, an addition costs no more than with one thread.
+// Work for each pair: as `sequential`. Memory: a histogram for each thread, 8 bytes for each bin, and 16 or more with
+// weights; while it fits the first-level cache, which some thousand bins do, an addition costs no more than with one
+// thread.
 // Limits: with very many bins and threads the private histograms push each other, and the points, out of the caches.
 // Source: the `reduction` of the OpenMP specification, written out by hand; for 2-body statistics: N. Pitaksirianan,
 // Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
@@ -33,13 +34,13 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
       for (int part = 0; part < threads; ++part) {
         std::unique_ptr<Histogram>& own = copies[static_cast<std::size_t>(part)];
-        if (!own) own = std::make_unique<Histogram>(problem.bins.slots(), problem.weighted());
+        if (!own) own = std::make_unique<Histogram>(problem.bins.slots(), problem.sum_words());
         for (std::int64_t row = begin + part; row < end; row += threads) add_row(problem, row, *own);
       }
     });
   }
   const core::PhaseTimer timer(phases, "reduce");
-  Histogram histogram(problem.bins.slots(), problem.weighted());
+  Histogram histogram(problem.bins.slots(), problem.sum_words());
   for (const std::unique_ptr<Histogram>& copy : copies)
     if (copy) histogram.add(*copy);
   return histogram;

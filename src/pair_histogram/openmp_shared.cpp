@@ -24,31 +24,16 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
-/// An integer of 128 bits to which threads add, half by half. The thread whose addition wraps the lower half round
-/// carries into the upper one, so that the two are right together as soon as all have done.
-class SharedSum {
- public:
-  void add(core::Int128 value) {
-    const auto bits = static_cast<core::UInt128>(value);
-    const auto low = static_cast<std::uint64_t>(bits);
-    std::uint64_t before = 0;
+/// Adds to a word that threads share, and returns what it was before.
+std::uint64_t add_atomically(std::uint64_t& word, std::uint64_t value) {
+  std::uint64_t before = 0;
 #pragma omp atomic capture
-    {
-      before = low_;
-      low_ += low;
-    }
-    const std::uint64_t carry = before + low < low ? 1 : 0;
-    const std::uint64_t high = static_cast<std::uint64_t>(bits >> 64) + carry;
-#pragma omp atomic
-    high_ += high;
+  {
+    before = word;
+    word += value;
   }
-
-  core::Int128 total() const { return static_cast<core::Int128>(static_cast<core::UInt128>(high_) << 64 | low_); }
-
- private:
-  std::uint64_t high_ = 0;
-  std::uint64_t low_ = 0;
-};
+  return before;
+}
 
 }  // namespace
 
@@ -56,19 +41,23 @@ template <class T>
 Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "count");
   const int threads = cpu::thread_count(execution);
-  Histogram histogram(problem.bins.slots(), problem.weighted());
-  std::vector<SharedSum> sums(histogram.weights.size());
+  Histogram histogram(problem.bins.slots(), problem.sum_words());
+  const bool weighted = problem.weighted();
   in_portions(problem, execution, threads, [&](std::int64_t begin, std::int64_t end) {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
       visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
-        const auto at = static_cast<std::size_t>(slot);
 #pragma omp atomic
-        ++histogram.counts[at];
-        if (!sums.empty()) sums[at].add(pair_weight(problem, row, second));
+        ++histogram.counts[static_cast<std::size_t>(slot)];
+        if (!weighted) return;
+        // Word by word: the thread whose addition wraps a word carries into the next.
+        std::uint64_t* const sum = histogram.sum(slot);
+        WeightSums::add_by(problem.sums.product(weight, problem.second_weight(second)), histogram.sum_words,
+                           [sum](int word, std::uint64_t value) { return add_atomically(sum[word], value); });
       });
+    }
   });
-  for (std::size_t slot = 0; slot < sums.size(); ++slot) histogram.weights[slot] = sums[slot].total();
   return histogram;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/exact_accumulator.hpp"
+
 namespace gradus::pair_histogram_detail {
 
 namespace {
@@ -28,7 +30,7 @@ PairHistogramResult oracle(const Problem<T>& problem) {
   PairHistogramResult result;
   result.edges = problem.bins.nominal_edges();
   result.counts.resize(bins);
-  std::vector<core::Int128> sums(bins);
+  std::vector<core::ExactAccumulator> sums(problem.weighted() ? bins : 0);
   for (std::int64_t first = 0; first < problem.n(); ++first)
     for (std::int64_t second = problem.cross ? 0 : first + 1; second < problem.m(); ++second) {
       ++result.pairs;
@@ -44,13 +46,10 @@ PairHistogramResult oracle(const Problem<T>& problem) {
           while (!(edges[bin] <= apart && apart < edges[bin + 1])) ++bin;
         ++result.counts[bin];
         if (problem.weighted())
-          sums[bin] += problem.weight_grid.total(
-              problem.weight_grid.split(double{problem.weights[first]} * double{problem.second_weights()[second]}));
+          sums[bin].add_product(double{problem.weights[first]}, double{problem.second_weights()[second]});
       }
     }
-  if (problem.weighted())
-    for (const core::Int128 sum : sums)
-      result.weighted.push_back(core::round_quotient<double>(sum, 1, problem.weight_grid.unit));
+  for (const core::ExactAccumulator& sum : sums) result.weighted.push_back(sum.round<double>());
   result.variant = "oracle";
   return result;
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "core/phases.hpp"
 #include "core/request.hpp"
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "pair_histogram/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -73,6 +76,12 @@ std::uint64_t memory_needed(const room::Shape& shape, const Execution& execution
   return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) + variant.memory(shape, cpu::thread_count(execution));
 }
 
+[[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
+  throw InputError("weights: the sum of their products in bin " + std::to_string(bin) + " (counted from 0), from " +
+                   core::number_text(edges[bin]) + " to " + core::number_text(edges[bin + 1]) +
+                   ", is beyond the largest double; divide the weights by a power of two");
+}
+
 /// The histogram as a person gets it. What lies beyond the bins is what is missing from the number of all pairs.
 template <class T>
 PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogram& histogram) {
@@ -88,9 +97,10 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
     throw Error("internal error: " + std::to_string(counted) + " of " + std::to_string(result.pairs) +
                 " pairs were counted");
   result.beyond = result.pairs - counted;
-  for (std::ptrdiff_t bin = 1; problem.weighted() && bin <= bins; ++bin)
-    result.weighted.push_back(
-        core::round_quotient<double>(histogram.weights[static_cast<std::size_t>(bin)], 1, problem.weight_grid.unit));
+  for (std::ptrdiff_t bin = 0; problem.weighted() && bin < bins; ++bin) {
+    result.weighted.push_back(problem.sums.round(histogram.sum(bin + 1)));
+    if (std::isinf(result.weighted.back())) throw_sum_too_large(result.edges, static_cast<std::size_t>(bin));
+  }
   if (result.pairs > 0) result.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result.pairs);
   return result;
 }
@@ -103,7 +113,9 @@ std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistog
   const Execution here = where_views_lie(points, options, execution);
   room::Problem<T> problem = room::describe(points, options, here);
   if (!is_bound_for_gpu(here)) room::examine(problem, cpu::thread_count(here));
-  const room::Shape shape = problem.shape();
+  room::Shape shape = problem.shape();
+  // What only a look at the weights on the GPU would tell is taken as the worst.
+  if (is_bound_for_gpu(here)) shape.sum_words = room::WeightSums::most_words(sizeof(T));
   return memory_needed(shape, here, select(shape, here));
 }
 
@@ -133,7 +145,11 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
       const core::PhaseTimer timer(phases, "to_device");
       gpu = room::make_gpu_points(problem, here, variant.gpu_memory(shape));
     }
-    if (examine_on_gpu) examine();
+    if (examine_on_gpu) {
+      examine();
+      // Now that the weights were looked at.
+      core::check_memory(memory_needed(problem.shape(), here, variant), here);
+    }
     result = finish(problem, variant.run(problem, here, phases));
   }
   result.variant = variant.name;
@@ -151,6 +167,10 @@ void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
       throw UsageError("a histogram must have one edge more than counts, and a weight for each of them or none");
   if (sum.edges != next.edges || sum.weighted.size() != next.weighted.size())
     throw UsageError("histograms of different bins, or with weights and without, cannot be added");
+  if (next.pairs > std::numeric_limits<std::uint64_t>::max() - sum.pairs)
+    throw InputError("more than 2^64 pairs, all histograms together, cannot be counted");
+  for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin)
+    if (!std::isfinite(sum.weighted[bin] + next.weighted[bin])) throw_sum_too_large(sum.edges, bin);
   const double rechecked = sum.rechecked * static_cast<double>(sum.pairs) +  // of pairs
                            next.rechecked * static_cast<double>(next.pairs);
   for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += next.counts[bin];

@@ -130,20 +130,20 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
 }
 
 template <class T>
-double largest_weight(const Problem<T>& problem, VectorView<const T> weights, const char* what) {
-  if (weights.empty()) return 0;
+WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, const char* what) {
+  WeightSpan span;
+  if (weights.empty()) return span;
   if (problem.gpu != nullptr) {
     const core::FoundRanges found = problem.gpu->find_ranges({weights.data(), weights.size(), 1, weights.place()});
     if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
-    return std::max(std::abs(found.ranges.lowest.front()), std::abs(found.ranges.highest.front()));
+    return problem.gpu->find_weight_span(weights);
   }
-  double largest = 0;
   for (std::int64_t row = 0; row < weights.size(); ++row) {
     const auto weight = static_cast<double>(weights[row]);
     if (!(std::abs(weight) <= core::largest_magnitude)) throw_bad_weight(what, row, weight);
-    largest = std::max(largest, std::abs(weight));
+    span.add(weight);
   }
-  return largest;
+  return span;
 }
 
 template <class T>
@@ -192,10 +192,9 @@ void examine(Problem<T>& problem, int threads) {
   }
   if (problem.periodic) check_inside(problem, points, others);
   if (!problem.weighted()) return;
-  const double first = largest_weight(problem, problem.weights, "weights");
-  const double second = problem.cross ? largest_weight(problem, problem.other_weights, "other weights") : first;
-  // Limbs of 32 bits: 2^61 products, each below 2^64 steps of the grid, fit a sum of 128 bits.
-  problem.weight_grid = core::Grid(core::exponent_above(first * second), std::int64_t{1} << 30);
+  const WeightSpan first = weight_span(problem, problem.weights, "weights");
+  const WeightSpan second = problem.cross ? weight_span(problem, problem.other_weights, "other weights") : first;
+  problem.sums = WeightSums(first, second, pair_count(problem.n(), problem.m(), problem.cross));
 }
 
 template <class T>

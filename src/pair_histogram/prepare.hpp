@@ -5,7 +5,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Everything but what only the points can tell: `lowest`, `highest`, `weight_grid`. The errors of this and of the
+/// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the
 /// following are those of pair_histogram().
 template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution);

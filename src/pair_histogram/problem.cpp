@@ -14,6 +14,7 @@ Shape Problem<T>::shape() const {
   shape.uniform = bins.width() > 0;
   shape.periodic = periodic;
   shape.weighted = weighted();
+  shape.sum_words = sums.words();
   shape.reach = bins.reach();
   const std::span<const double> edges = bins.edges();
   shape.least_width = edges[1] - edges[0];
@@ -29,7 +30,8 @@ template struct Problem<double>;
 
 void Histogram::add(const Histogram& other) {
   for (std::size_t slot = 0; slot < counts.size(); ++slot) counts[slot] += other.counts[slot];
-  for (std::size_t slot = 0; slot < weights.size(); ++slot) weights[slot] += other.weights[slot];
+  for (std::size_t sum = 0; sum < weights.size(); sum += static_cast<std::size_t>(sum_words))
+    WeightSums::add_sum(&weights[sum], &other.weights[sum], sum_words);
   rechecked += other.rechecked;
 }
 

@@ -14,6 +14,7 @@
 #include "cpu/machine.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
+#include "pair_histogram/weight_sums.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -30,6 +31,7 @@ struct Shape {
   bool uniform = true;  ///< bins of one width
   bool periodic = false;
   bool weighted = false;
+  int sum_words = 2;                             ///< of a sum of weights; known once these were looked at
   double reach = 1;                              ///< the last edge
   double least_width = 1;                        ///< of a bin
   std::array<double, dimension_limit> extent{};  ///< of the points in each column, or of the box
@@ -57,36 +59,46 @@ struct Problem {
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  core::Grid weight_grid;       ///< of the product of two weights; its sums have 128 bits
+  WeightSums sums;              ///< of the products of two weights
   GpuPoints<T>* gpu = nullptr;  ///< what owns the points' memory on a GPU
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
   std::int64_t d() const { return points.columns(); }
   bool weighted() const { return !weights.empty(); }
+  int sum_words() const { return weighted() ? sums.words() : 0; }
   Shape shape() const;
   /// The second points of pairs, and their weights: the points themselves unless `cross`.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
-  /// What a pair of points of these weights adds to a sum.
-  core::Int128 product(double first, double second) const {
-    return weight_grid.total(weight_grid.split(first * second));
+  /// The weight of a first point and that of a second one, as `sums` wants them.
+  std::int64_t first_weight(std::int64_t row) const { return sums.encode_first(static_cast<double>(weights[row])); }
+  std::int64_t second_weight(std::int64_t row) const {
+    return sums.encode_second(static_cast<double>(second_weights()[row]));
   }
 };
 
 /// Counts, and sums of weights, of each slot of the bins (see Bins::slots).
 struct Histogram {
   std::vector<std::uint64_t> counts;
-  std::vector<core::Int128> weights;  ///< steps of the weights' grid; empty without weights
-  std::uint64_t rechecked = 0;        ///< pairs that a fast filter left to the canonical rule
+  std::vector<std::uint64_t> weights;  ///< `sum_words` for each slot (WeightSums); empty without weights
+  int sum_words = 0;
+  std::uint64_t rechecked = 0;  ///< pairs that a fast filter left to the canonical rule
 
   Histogram() = default;
-  Histogram(std::int64_t slots, bool weighted)
-      : counts(static_cast<std::size_t>(slots)), weights(weighted ? static_cast<std::size_t>(slots) : 0) {}
+  /// sum_words: 0 without weights.
+  Histogram(std::int64_t slots, int words_of_a_sum)
+      : counts(static_cast<std::size_t>(slots)), weights(static_cast<std::size_t>(slots * words_of_a_sum)),
+        sum_words(words_of_a_sum) {}
+  std::uint64_t* sum(std::int64_t slot) { return weights.data() + slot * sum_words; }
+  const std::uint64_t* sum(std::int64_t slot) const { return weights.data() + slot * sum_words; }
   void add(const Histogram& other);
+  /// Of a slot.
+  static std::uint64_t slot_bytes(const Shape& shape) {
+    return sizeof(std::uint64_t) * static_cast<std::uint64_t>(1 + (shape.weighted ? shape.sum_words : 0));
+  }
   static std::uint64_t bytes(const Shape& shape) {
-    return static_cast<std::uint64_t>(shape.bins + 2) *
-           (sizeof(std::uint64_t) + (shape.weighted ? sizeof(core::Int128) : 0));
+    return static_cast<std::uint64_t>(shape.bins + 2) * slot_bytes(shape);
   }
 };
 

@@ -18,7 +18,7 @@ namespace gradus::pair_histogram_detail {
 template <class T>
 Histogram sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "count");
-  Histogram histogram(problem.bins.slots(), problem.weighted());
+  Histogram histogram(problem.bins.slots(), problem.sum_words());
   in_portions(problem, execution, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) add_row(problem, row, histogram);
   });

@@ -155,7 +155,7 @@ class PlainCounters {
  public:
   explicit PlainCounters(const Problem<T>& problem)
       : problem_(problem), slots_(problem.bins.slots()), counts_(static_cast<std::size_t>(slots_ * copies)),
-        weights_(problem.weighted() ? static_cast<std::size_t>(slots_) : 0) {
+        words_(problem.sum_words()), sums_(static_cast<std::size_t>(slots_ * words_)) {
     // With a cutoff inside a bin, or too many of them for 32 bits, the thresholds decide.
     const auto bins = static_cast<double>(problem.bins.count());
     whole_ = problem.bins.width() > 0 && problem.bins.reach() / problem.bins.width() >= bins && bins < 0x1p30;
@@ -185,7 +185,8 @@ class PlainCounters {
   void add_to(Histogram& histogram) const {
     for (std::size_t place = 0; place < counts_.size(); ++place)
       histogram.counts[place % static_cast<std::size_t>(slots_)] += counts_[place];
-    for (std::size_t slot = 0; slot < weights_.size(); ++slot) histogram.weights[slot] += weights_[slot];
+    for (std::int64_t slot = 0; words_ > 0 && slot < slots_; ++slot)
+      WeightSums::add_sum(histogram.sum(slot), sums_.data() + slot * words_, words_);
   }
 
  private:
@@ -200,18 +201,19 @@ class PlainCounters {
         ++counts[bins_[index] + index % copies * slots_];
       }
     }
-    if (weights_.empty()) return;
-    const auto weight = static_cast<double>(problem_.weights[point]);
+    if (words_ == 0) return;
+    const std::int64_t weight = problem_.first_weight(point);
     for (std::int64_t index = 0; index < count; ++index)
-      weights_[static_cast<std::size_t>(bins_[index])] +=
-          problem_.product(weight, static_cast<double>(problem_.second_weights()[row.begin + index]));
+      problem_.sums.add(sums_.data() + std::int64_t{bins_[index]} * words_, weight,
+                        problem_.second_weight(row.begin + index));
   }
 
   const Problem<T>& problem_;
   std::int64_t slots_;
   bool whole_ = false;
   std::vector<std::uint64_t> counts_;
-  std::vector<core::Int128> weights_;
+  int words_;  // of a sum; 0 without weights
+  std::vector<std::uint64_t> sums_;
   alignas(64) double found_[plain_block + filter_block];
   alignas(64) std::int32_t bins_[plain_block + filter_block];
 };
@@ -229,7 +231,7 @@ Histogram count_in_double(const Problem<T>& problem, const Execution& execution,
   for_each_item(execution, threads, tiles.count(), [&](int part, std::int64_t number) {
     counters[static_cast<std::size_t>(part)]->count(tiles[number], first, second);
   });
-  Histogram histogram(problem.bins.slots(), problem.weighted());
+  Histogram histogram(problem.bins.slots(), problem.sum_words());
   for (const auto& own : counters) own->add_to(histogram);
   return histogram;
 }
@@ -237,8 +239,7 @@ Histogram count_in_double(const Problem<T>& problem, const Execution& execution,
 std::uint64_t bytes_to_count_in_double(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
   const auto slots = static_cast<std::uint64_t>(shape.bins + 2);
-  const std::uint64_t of_a_thread =
-      slots * (8 * copies + (shape.weighted ? sizeof(core::Int128) : 0)) + 12 * plain_block;
+  const std::uint64_t of_a_thread = slots * (8 * (copies - 1) + Histogram::slot_bytes(shape)) + 12 * plain_block;
   return 8 * points * static_cast<std::uint64_t>(shape.dimensions) + of_a_thread * static_cast<std::uint64_t>(threads);
 }
 

@@ -57,7 +57,7 @@ struct PointRun {
 struct CellList {
   alignas(64) float columns[dimension_limit][list_room];
   alignas(64) std::int32_t numbers[list_room];
-  alignas(64) double weights[list_room];
+  alignas(64) std::int64_t weights[list_room];
 };
 
 // A group of points, and the runs of points that may be near it; the first begins with the group itself if `own`.
@@ -70,8 +70,8 @@ struct CellGroup {
   bool own;                              // later points only
   const float* const* first;             // columns of integers
   const float* const* second;
-  const double* first_weights;
-  const double* second_weights;
+  const std::int64_t* first_weights;
+  const std::int64_t* second_weights;
   const PointRun* runs;
   std::int64_t run_count;
   CellList* list;
@@ -212,14 +212,18 @@ struct Axis {
     return periodic ? static_cast<std::int64_t>(static_cast<std::uint32_t>(coordinate))
                     : static_cast<std::int64_t>(coordinate) + (std::int64_t{1} << (span_bits - 1));
   }
-  // Any number of steps; the cells go on past both ends.
-  std::int64_t cell(std::int64_t from_end) const { return (from_end * cells) >> span_bits; }
-  std::int64_t cell_inside(std::int32_t coordinate) const {
-    return std::clamp<std::int64_t>(cell(steps(coordinate)), 0, cells - 1);
+  // The cell of any number of steps: around a box the cells go on past both ends, in open space the last one on either
+  // side holds all that lies past it. Where points are put into cells and where they are looked for, this is the one
+  // function, and it never decreases where its argument grows. So what is looked for from low - reach to high + reach,
+  // steps away from a group between low and high, has every point of which the steps are in that range, those on the
+  // upper border of the last cell too.
+  std::int64_t cell(std::int64_t from_end) const {
+    const std::int64_t any = (from_end * cells) >> span_bits;
+    return periodic ? any : std::clamp<std::int64_t>(any, 0, cells - 1);
   }
 };
 
-// The cells from `low` to `high`, which may lie past the ends, as one or two ranges; `first` gets those in the middle.
+// The cells from `low` to `high`, which may lie past the ends of a box, as one or two ranges.
 struct CellRanges {
   cpu::Range part[2];
   int parts = 0;
@@ -228,7 +232,7 @@ struct CellRanges {
     if (axis.periodic && high - low + 1 >= axis.cells) {
       add(0, axis.cells);
     } else if (!axis.periodic) {
-      add(std::max<std::int64_t>(low, 0), std::min(high + 1, axis.cells));
+      add(low, high + 1);
     } else {
       const std::int64_t turn = low < 0 ? axis.cells : (low >= axis.cells ? -axis.cells : 0);
       low += turn;
@@ -295,20 +299,21 @@ class SortedPoints {
  public:
   SortedPoints() = default;
   SortedPoints(const Problem<T>& problem, const FilterPlan& plan, const Grid& grid, MatrixView<const T> points,
-               VectorView<const T> weights, int threads)
+               int threads)
       : starts_(grid.cells() + 1), order_(points.rows()) {
     sort(FilterColumns<T>(problem, plan, points, {}, threads), grid, threads);
     columns_ =
         FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
-    weights_ = FilterWeights(weights, {order_.data(), static_cast<std::size_t>(order_.size())});
   }
 
   const float* const* columns() const { return columns_.columns(); }
   std::int32_t coordinate(int column, std::int64_t place) const {
     return column < 0 ? 0 : std::bit_cast<std::int32_t>(columns_.columns()[column][place]);
   }
-  const double* weights() const { return weights_.data(); }
-  const std::int32_t* order() const { return order_.data(); }
+  const std::int64_t* weights() const { return weights_.data(); }
+  /// In the order of the places.
+  void take_weights(FilterWeights weights) { weights_ = std::move(weights); }
+  std::span<const std::int32_t> order() const { return {order_.data(), static_cast<std::size_t>(order_.size())}; }
   /// Where the points of a cell begin.
   std::int64_t start(std::int64_t cell) const { return starts_[cell]; }
   std::int64_t size() const { return order_.size(); }
@@ -343,8 +348,8 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
       std::int64_t cell = 0;
       for (const Axis& axis : grid.axis)
         if (axis.column >= 0)
-          cell =
-              cell * axis.cells + axis.cell_inside(std::bit_cast<std::int32_t>(columns.columns()[axis.column][point]));
+          cell = cell * axis.cells +
+                 axis.cell(axis.steps(std::bit_cast<std::int32_t>(columns.columns()[axis.column][point])));
       cell_of[point] = static_cast<std::int32_t>(cell);
       ++counts[cell];
     }
@@ -448,16 +453,12 @@ class CellCounter {
   template <class Body>
   void visit_near(int across, const Body& body) const {
     const Axis& axis = grid_.axis[across];
-    std::int64_t low = axis.cell(low_[across] - axis.reach);
-    std::int64_t high = axis.cell(high_[across] + axis.reach);
+    const std::int64_t low = axis.cell(low_[across] - axis.reach);
+    const std::int64_t high = axis.cell(high_[across] + axis.reach);
     if (high - low + 1 >= axis.cells) {  // all of them, some perhaps from both sides
       for (std::int64_t cell = 0; cell < axis.cells; ++cell)
         body(cell, axis.periodic ? 0.0 : square_apart(across, cell));
       return;
-    }
-    if (!axis.periodic) {
-      low = std::max<std::int64_t>(low, 0);
-      high = std::min(high, axis.cells - 1);
     }
     for (std::int64_t cell = low; cell <= high; ++cell)
       body(cell < 0 ? cell + axis.cells : (cell >= axis.cells ? cell - axis.cells : cell), square_apart(across, cell));
@@ -554,12 +555,16 @@ Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std:
   SortedPoints<T> others;
   {
     const core::PhaseTimer timer(phases, "sort");
-    points = SortedPoints<T>(problem, plan, grid, problem.points, problem.weights, threads);
-    if (problem.cross) others = SortedPoints<T>(problem, plan, grid, problem.others, problem.other_weights, threads);
+    points = SortedPoints<T>(problem, plan, grid, problem.points, threads);
+    points.take_weights(first_weights(problem, points.order()));
+    if (problem.cross) {
+      others = SortedPoints<T>(problem, plan, grid, problem.others, threads);
+      others.take_weights(second_weights(problem, others.order()));
+    }
   }
   const core::PhaseTimer timer(phases, "count");
   const SortedPoints<T>& second = problem.cross ? others : points;
-  FilterTeam<T> team(problem, plan, threads, points.order(), second.order());
+  FilterTeam<T> team(problem, plan, threads, points.order().data(), second.order().data());
   std::vector<CellCounter<T>> counters;
   for (int part = 0; part < threads; ++part)
     counters.emplace_back(problem, grid, points, second, team[part], plan.cells_per_length);

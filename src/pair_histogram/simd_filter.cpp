@@ -51,8 +51,8 @@ struct FilterTiles {
   std::int64_t second_begin;
   std::int64_t second_end;
   bool later;  // only second points after the first one
-  const double* first_weights;
-  const double* second_weights;
+  const std::int64_t* first_weights;
+  const std::int64_t* second_weights;
 };
 
 }  // namespace gradus::pair_histogram_detail
@@ -114,10 +114,9 @@ Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std
   const FilterColumns<T> first(problem, plan, problem.points, {}, threads);
   const FilterColumns<T> others =
       problem.cross ? FilterColumns<T>(problem, plan, problem.others, {}, threads) : FilterColumns<T>();
-  const FilterWeights first_weights(problem.weights, {});
-  const FilterWeights other_weights(problem.other_weights, {});
+  const FilterWeights weights = first_weights(problem);
+  const FilterWeights other_weights = problem.cross ? second_weights(problem) : FilterWeights();
   const FilterColumns<T>& second = problem.cross ? others : first;
-  const FilterWeights& second_weights = problem.cross ? other_weights : first_weights;
 
   FilterTeam<T> team(problem, plan, threads);
   const TilePairs tiles(problem.n(), problem.m(), problem.cross, tile_points);
@@ -126,8 +125,9 @@ Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std
     FilterCounters<T>& counters = team[part];
     counters.expect(static_cast<std::uint64_t>(pair.first.size() * pair.second.size()));
     HWY_DYNAMIC_DISPATCH(count_tiles)
-    (counters.view(), {first.columns(), second.columns(), pair.first.begin, pair.first.end, pair.second.begin,
-                       pair.second.end, !problem.cross, first_weights.data(), second_weights.data()});
+    (counters.view(),
+     {first.columns(), second.columns(), pair.first.begin, pair.first.end, pair.second.begin, pair.second.end,
+      !problem.cross, weights.data(), (problem.cross ? other_weights : weights).data()});
   });
   return team.finish();
 }

@@ -149,9 +149,28 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
+// Adds the products of a weight with a vector of others to the sums of the cells' slots.
+HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
+                              const std::int64_t* second) {
+  const auto add = [&](int words, const auto& add_product) {
+    for (std::size_t lane = 0; lane < hn::MaxLanes(Numbers()); ++lane)
+      add_product(view.weights + view.by_cell[cells[lane]] * words, second[lane]);
+  };
+  using Form = WeightSums::Form;
+  const WeightSums& sums = view.sums;
+  if (sums.form() == Form::narrow)
+    add(2, [&](std::uint64_t* sum, std::int64_t weight) { WeightSums::add_narrow(sum, first, weight); });
+  else if (sums.form() == Form::wide)
+    add(3, [&](std::uint64_t* sum, std::int64_t weight) { WeightSums::add_wide(sum, first, weight); });
+  else
+    add(sums.words(), [&, own = WeightSums::significant_bits(first)](std::uint64_t* sum, std::int64_t weight) {
+      sums.add_shifted(sum, own, WeightSums::significant_bits(weight));
+    });
+}
+
 // One pair at a time, by the table of cells. `second_weights` is null without weights.
 HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNumbers& numbers, std::int64_t place,
-                              double first_weight, const double* second_weights) {
+                              std::int64_t first_weight, const std::int64_t* second_weights) {
   const Numbers u;
   HWY_ALIGN std::uint32_t cells[hn::MaxLanes(u)];
   hn::Store(cells_of(view, fixed) - hn::Set(u, view.ahead), u, cells);
@@ -163,13 +182,7 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
       view.queue[view.queued++] = {static_cast<std::int32_t>(numbers.first),
                                    numbers.second(place + static_cast<std::int64_t>(lane)), view.doubtful};
   }
-  if (second_weights != nullptr) {
-    for (std::size_t lane = 0; lane < hn::MaxLanes(u); ++lane) {
-      const core::Grid& grid = view.weight_grid;
-      view.weights[view.by_cell[cells[lane]]] +=
-          grid.total(grid.split(first_weight * second_weights[place + static_cast<std::int64_t>(lane)]));
-    }
-  }
+  if (second_weights != nullptr) add_weights(view, cells, first_weight, second_weights + place);
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }
 
@@ -189,8 +202,8 @@ struct ListedBlocks {
 };
 
 struct Weights {
-  double first = 0;
-  const double* second = nullptr;
+  std::int64_t first = 0;
+  const std::int64_t* second = nullptr;
 };
 
 // Counts the pairs of a first point with `vectors` vectors of second points, of the last of which `kept` lanes.

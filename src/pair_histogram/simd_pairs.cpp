@@ -74,10 +74,21 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
-    half_[dim] = coordinates == FilterCoordinates::wrapped && problem.periodic ? problem.box[dim] : extent * 0.5000001;
+    // The middle is rounded: of points few ulps apart it may be as far from the one end as the other end is.
     origin[dim] = problem.lowest[dim] + extent * 0.5;
+    half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
+    if (coordinates == FilterCoordinates::wrapped && problem.periodic)
+      half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
-    // Around a box, 2^32 steps; in open space half of them, so that differences do not wrap.
+    // In open space integers begin with -2^29 at the lowest point, which is no rounded number, and reach to 2^29 at
+    // most: x - lowest, times the steps to a length, rounded to an integer, never decreases where x grows; it is 0 for
+    // the lowest point, and for the highest one extent * fl(2^30 / extent) or less, below 2^30 (1 + 2^-51), which is
+    // rounded to 2^30. (From the rounded middle it could be 2^30 to one side.)
+    if (!problem.periodic) {
+      origin[dim] = problem.lowest[dim];
+      first_step = -(std::int64_t{1} << (open_span_bits - 1));
+    }
+    // Around a box, 2^32 steps; in open space 2^30 across all points, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
                                 ? 0x1p32 / problem.box[dim]
                                 : std::ldexp(1.0, open_span_bits) / std::max(extent, problem.bins.reach() * 0x1p-10);
@@ -140,10 +151,11 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
     for (std::int64_t place = 0; place < rows; ++place) {
       const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
       const double relative = static_cast<double>(points(row, dim)) - origin;
-      column[place] = plan.coordinates == FilterCoordinates::floats
-                          ? static_cast<float>(relative * plan.cells_per_length)
-                          // from -2^31 to 2^31, of which the ends are the same
-                          : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps)));
+      column[place] =
+          plan.coordinates == FilterCoordinates::floats
+              ? static_cast<float>(relative * plan.cells_per_length)
+              // around a box from -2^31 to 2^31, of which the ends are the same
+              : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
     }
     std::fill(column + rows, column + padded(rows), 0.0F);
   }
@@ -153,7 +165,7 @@ template <class T>
 FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& plan, const std::int32_t* first_order,
                                   const std::int32_t* second_order)
     : problem_(problem), plan_(plan), first_order_(first_order), second_order_(second_order),
-      histogram_(problem.bins.slots() + 1, problem.weighted()),  // and one for pairs in doubt
+      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // and one for pairs in doubt
       queue_(doubt_limit + doubt_room) {
   view_.dimensions = static_cast<int>(problem.d());
   view_.periodic = plan.coordinates == FilterCoordinates::integers;
@@ -180,7 +192,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.by_cell = plan.by_cell.data();
   view_.doubtful = plan.doubtful;
   view_.weights = histogram_.weights.data();
-  view_.weight_grid = problem.weight_grid;
+  view_.sums = problem.sums;
   view_.queue = queue_.data();
   view_.settle = [](void* owner) { static_cast<FilterCounters*>(owner)->settle(); };
   view_.owner = this;
@@ -214,12 +226,10 @@ void FilterCounters<T>::settle() {
     const std::int64_t second = second_order_ != nullptr ? second_order_[pair.second] : pair.second;
     const double squared =
         squared_distance(problem_.points.row(first), problem_.second().row(second), problem_.d(), box);
-    const auto slot = static_cast<std::size_t>(problem_.bins.slot(squared));
+    const std::int64_t slot = problem_.bins.slot(squared);
     --histogram_.counts[pair.slot];
-    ++histogram_.counts[slot];
-    if (weighted)
-      histogram_.weights[slot] += problem_.product(static_cast<double>(problem_.weights[first]),
-                                                   static_cast<double>(problem_.second_weights()[second]));
+    ++histogram_.counts[static_cast<std::size_t>(slot)];
+    if (weighted) problem_.sums.add(histogram_.sum(slot), problem_.first_weight(first), problem_.second_weight(second));
   }
   histogram_.rechecked += static_cast<std::uint64_t>(view_.queued);
   view_.queued = 0;
@@ -244,7 +254,7 @@ Histogram FilterCounters<T>::finish() {
   settle();
   empty_counters(0);
   histogram_.counts.pop_back();
-  if (!histogram_.weights.empty()) histogram_.weights.pop_back();
+  histogram_.weights.resize(histogram_.weights.size() - static_cast<std::size_t>(histogram_.sum_words));
   return std::move(histogram_);
 }
 
@@ -252,7 +262,7 @@ template <class T>
 std::uint64_t FilterCounters<T>::bytes(const Shape& shape) {
   const auto slots = static_cast<std::uint64_t>(shape.bins + 3);
   const auto counters = std::max<std::uint64_t>(counters_of_two, slots);
-  return sizeof(DoubtfulPair) * (doubt_limit + doubt_room) + 4 * counters + slots * (shape.weighted ? 24 : 8);
+  return sizeof(DoubtfulPair) * (doubt_limit + doubt_room) + 4 * counters + slots * Histogram::slot_bytes(shape);
 }
 
 std::uint64_t bytes_to_filter(const Shape& shape, int threads) {

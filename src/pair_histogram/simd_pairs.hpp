@@ -63,8 +63,8 @@ struct FilterView {
   std::uint32_t* counters = nullptr;
   const std::uint16_t* by_cell = nullptr;  ///< slot of a cell; `doubtful` where the cell does not decide it
   std::uint32_t doubtful = 0;
-  core::Int128* weights = nullptr;  ///< of slots; null without weights
-  core::Grid weight_grid;
+  WeightSums sums;
+  std::uint64_t* weights = nullptr;  ///< sums of the slots, one after another; null without weights
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;
   void (*settle)(void* owner) = nullptr;  ///< empties the queue
@@ -77,11 +77,12 @@ struct FilterPlan {
   FilterCoordinates coordinates = FilterCoordinates::floats;
   double cells_per_length = 1;
   std::array<double, dimension_limit> steps_per_length{};  ///< integers to a unit of length
-  std::array<double, dimension_limit> origin{};
-  double error = 0;                    ///< of a distance, in cells
-  std::int64_t cells = 1;              ///< the last is for all pairs beyond
-  bool joint = false;                  ///< cells are bins
-  std::vector<std::uint16_t> by_cell;  ///< where not `joint`
+  std::array<double, dimension_limit> origin{};            ///< of coordinates
+  std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
+  double error = 0;                                        ///< of a distance, in cells
+  std::int64_t cells = 1;                                  ///< the last is for all pairs beyond
+  bool joint = false;                                      ///< cells are bins
+  std::vector<std::uint16_t> by_cell;                      ///< where not `joint`
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
@@ -94,7 +95,7 @@ struct FilterPlan {
   bool lay_joint(const Bins& bins);
   bool lay_cells(const Bins& bins);
   std::array<double, dimension_limit>
-      half_{};  ///< of the points' extent; the whole box where separations are `wrapped`
+      half_{};  ///< no coordinate is farther from the origin; `wrapped` in a box: no separation is longer
   double local_reach_ = 0;
 };
 
@@ -113,21 +114,32 @@ class FilterColumns {
   std::array<const float*, dimension_limit> pointers_{};
 };
 
-/// Weights in double, padded as the columns are.
+/// Weights as WeightSums wants them, padded with zeros as the columns are.
 class FilterWeights {
  public:
   FilterWeights() = default;
-  template <class T>
-  FilterWeights(VectorView<const T> weights, std::span<const std::int32_t> order)
-      : weights_(weights.empty() ? 0 : padded(weights.size()), 0.0) {
-    for (std::int64_t place = 0; place < weights.size(); ++place)
-      weights_[place] = static_cast<double>(weights[order.empty() ? place : order[static_cast<std::size_t>(place)]]);
+  /// encode(row) is the weight of a row.
+  template <class Encode>
+  FilterWeights(std::int64_t count, std::span<const std::int32_t> order, const Encode& encode)
+      : weights_(count > 0 ? padded(count) : 0, 0) {
+    for (std::int64_t place = 0; place < count; ++place)
+      weights_[place] = encode(order.empty() ? place : std::int64_t{order[static_cast<std::size_t>(place)]});
   }
-  const double* data() const { return weights_.size() > 0 ? weights_.data() : nullptr; }
+  const std::int64_t* data() const { return weights_.size() > 0 ? weights_.data() : nullptr; }
 
  private:
-  Buffer<double> weights_;
+  Buffer<std::int64_t> weights_;
 };
+
+/// Of the first points of pairs, and of the second ones, which are the same unless the problem is `cross`.
+template <class T>
+FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
+  return {problem.weights.size(), order, [&](std::int64_t row) { return problem.first_weight(row); }};
+}
+template <class T>
+FilterWeights second_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
+  return {problem.second_weights().size(), order, [&](std::int64_t row) { return problem.second_weight(row); }};
+}
 
 /// The counters of one thread.
 template <class T>

@@ -49,21 +49,14 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   }
 }
 
-/// The weight of a pair, on the grid.
-template <class T>
-core::Int128 pair_weight(const Problem<T>& problem, std::int64_t first, std::int64_t second) {
-  return problem.product(static_cast<double>(problem.weights[first]),
-                         static_cast<double>(problem.second_weights()[second]));
-}
-
 /// Adds the pairs of the point `row` to a histogram that no other thread has.
 template <class T>
 void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) {
   const bool weighted = problem.weighted();
+  const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
   visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
-    const auto at = static_cast<std::size_t>(slot);
-    ++histogram.counts[at];
-    if (weighted) histogram.weights[at] += pair_weight(problem, row, second);
+    ++histogram.counts[static_cast<std::size_t>(slot)];
+    if (weighted) problem.sums.add(histogram.sum(slot), weight, problem.second_weight(second));
   });
 }
 

@@ -70,7 +70,7 @@ Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::support
 Support histogram_in_shared(const Shape& shape, const cpu::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   const Support fits = core::fits_shared(
-      tile_bytes(1024, shape.element_bytes) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
+      tile_bytes(1024, shape.element_bytes, shape.weighted) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
       "a tile of points and a histogram", machine);
   return fits ? fits : Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
 }
