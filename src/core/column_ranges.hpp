@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "gradus/array.hpp"
@@ -28,8 +29,8 @@ struct FoundRanges {
 [[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
 
 /// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
-/// NaN, infinite, or above largest_magnitude.
+/// NaN, infinite, or above largest_magnitude. InterruptedError after a stop request.
 template <class T>
-ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads);
+ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop = {});
 
 }  // namespace gradus::core

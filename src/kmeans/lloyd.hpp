@@ -15,6 +15,9 @@
 //
 // and the frame takes over for an iteration with an empty cluster that must be moved or reported. An engine with
 // a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish() is given none.
+//
+// pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
+// anything in labels and sums: the frame throws before it reads them.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +30,7 @@
 #include <vector>
 
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/problem.hpp"
@@ -114,6 +118,7 @@ class Lloyd {
       if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia =
           engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
+      core::honour_stop(problem_.stop, "stopped in the last assignment");
       count_labels();
       complete_history();
       if (problem_.metric == Metric::cosine) halve_inertia();
@@ -130,8 +135,12 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
+    const std::int64_t stretch = core::stretch_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
+    for (std::int64_t first = 0; first < n; first += stretch)
+      if (!problem_.stop.stop_requested())  // each thread touches its own pages first
+        std::fill(labels + first, labels + std::min(first + stretch, n), -1);
+    honour_stop();
   }
 
   // Some iterations by the engine itself, and one by the frame where the engine asks for it.
@@ -163,6 +172,7 @@ class Lloyd {
       core::PhaseTimer timer(result_.phases, "assign");
       outcome = engine_.pass(centroids, result_.labels.data());
     }
+    honour_stop();
     core::PhaseTimer timer(result_.phases, "update");
     record.changed = outcome.changed;
     record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
@@ -197,6 +207,7 @@ class Lloyd {
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem_.stop.stop_requested()) continue;
       std::vector<TakenPoint<T>> without;
       for (std::size_t move = 0; move < relocations.size(); ++move)
         if (relocations[move].from == cluster)
@@ -204,6 +215,7 @@ class Lloyd {
       if (sums.weight(cluster) > 0) sums.mean(cluster, next.row(cluster), without);
       else std::copy_n(result_.centroids.row(cluster), problem_.d(), next.row(cluster));
     }
+    honour_stop();
     for (std::size_t move = 0; move < relocations.size(); ++move)
       std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
     if (problem_.metric == Metric::cosine) normalize_rows<T>(next.view());
@@ -220,6 +232,7 @@ class Lloyd {
     double total = 0;
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
       if (!(sums.weight(cluster) > 0)) continue;
+      honour_stop();
       sums.mean(cluster, mean.data(), {});
       double sum = 0;
       for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -280,7 +293,7 @@ class Lloyd {
   }
 
   void honour_stop() const {
-    if (execution_.stop.stop_requested())
+    if (problem_.stop.stop_requested())
       throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
   }
 

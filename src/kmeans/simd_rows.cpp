@@ -296,6 +296,8 @@ void inertia_f64(const InertiaBlock<double>& block, std::int64_t* high, std::int
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "core/stop.hpp"
+
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(find_changed_kernel);
@@ -358,9 +360,11 @@ core::Limbs total_inertia(const Problem<T>& problem, MatrixView<const T> centroi
                           int threads) {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
+  const std::int64_t block_size = std::min(block_points, core::stretch_length(problem.n(), problem.d() / 8, threads));
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : high, low)
-  for (std::int64_t first = 0; first < problem.n(); first += block_points) {
-    const cpu::Range block{first, std::min(first + block_points, problem.n())};
+  for (std::int64_t first = 0; first < problem.n(); first += block_size) {
+    if (problem.stop.stop_requested()) continue;
+    const cpu::Range block{first, std::min(first + block_size, problem.n())};
     const core::Limbs sum = block_inertia(problem, centroids, labels, block);
     high += static_cast<std::uint64_t>(sum.high);
     low += static_cast<std::uint64_t>(sum.low);

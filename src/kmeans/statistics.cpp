@@ -6,25 +6,34 @@
 #include <string>
 #include <unordered_set>
 
+#include "core/stop.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
 
+namespace {
+
+constexpr std::string_view while_examining = "stopped while examining the points";
+
+}  // namespace
+
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads) {
-  return describe(core::column_ranges(points, "points", threads), points.rows(), weights, initial_centroids);
+                   int threads, const std::stop_token& stop) {
+  return describe(core::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids,
+                  stop);
 }
 
 template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids) {
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop) {
   const std::size_t d = ranges.lowest.size();
   double largest_weight = 1;
   if (!weights.empty()) {
     largest_weight = 0;
     for (std::int64_t point = 0; point < n; ++point) {
+      if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
       const double weight = static_cast<double>(weights[point]);
       if (!(weight >= 0 && weight <= core::largest_magnitude))
         throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
@@ -47,7 +56,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
     statistics.to_high.push_back(statistics.columns.back().to_high);
   }
   if (initial_centroids.rows() > 0) {
-    const core::ColumnRanges first = core::column_ranges(initial_centroids, "initial centroids", 1);
+    const core::ColumnRanges first = core::column_ranges(initial_centroids, "initial centroids", 1, stop);
     for (std::size_t column = 0; column < d; ++column) {
       statistics.lowest[column] = std::min(statistics.lowest[column], first.lowest[column]);
       statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);
@@ -69,11 +78,12 @@ void throw_zero_row(const char* what, std::int64_t row) {
 }
 
 template <class T>
-double mean_column_variance(MatrixView<const T> points, int threads) {
+double mean_column_variance(MatrixView<const T> points, int threads, const std::stop_token& stop) {
   const std::int64_t n = points.rows();
   const std::int64_t d = points.columns();
-  const Statistics statistics = examine<T>(points, {}, {}, threads);
+  const Statistics statistics = examine<T>(points, {}, {}, threads, stop);
   constexpr std::int64_t block_rows = 256;
+  const std::int64_t stretch = core::stretch_length(n, d, threads);
 
   std::vector<core::Int128> sums(static_cast<std::size_t>(d));
   core::Int128 squares = 0;
@@ -82,13 +92,16 @@ double mean_column_variance(MatrixView<const T> points, int threads) {
   {
     std::vector<core::Limbs> partial(static_cast<std::size_t>(d));
 #pragma omp for schedule(static)
-    for (std::int64_t row = 0; row < n; ++row)
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        const auto column = static_cast<std::size_t>(dim);
-        const core::Limbs limbs = statistics.columns[column].split(static_cast<double>(points(row, dim)));
-        partial[column].high += limbs.high;
-        partial[column].low += limbs.low;
-      }
+    for (std::int64_t start = 0; start < n; start += stretch) {
+      if (stop.stop_requested()) continue;
+      for (std::int64_t row = start; row < std::min(start + stretch, n); ++row)
+        for (std::int64_t dim = 0; dim < d; ++dim) {
+          const auto column = static_cast<std::size_t>(dim);
+          const core::Limbs limbs = statistics.columns[column].split(static_cast<double>(points(row, dim)));
+          partial[column].high += limbs.high;
+          partial[column].low += limbs.low;
+        }
+    }
 #pragma omp critical(gradus_variance_sums)
     for (std::size_t column = 0; column < sums.size(); ++column)
       sums[column] += statistics.columns[column].total(partial[column]);
@@ -103,6 +116,7 @@ double mean_column_variance(MatrixView<const T> points, int threads) {
     double distances[block_rows];
 #pragma omp for schedule(static)
     for (std::int64_t block = 0; block < (n + block_rows - 1) / block_rows; ++block) {
+      if (stop.stop_requested()) continue;
       const std::int64_t first = block * block_rows;
       const std::int64_t count = std::min(block_rows, n - first);
       squared_distances(points.slice(first, count), std::as_const(mean).view(), distances);
@@ -115,18 +129,21 @@ double mean_column_variance(MatrixView<const T> points, int threads) {
 #pragma omp critical(gradus_variance_squares)
     squares += statistics.inertia.total(partial_squares);
   }
+  core::honour_stop(stop, while_examining);
   return core::round_quotient<double>(squares, static_cast<core::UInt128>(n), statistics.inertia.unit) /
          static_cast<double>(d);
 }
 
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
-                      const GpuPoints<T>* gpu) {
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k, const GpuPoints<T>* gpu,
+                      const std::stop_token& stop) {
   // Ends as soon as k different rows were seen, which with ordinary data is after about k rows.
   std::unordered_set<std::string> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
+  const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t index = 0; index < some.rows() && static_cast<std::int64_t>(seen.size()) < k; ++index) {
+      if (index % stretch == 0) core::honour_stop(stop, while_examining);
       if (!weights.empty() && !(weights[first + index] > 0)) continue;
       for (std::int64_t dim = 0; dim < points.columns(); ++dim)
         row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
@@ -141,11 +158,14 @@ void require_distinct(MatrixView<const T> points, VectorView<const T> weights, s
                    "; ask for at most that many clusters");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                      \
-  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int);                 \
-  template double mean_column_variance(MatrixView<const T>, int);                                                  \
-  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>); \
-  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*)
+#define GRADUS_INSTANTIATE(T)                                                                                     \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                 \
+                              const std::stop_token&);                                                            \
+  template double mean_column_variance(MatrixView<const T>, int, const std::stop_token&);                         \
+  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>, \
+                               const std::stop_token&);                                                           \
+  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*,     \
+                                 const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
