@@ -15,9 +15,9 @@ constexpr std::array generators = {core::Generator::uniform, core::Generator::bl
                                    core::Generator::lab_atoms};
 
 template <class T>
-io::Points generate(const core::PointSpecification& specification, const PointSet& set) {
+io::Points generate(const core::PointSpecification& specification, const PointSet& set, const std::stop_token& stop) {
   Matrix<T> points(set.rows, set.columns);
-  core::generate_points<T>(specification, 0, points.view(), cpu::thread_count({}));
+  core::generate_points<T>(specification, 0, points.view(), cpu::thread_count({}), stop);
   io::Points made;
   made.values = io::own(std::move(points));
   return made;
@@ -42,14 +42,15 @@ std::vector<std::string> generator_names() {
   return names;
 }
 
-io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop) {
-  if (set.generator.empty()) return io::convert(io::read_points(set.file, {type, std::move(stop)}), type, set.file);
+io::Points make_points(const PointSet& set, io::ElementType type, const std::stop_token& stop) {
+  if (set.generator.empty()) return io::convert(io::read_points(set.file, {type, stop}), type, set.file, stop);
   if (set.rows < 1 || set.columns < 1)
     throw UsageError("points of " + std::to_string(set.rows) + " x " + std::to_string(set.columns) +
                      " cannot be made; at least 1 x 1 is needed");
   core::PointSpecification specification;
   specification.kind = generator_called(set.generator);
-  return type == io::ElementType::f32 ? generate<float>(specification, set) : generate<double>(specification, set);
+  return type == io::ElementType::f32 ? generate<float>(specification, set, stop)
+                                      : generate<double>(specification, set, stop);
 }
 
 }  // namespace gradus::bench

@@ -26,6 +26,6 @@ core::Generator generator_called(std::string_view name);
 std::vector<std::string> generator_names();
 
 /// Makes or reads the points as `type`. Made points depend on the set alone, never on the machine.
-io::Points make_points(const PointSet& set, io::ElementType type, std::stop_token stop);
+io::Points make_points(const PointSet& set, io::ElementType type, const std::stop_token& stop);
 
 }  // namespace gradus::bench

@@ -48,17 +48,17 @@ int generate(const Arguments& arguments, const Session& session) {
   const TableFormat format = table_format(arguments.output);
   const int threads = cpu::thread_count(session.execution);
 
-  core::AtomicFile file(arguments.output);
+  core::AtomicFile file(arguments.output, session.execution.stop);
   if (format == TableFormat::npy) io::write_npy_header<T>(file, rows, columns);
   const std::int64_t rows_at_once = std::clamp(((std::int64_t{1} << 24) / row_bytes), std::int64_t{1}, rows);
   Matrix<T> piece(rows_at_once, columns);
   for (std::int64_t row = 0; row < rows; row += rows_at_once) {
     if (session.execution.stop.stop_requested()) throw InterruptedError("stopped; no file was written");
     const MatrixView<T> part = piece.view().slice(0, std::min(rows_at_once, rows - row));
-    core::generate_points(arguments.points, row, part, threads);
+    core::generate_points(arguments.points, row, part, threads, session.execution.stop);
     if (format == TableFormat::npy)
       file.write(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(part.rows() * columns))));
-    else file.write(csv_rows(MatrixView<const T>(part)));
+    else write_table(file, format, MatrixView<const T>(part));
     session.execution.progress({"generate", row + part.rows(), rows, {}});
   }
   file.commit();

@@ -145,7 +145,10 @@ void require_command(const std::string& word) {
 int report(const Session& session, const char* message, int status) {
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
-  if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  try {
+    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  } catch (const InterruptedError&) {  // nobody reads
+  }
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/npy.hpp"
@@ -17,6 +18,17 @@ namespace {
 /// Columns that UTF-8 text takes on a terminal, as long as each character takes one.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// Calls use(some rows) for one piece after the other, which take some milliseconds to be written as text.
+template <class T, class Use>
+void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
+  constexpr std::int64_t number_operations = 16;  // to write a number
+  const std::int64_t stretch = core::stretch_length(matrix.rows(), number_operations * matrix.columns());
+  for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
+    core::honour_stop(stop, "stopped while writing the result");
+    use(matrix.slice(row, std::min(stretch, matrix.rows() - row)));
+  }
 }
 
 }  // namespace
@@ -88,9 +100,12 @@ std::string csv_rows(MatrixView<const T> matrix) {
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
   if (format == TableFormat::npy) return io::write_npy(file, matrix);
-  constexpr std::int64_t rows_at_once = 4096;
-  for (std::int64_t row = 0; row < matrix.rows(); row += rows_at_once)
-    file.write(csv_rows(matrix.slice(row, std::min(rows_at_once, matrix.rows() - row))));
+  for_pieces(matrix, file.stop(), [&](MatrixView<const T> rows) { file.write(csv_rows(rows)); });
+}
+
+template <class T>
+void print_rows(const Session& session, MatrixView<const T> matrix) {
+  for_pieces(matrix, session.execution.stop, [&](MatrixView<const T> rows) { session.print(csv_rows(rows)); });
 }
 
 template std::string csv_rows(MatrixView<const float>);
@@ -98,5 +113,9 @@ template std::string csv_rows(MatrixView<const double>);
 template std::string csv_rows(MatrixView<const std::int32_t>);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const std::int32_t>);
+template void print_rows(const Session&, MatrixView<const float>);
+template void print_rows(const Session&, MatrixView<const double>);
+template void print_rows(const Session&, MatrixView<const std::int32_t>);
 
 }  // namespace gradus::cli

@@ -52,4 +52,8 @@ std::string csv_rows(MatrixView<const T> matrix);
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
 
+/// csv_rows() of the whole matrix on standard output, piece by piece. InterruptedError after a stop request.
+template <class T>
+void print_rows(const Session& session, MatrixView<const T> matrix);
+
 }  // namespace gradus::cli

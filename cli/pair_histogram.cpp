@@ -17,6 +17,7 @@
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/trajectory.hpp"
 
@@ -61,11 +62,13 @@ double volume_of(const Arguments& arguments, const Box& box) {
 
 /// The points moved into the box by whole lengths.
 template <class T>
-io::PointsOf<T> folded(MatrixView<const T> points, const Box& box) {
+io::PointsOf<T> folded(MatrixView<const T> points, const Box& box, const std::stop_token& stop) {
   if (static_cast<std::int64_t>(box.lengths.size()) != points.columns())
     throw UsageError("--fold needs a periodic box with a length for each column of the points");
   Matrix<T> inside = Matrix<T>::copy_of(points);
-  for (std::int64_t row = 0; row < points.rows(); ++row)
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    if (row % core::operations_between_looks == 0)
+      core::honour_stop(stop, "stopped while folding the points into the box");
     for (std::int64_t column = 0; column < points.columns(); ++column) {
       const double length = box.lengths[static_cast<std::size_t>(column)];
       const double low = box.origin.empty() ? 0 : box.origin[static_cast<std::size_t>(column)];
@@ -77,6 +80,7 @@ io::PointsOf<T> folded(MatrixView<const T> points, const Box& box) {
       while (static_cast<double>(value) < low) value = std::nextafter(value, std::numeric_limits<T>::infinity());
       inside(row, column) = value;
     }
+  }
   return io::own(std::move(inside));
 }
 
@@ -233,10 +237,10 @@ class Counter {
     io::PointsOf<T> inside;
     io::PointsOf<T> others_inside;
     if (arguments_.fold) {
-      inside = folded(points, box);
+      inside = folded(points, box, session_.execution.stop);
       points = inside.view;
       if (others_reader_) {
-        others_inside = folded(others_.view, box);
+        others_inside = folded(others_.view, box, session_.execution.stop);
         options_.others = others_inside.view;
       }
     }
@@ -285,7 +289,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   Counter<T> counter(arguments, session);
   // The file is opened first, so that a place that cannot be written is found before the work and not after it.
   std::optional<core::AtomicFile> file;
-  if (!arguments.output.empty()) file.emplace(arguments.output);
+  if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
   for (std::int64_t number = 1; frame; ++number) {
     naming_frame(reader.is_trajectory(), number, [&] { counter.add(*frame); });
     const core::Clock::time_point read_start = core::Clock::now();

@@ -39,18 +39,18 @@ Inputs read_inputs(const Arguments& arguments, const std::stop_token& stop) {
   io::Points centroids = io::read_points(arguments.centroids, {.type = arguments.dtype, .stop = stop});
   io::Points points = io::read_points(arguments.input, {.type = arguments.dtype, .stop = stop});
   const io::ElementType type = std::max(centroids.type(), points.type());
-  centroids = io::convert(std::move(centroids), type, arguments.centroids);
-  points = io::convert(std::move(points), type, arguments.input);
+  centroids = io::convert(std::move(centroids), type, arguments.centroids, stop);
+  points = io::convert(std::move(points), type, arguments.input, stop);
   return {std::move(centroids), std::move(points), core::seconds_since(start)};
 }
 
 /// Where the result goes: a file, opened before the work, or standard output.
 class Destination {
  public:
-  explicit Destination(const std::string& path) {
+  Destination(const std::string& path, const std::stop_token& stop) {
     if (path.empty()) return;
     format_ = table_format(path);
-    file_.emplace(path);
+    file_.emplace(path, stop);
   }
   bool is_file() const { return file_.has_value(); }
 
@@ -61,7 +61,7 @@ class Destination {
   }
   void write_labels(VectorView<const std::int32_t> labels) {
     if (format_ == TableFormat::npy) io::write_npy(*file_, labels);
-    else file_->write(csv_rows(MatrixView<const std::int32_t>(labels.data(), labels.size(), 1)));
+    else write_table(*file_, format_, MatrixView<const std::int32_t>(labels.data(), labels.size(), 1));
     file_->commit();
   }
 
@@ -89,7 +89,7 @@ auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) 
 
 template <class T>
 int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output);
+  Destination destination(arguments.output, session.execution.stop);
   const auto start = core::Clock::now();
   const KMeansPrediction<T> prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
     return kmeans_predict<T>(centroids, points, arguments.metric, session.execution);
@@ -107,7 +107,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
     facts["seconds"] = {{"read", inputs.read_seconds}, {"assign", seconds}};
     session.print_json(facts);
   } else if (!destination.is_file()) {
-    session.print(csv_rows(MatrixView<const std::int32_t>(prediction.labels.data(), n, 1)));
+    print_rows(session, MatrixView<const std::int32_t>(prediction.labels.data(), n, 1));
   } else {
     session.note(fmt::format("wrote the labels of {} points to '{}'; inertia {:.8g}", grouped(n), arguments.output,
                              prediction.inertia));
@@ -117,7 +117,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
 
 template <class T>
 int transform(const Arguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output);
+  Destination destination(arguments.output, session.execution.stop);
   const auto start = core::Clock::now();
   const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
     return kmeans_transform<T>(centroids, points, arguments.metric, session.execution);
@@ -134,7 +134,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
     facts["seconds"] = {{"read", inputs.read_seconds}, {"transform", seconds}};
     session.print_json(facts);
   } else if (!destination.is_file()) {
-    session.print(csv_rows(distances.view()));
+    print_rows(session, distances.view());
   } else {
     session.note(fmt::format("wrote the distances of {} points to {} centroids to '{}'", grouped(distances.rows()),
                              grouped(distances.columns()), arguments.output));

@@ -1,17 +1,20 @@
 #include "core/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 
@@ -20,6 +23,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // at the stop request: what a slow disk takes soon
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
@@ -44,7 +48,8 @@ void sync_directory(const std::string& directory, const std::string& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+AtomicFile::AtomicFile(std::string path, std::stop_token stop)
+    : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) fail(errno);  // a name too long would only be found out by the renaming
@@ -99,9 +104,16 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
+void AtomicFile::honour_stop() const { core::honour_stop(stop_, "stopped while writing '" + path_ + "'"); }
+
 void AtomicFile::write_out(const std::byte* data, std::size_t size) {
-  constexpr std::size_t most = std::size_t{1} << 30;  // one call of write() takes at most 2 GiB
+  // Whoever reads from a pipe may take its time, and only so many bytes go into it without waiting.
+  const std::size_t most = in_place_ ? PIPE_BUF : bytes_between_looks;
   while (size > 0) {
+    honour_stop();
+    constexpr int patience_milliseconds = 50;
+    pollfd wanted{descriptor_, POLLOUT, 0};
+    if (in_place_ && stop_.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0) continue;
     const ssize_t written = ::write(descriptor_, data, std::min(size, most));
     if (written < 0) {
       if (errno == EINTR) continue;
@@ -118,9 +130,26 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
+/// fsync() cannot be called off, and may take minutes: the bytes go to the disk part by part before it.
+void AtomicFile::bring_to_disk() {
+  if (!stop_.stop_possible()) return;
+  const off64_t end = ::lseek64(descriptor_, 0, SEEK_CUR);
+  constexpr unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  constexpr auto part = static_cast<off64_t>(bytes_between_looks);
+  constexpr off64_t ahead = 8 * part;  // under way while a part is waited for
+  for (off64_t begin = -ahead; begin < end; begin += part) {
+    honour_stop();
+    // What goes wrong here, fsync() reports; where there is no such call, it does all of the work.
+    if (begin + ahead < end && ::sync_file_range(descriptor_, begin + ahead, part, SYNC_FILE_RANGE_WRITE) != 0) return;
+    if (begin >= 0 && ::sync_file_range(descriptor_, begin, part, wait) != 0) return;
+  }
+  honour_stop();
+}
+
 void AtomicFile::finish() {
   if (descriptor_ < 0) return;
   flush();
+  if (!in_place_) bring_to_disk();
   if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);
   // Whatever close() answers, the descriptor is gone.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
@@ -146,7 +175,8 @@ void AtomicFile::withdraw() noexcept {
   if (committed_ && !in_place_ && !replaces_) ::unlink(target_.c_str());
 }
 
-OutputSet::OutputSet(std::string directory) : directory_(directory.empty() ? "." : std::move(directory)) {
+OutputSet::OutputSet(std::string directory, std::stop_token stop)
+    : directory_(directory.empty() ? "." : std::move(directory)), stop_(std::move(stop)) {
   // Every prefix that ends before a slash, and the whole.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
@@ -177,7 +207,7 @@ OutputSet::~OutputSet() {
 AtomicFile& OutputSet::add(std::string_view name) {
   std::string path = directory_;
   if (path.back() != '/') path += '/';
-  return files_.emplace_back(path.append(name));
+  return files_.emplace_back(path.append(name), stop_);
 }
 
 void OutputSet::commit() {

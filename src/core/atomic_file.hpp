@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <list>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,11 @@ namespace gradus::core {
 /// A symbolic link is followed, an existing file's permissions are kept. Where the target is no regular file
 /// (/dev/stdout, /dev/null, a pipe) there is nothing to replace, and the bytes go straight to it.
 ///
-/// Every failure, also a full disk found out only at the end, throws gradus::Error with the path and the reason.
+/// Every failure, also a full disk found out only at the end, throws gradus::Error with the path and the reason. Until
+/// the renaming a stop request ends all with InterruptedError, also while bytes are on their way to the disk.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, std::stop_token stop = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -31,16 +33,20 @@ class AtomicFile {
   void commit();
 
   const std::string& path() const { return path_; }
+  const std::stop_token& stop() const { return stop_; }
+  void honour_stop() const;
 
  private:
   friend class OutputSet;
   void write_out(const std::byte* data, std::size_t size);
+  void bring_to_disk();
   void flush();
   void rename_into_place();
   void withdraw() noexcept;
   [[noreturn]] void fail(int error_number) const;
 
-  std::string path_;       ///< as the caller named it
+  std::string path_;  ///< as the caller named it
+  std::stop_token stop_;
   std::string target_;     ///< with symbolic links resolved
   std::string temporary_;  ///< empty: written in place, or renamed already
   int descriptor_ = -1;
@@ -54,7 +60,7 @@ class AtomicFile {
 /// The directory (and its parents) are made if missing, and removed again if the job fails.
 class OutputSet {
  public:
-  explicit OutputSet(std::string directory);
+  explicit OutputSet(std::string directory, std::stop_token stop = {});
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
   ~OutputSet();
@@ -69,6 +75,7 @@ class OutputSet {
 
  private:
   std::string directory_;
+  std::stop_token stop_;
   std::vector<std::string> made_;  ///< directories that did not exist before, outermost first
   std::list<AtomicFile> files_;
   bool committed_ = false;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <stop_token>
 #include <string>
@@ -42,6 +43,14 @@ constexpr std::int64_t stretch_length(std::int64_t count, std::int64_t operation
 /// Throws InterruptedError with `message` if a stop was asked for.
 inline void honour_stop(const std::stop_token& stop, std::string_view message) {
   if (stop.stop_requested()) throw InterruptedError(std::string(message));
+}
+
+/// Fills [first, last), of which after a stop request a part may be left out.
+template <class T>
+void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value) {
+  for (; first != last && !stop.stop_requested();
+       first += std::min<std::ptrdiff_t>(operations_between_looks, last - first))
+    std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_looks, last - first), value);
 }
 
 /// honour_stop() for the functions of one thread that know no stretches, such as comparisons within a sort: looks

@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/number.hpp"
@@ -64,7 +65,8 @@ bool is_number(std::string_view text) {
 
 class CsvParser {
  public:
-  CsvParser(std::string_view name, Separator separator) : name_(name), separator_(separator) {}
+  CsvParser(std::string_view name, Separator separator, const std::stop_token& stop)
+      : name_(name), separator_(separator), stop_(stop) {}
 
   /// Takes whole lines from the beginning of `text`, all of it where it is the last, and returns how many bytes.
   std::size_t consume(std::string_view text, bool last) {
@@ -76,7 +78,12 @@ class CsvParser {
       if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) fail(1, 0, "text in UTF-16; save it as UTF-8");
       if (text.starts_with("\xef\xbb\xbf")) at += 3;
     }
+    const char* look_at = at;
     while (at != end) {
+      if (at >= look_at) {
+        core::honour_stop(stop_, "stopped while reading " + std::string(name_));
+        look_at = at + std::min<std::ptrdiff_t>(bytes_between_looks, end - at);
+      }
       if (*at == '#') {
         at = next_line(at, end);
       } else if (const char* const content = skip_blanks(at, end); at_line_end(content, end)) {
@@ -100,6 +107,8 @@ class CsvParser {
   }
 
  private:
+  static constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
+
   [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what) const {
     throw InputError(std::string(name_) + ":" + std::to_string(line) + ":" +
                      (field ? std::to_string(field) + ": " : " ") + what);
@@ -267,6 +276,7 @@ class CsvParser {
 
   std::string_view name_;
   Separator separator_;
+  const std::stop_token& stop_;
   bool started_ = false;
   std::size_t line_ = 1;         ///< of the text at hand
   std::size_t first_line_ = 0;   ///< that settled the number of columns
@@ -278,15 +288,16 @@ class CsvParser {
 
 }  // namespace
 
-CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator) {
-  CsvParser parser(name, separator);
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, Separator separator,
+                   const std::stop_token& stop) {
+  CsvParser parser(name, separator, stop);
   parser.consume({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
   return parser.finish();
 }
 
-CsvTable read_csv(const std::string& path, Separator separator) {
+CsvTable read_csv(const std::string& path, Separator separator, const std::stop_token& stop) {
   const MappedFile file(path);
-  return parse_csv(file.bytes(), path, separator);
+  return parse_csv(file.bytes(), path, separator, stop);
 }
 
 namespace {
@@ -304,7 +315,7 @@ void wait_for_input(int descriptor, std::string_view name, const std::stop_token
 }  // namespace
 
 CsvTable read_csv_stream(int descriptor, std::string_view name, Separator separator, const std::stop_token& stop) {
-  CsvParser parser(name, separator);
+  CsvParser parser(name, separator, stop);
   std::vector<char> buffer(std::size_t{1} << 20);
   std::size_t filled = 0;
   for (bool last = false; !last;) {

@@ -67,7 +67,7 @@ struct ReadOptions {
   /// The element type wanted; nothing: the least one that holds every value of the file's type exactly.
   /// f32 from f64 rounds to nearest, and a value beyond the range of f32 is an InputError.
   std::optional<ElementType> type;
-  std::stop_token stop;  ///< a stop request ends the reading of a stream with InterruptedError
+  std::stop_token stop;  ///< a stop request ends the reading with InterruptedError
 };
 
 /// Reads .npy, .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where the ending is another one), or CSV from standard
@@ -76,7 +76,7 @@ struct ReadOptions {
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
 /// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
-Points convert(Points points, ElementType type, std::string_view name);
+Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});
 
 /// One value per row, for example weights: a file of one column (or of one row), as T.
 template <class T>

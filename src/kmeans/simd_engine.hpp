@@ -104,9 +104,13 @@ class SimdEngine {
       // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < threads_; ++part) {
-        if (problem_.stop.stop_requested()) continue;
         const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
-        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
+        const std::int64_t stretch = core::stretch_length(problem_.k(), threads_ * problem_.d());
+        for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
+          if (problem_.stop.stop_requested()) break;
+          const std::int64_t end = std::min(first + stretch, clusters.end);
+          for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, first, end);
+        }
       }
     }
     if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);

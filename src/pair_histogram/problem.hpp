@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/exact_sum.hpp"
@@ -59,6 +60,7 @@ struct Problem {
   Bins bins;
   core::Grid weight_grid;       ///< of the product of two weights; its sums have 128 bits
   GpuPoints<T>* gpu = nullptr;  ///< what owns the points' memory on a GPU
+  std::stop_token stop;         ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }

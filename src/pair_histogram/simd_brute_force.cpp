@@ -141,11 +141,16 @@ struct PlainColumns {
   const double* pointers[dimension_limit] = {};
 
   PlainColumns() = default;
-  explicit PlainColumns(MatrixView<const T> points) : columns(padded(points.rows()) * points.columns(), 0.0) {
+  PlainColumns(MatrixView<const T> points, const std::stop_token& stop)
+      : columns(padded(points.rows()) * points.columns()) {
     for (std::int64_t dim = 0; dim < points.columns(); ++dim) {
       double* column = columns.data() + dim * padded(points.rows());
       pointers[dim] = column;
-      for (std::int64_t row = 0; row < points.rows(); ++row) column[row] = static_cast<double>(points(row, dim));
+      for (std::int64_t row = 0; row < points.rows(); ++row) {
+        if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+        column[row] = static_cast<double>(points(row, dim));
+      }
+      std::fill(column + points.rows(), column + padded(points.rows()), 0.0);
     }
   }
 };
@@ -220,8 +225,8 @@ class PlainCounters {
 
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads) {
-  const PlainColumns<T> first(problem.points);
-  const PlainColumns<T> others = problem.cross ? PlainColumns<T>(problem.others) : PlainColumns<T>();
+  const PlainColumns<T> first(problem.points, problem.stop);
+  const PlainColumns<T> others = problem.cross ? PlainColumns<T>(problem.others, problem.stop) : PlainColumns<T>();
   const PlainColumns<T>& second = problem.cross ? others : first;
   std::vector<std::unique_ptr<PlainCounters<T>>> counters;
   for (int part = 0; part < threads; ++part) counters.push_back(std::make_unique<PlainCounters<T>>(problem));

@@ -114,8 +114,8 @@ Histogram simd_filter(const Problem<T>& problem, const Execution& execution, std
   const FilterColumns<T> first(problem, plan, problem.points, {}, threads);
   const FilterColumns<T> others =
       problem.cross ? FilterColumns<T>(problem, plan, problem.others, {}, threads) : FilterColumns<T>();
-  const FilterWeights first_weights(problem.weights, {});
-  const FilterWeights other_weights(problem.other_weights, {});
+  const FilterWeights first_weights(problem.weights, {}, problem.stop);
+  const FilterWeights other_weights(problem.other_weights, {}, problem.stop);
   const FilterColumns<T>& second = problem.cross ? others : first;
   const FilterWeights& second_weights = problem.cross ? other_weights : first_weights;
 

@@ -3,12 +3,15 @@
 // explains the method.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -98,12 +101,15 @@ struct FilterPlan {
   double local_reach_ = 0;
 };
 
+inline constexpr std::string_view while_sorting = "stopped while sorting the points";
+
 /// Coordinates for the kernels, column by column, padded: in cells from the plan's origin, or the plan's integers.
 template <class T>
 class FilterColumns {
  public:
   FilterColumns() = default;
-  /// Row order[i] of the points goes to place i; their own order where `order` is empty.
+  /// Row order[i] of the points goes to place i; their own order where `order` is empty. InterruptedError after a stop
+  /// request.
   FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                 std::span<const std::int32_t> order, int threads);
   const float* const* columns() const { return pointers_.data(); }
@@ -115,13 +121,18 @@ class FilterColumns {
 
 /// Weights in double, padded as the columns are.
 class FilterWeights {
+  static constexpr std::int64_t stretch = core::stretch_length(std::int64_t{1} << 30, 16);
+
  public:
   FilterWeights() = default;
   template <class T>
-  FilterWeights(VectorView<const T> weights, std::span<const std::int32_t> order)
-      : weights_(weights.empty() ? 0 : padded(weights.size()), 0.0) {
-    for (std::int64_t place = 0; place < weights.size(); ++place)
+  FilterWeights(VectorView<const T> weights, std::span<const std::int32_t> order, const std::stop_token& stop)
+      : weights_(weights.empty() ? 0 : padded(weights.size())) {
+    for (std::int64_t place = 0; place < weights.size(); ++place) {
+      if (place % stretch == 0) core::honour_stop(stop, while_sorting);
       weights_[place] = static_cast<double>(weights[order.empty() ? place : order[static_cast<std::size_t>(place)]]);
+    }
+    std::fill(weights_.begin() + weights.size(), weights_.end(), 0.0);
   }
   const double* data() const { return weights_.size() > 0 ? weights_.data() : nullptr; }
 
