@@ -15,9 +15,9 @@ constexpr std::array generators = {core::Generator::uniform, core::Generator::bl
                                    core::Generator::lab_atoms};
 
 template <class T>
-io::Points generate(const core::PointSpecification& specification, const PointSet& set) {
+io::Points generate(const core::PointSpecification& specification, const PointSet& set, const std::stop_token& stop) {
   Matrix<T> points(set.rows, set.columns);
-  core::generate_points<T>(specification, 0, points.view(), cpu::thread_count({}));
+  core::generate_points<T>(specification, 0, points.view(), cpu::thread_count({}), stop);
   io::Points made;
   made.values = io::own(std::move(points));
   return made;
@@ -52,7 +52,8 @@ io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOption
                      " cannot be made; at least 1 x 1 is needed");
   core::PointSpecification specification;
   specification.kind = generator_called(set.generator);
-  return type == io::ElementType::f32 ? generate<float>(specification, set) : generate<double>(specification, set);
+  return type == io::ElementType::f32 ? generate<float>(specification, set, reading.stop)
+                                      : generate<double>(specification, set, reading.stop);
 }
 
 }  // namespace gradus::bench

@@ -25,6 +25,7 @@ core::Generator generator_called(std::string_view name);
 std::vector<std::string> generator_names();
 
 /// Makes the points, or reads them in this way, as `type`. Made points depend on the set alone, never on the machine.
+/// A stop request to the reading ends the making too.
 io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading);
 
 }  // namespace gradus::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "cli/options.hpp"
@@ -25,10 +26,11 @@ inline void add_table_output(Options& options, std::string& path, const std::str
 class Destination {
  public:
   /// An empty path is standard output. UsageError for an ending that says no format; .json does where it is offered.
-  explicit Destination(const std::string& path, bool json = false) {
+  /// A stop request ends the writing of the file.
+  Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);
-    file_.emplace(path);
+    file_.emplace(path, stop);
   }
 
   /// Error where there is no room for so many numbers.

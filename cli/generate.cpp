@@ -48,7 +48,7 @@ int generate(const Arguments& arguments, const Session& session) {
   const TableFormat format = table_format(arguments.output);
   const int threads = cpu::thread_count(session.execution);
 
-  core::AtomicFile file(arguments.output);
+  core::AtomicFile file(arguments.output, session.execution.stop);
   if (format == TableFormat::npy) {
     file.expect(io::npy_size<T>(rows, columns));
     io::write_npy_header<T>(file, rows, columns);
@@ -58,7 +58,7 @@ int generate(const Arguments& arguments, const Session& session) {
   for (std::int64_t row = 0; row < rows; row += rows_at_once) {
     if (session.execution.stop.stop_requested()) throw InterruptedError("stopped; no file was written");
     const MatrixView<T> part = piece.view().slice(0, std::min(rows_at_once, rows - row));
-    core::generate_points(arguments.points, row, part, threads);
+    core::generate_points(arguments.points, row, part, threads, session.execution.stop);
     if (format == TableFormat::npy)
       file.write(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(part.rows() * columns))));
     else write_csv_rows(file, MatrixView<const T>(part), row, rows);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "io/file.hpp"
 #include "io/npy.hpp"
 
@@ -69,13 +70,17 @@ io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading)
   if constexpr (sizeof(T) == 4)
     if (points.type() == io::ElementType::f64 && is_binary(path)) {
       const MatrixView<const double> view = points.view<double>();
-      for (std::int64_t row = 0; row < view.rows(); ++row)
+      const std::int64_t stretch = core::stretch_length(view.rows(), view.columns());
+      for (std::int64_t row = 0; row < view.rows(); ++row) {
+        if (row % stretch == 0) core::honour_stop(reading.stop, fmt::format("stopped while reading '{}'", path));
         for (std::int64_t column = 0; column < view.columns(); ++column)
           if (const double value = view(row, column); static_cast<double>(static_cast<float>(value)) < value ||
                                                       static_cast<double>(static_cast<float>(value)) > value)
             refuse_rounding(path, row, column, value);
+      }
     }
-  points = io::convert(std::move(points), sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, path);
+  points =
+      io::convert(std::move(points), sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64, path, reading.stop);
   return std::get<io::PointsOf<T>>(std::move(points.values));
 }
 

@@ -14,6 +14,7 @@
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
@@ -90,14 +91,17 @@ KMeansOptions<T> options_as(const KMeansOptions<double>& from) {
 
 /// The picture with every pixel in its cluster's colour.
 template <class T>
-Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult<T>& result) {
+Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult<T>& result,
+                               const std::stop_token& stop) {
   Buffer<std::uint8_t> pixels(shape.width * shape.height * shape.channels);
-  for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel)
+  for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel) {
+    if (pixel % core::operations_between_looks == 0) core::honour_stop(stop, "stopped while colouring the picture");
     for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
       const T value = result.centroids(result.labels[pixel], channel);
       pixels[pixel * shape.channels + channel] =
           static_cast<std::uint8_t>(std::lround(std::clamp(static_cast<double>(value), 0.0, 255.0)));
     }
+  }
   return pixels;
 }
 
@@ -180,7 +184,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
-    require_whole_result(arguments.centroids);
+    require_whole_result(arguments.centroids, arguments.reading.stop);
     initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
   }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
@@ -197,7 +201,8 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   if (!arguments.output.empty()) {
     const std::string summary_file_name(summary_name);
     outputs.emplace(arguments.output,
-                    std::vector<std::string>{"centroids.npy", "labels.npy", "quantized.png", summary_file_name});
+                    std::vector<std::string>{"centroids.npy", "labels.npy", "quantized.png", summary_file_name},
+                    session.execution.stop);
     centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
@@ -215,7 +220,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     io::write_npy(*centroids_file, result.centroids.view());
     io::write_npy(*labels_file, result.labels.view());
     if (picture_file) {
-      const Buffer<std::uint8_t> pixels = quantized(*points.picture, result);
+      const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, session.execution.stop);
       io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
     }
     for (core::AtomicFile* file : {centroids_file, labels_file, picture_file})

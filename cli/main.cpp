@@ -174,7 +174,10 @@ int report(const Session& session, const char* what, int status) {
   const std::string message = in_words_of(chosen_subcommand(*session.root), what);
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
-  if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  try {
+    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  } catch (const InterruptedError&) {  // nobody reads
+  }
   return status;
 }
 

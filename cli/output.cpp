@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/file.hpp"
@@ -20,6 +22,18 @@ namespace {
 /// Columns that UTF-8 text takes on a terminal, as long as each character takes one.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// Calls use(some rows, the first one's number) for one piece after the other, which take some milliseconds to be
+/// written as text.
+template <class T, class Use>
+void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
+  constexpr std::int64_t number_operations = 16;  // to write a number
+  const std::int64_t stretch = core::stretch_length(matrix.rows(), number_operations * matrix.columns());
+  for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
+    core::honour_stop(stop, "stopped while writing the result");
+    use(matrix.slice(row, std::min(stretch, matrix.rows() - row)), row);
+  }
 }
 
 }  // namespace
@@ -98,11 +112,13 @@ std::string csv_rows(MatrixView<const T> matrix) {
 
 template <class T>
 void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows) {
-  const std::string text = csv_rows(matrix);
-  if (first_row == 0 && matrix.rows() > 0)
-    file.expect(static_cast<std::uint64_t>(static_cast<double>(text.size()) / static_cast<double>(matrix.rows()) *
-                                           static_cast<double>(all_rows)));
-  file.write(text);
+  for_pieces(matrix, file.stop(), [&](MatrixView<const T> rows, std::int64_t row) {
+    const std::string text = csv_rows(rows);
+    if (first_row + row == 0)
+      file.expect(static_cast<std::uint64_t>(static_cast<double>(text.size()) / static_cast<double>(rows.rows()) *
+                                             static_cast<double>(all_rows)));
+    file.write(text);
+  });
 }
 
 template <class T>
@@ -115,17 +131,27 @@ void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
   if (format == TableFormat::npy) return io::write_npy(file, matrix);
-  constexpr std::int64_t rows_at_once = 4096;
-  for (std::int64_t row = 0; row < matrix.rows(); row += rows_at_once)
-    write_csv_rows(file, matrix.slice(row, std::min(rows_at_once, matrix.rows() - row)), row, matrix.rows());
+  write_csv_rows(file, matrix, 0, matrix.rows());
 }
 
 namespace {
 
+constexpr std::string_view reading_stopped = "stopped while checking that a result is whole";
+
 std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
 
+std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_token& stop) {
+  constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // what a slow disk gives soon
+  std::uint32_t checksum = 0;
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes_between_looks, bytes.size()))) {
+    core::honour_stop(stop, reading_stopped);
+    checksum = core::crc32(bytes.first(std::min(bytes_between_looks, bytes.size())), checksum);
+  }
+  return checksum;
+}
+
 /// What the summary in a file's folder says is wrong with it; nothing where there is none, or none of ours.
-std::string fault_of(const std::string& path) {
+std::string fault_of(const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
@@ -133,7 +159,12 @@ std::string fault_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(file, error) || !std::filesystem::is_regular_file(summary, error)) return "";
   if (const std::uintmax_t size = std::filesystem::file_size(summary, error); error || size > most_bytes) return "";
   std::ifstream stream(summary);
-  const nlohmann::json facts = nlohmann::json::parse(stream, nullptr, false);
+  core::RareLook look(stop, reading_stopped);
+  const auto keep = [&](int, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    look.honour_stop();
+    return true;
+  };
+  const nlohmann::json facts = nlohmann::json::parse(stream, keep, false);
   if (!facts.is_object() || facts.value("problem", nlohmann::json()) != "kmeans") return "";
   if (facts.contains("unfinished")) return fmt::format("'{}' says that the result is unfinished", summary.string());
   const auto files = facts.find("files");
@@ -142,7 +173,7 @@ std::string fault_of(const std::string& path) {
   if (entry == files->end() || !entry->is_object()) return "";
   const io::MappedFile content(path);
   if (entry->value("bytes", nlohmann::json()) == content.bytes().size() &&
-      entry->value("crc32", nlohmann::json()) == checksum_text(core::crc32(content.bytes())))
+      entry->value("crc32", nlohmann::json()) == checksum_text(checksum_of(content.bytes(), stop)))
     return "";
   return fmt::format("it is not the file that '{}' was written with", summary.string());
 }
@@ -167,15 +198,21 @@ std::string unfinished_summary() {
   return summary.dump(2) + "\n";
 }
 
-void require_whole_result(const std::string& path) {
+void require_whole_result(const std::string& path, const std::stop_token& stop) {
   // The folder may be replaced between two looks at it, but not each time.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
-    if (fault = fault_of(path); fault.empty()) return;
+    if (fault = fault_of(path, stop); fault.empty()) return;
   throw InputError(
       fmt::format("'{}': {}; the result was written in part, or changed since; write it again, or copy "
                   "the file to another folder",
                   path, fault));
+}
+
+template <class T>
+void print_rows(const Session& session, MatrixView<const T> matrix) {
+  for_pieces(matrix, session.execution.stop,
+             [&](MatrixView<const T> rows, std::int64_t) { session.print(csv_rows(rows)); });
 }
 
 template std::string csv_rows(MatrixView<const float>);
@@ -189,5 +226,9 @@ template void expect_table<double>(const core::AtomicFile&, TableFormat, std::in
 template void expect_table<std::int32_t>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>);
 template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const std::int32_t>);
+template void print_rows(const Session&, MatrixView<const float>);
+template void print_rows(const Session&, MatrixView<const double>);
+template void print_rows(const Session&, MatrixView<const std::int32_t>);
 
 }  // namespace gradus::cli

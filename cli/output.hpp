@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,15 +58,15 @@ nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>
 std::string unfinished_summary();
 
 /// InputError where the file belongs to a result whose summary, in the same folder, says that it is another one: the
-/// result was only partly written.
-void require_whole_result(const std::string& path);
+/// result was only partly written. InterruptedError after a stop request.
+void require_whole_result(const std::string& path, const std::stop_token& stop);
 
 /// Rows of numbers, each as the shortest text that reads back as the same value.
 template <class T>
 std::string csv_rows(MatrixView<const T> matrix);
 
-/// Writes such rows, of which `first_row` is the first, of a table of `all_rows`. Before the first of all, Error where
-/// that many like these would not fit the disk.
+/// Writes such rows piece by piece, of which `first_row` is the first, of a table of `all_rows`. Before the first of
+/// all, Error where that many like the first ones would not fit the disk.
 template <class T>
 void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows);
 
@@ -76,5 +77,9 @@ void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t
 /// The whole matrix in the format.
 template <class T>
 void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
+
+/// csv_rows() of the whole matrix on standard output, piece by piece. InterruptedError after a stop request.
+template <class T>
+void print_rows(const Session& session, MatrixView<const T> matrix);
 
 }  // namespace gradus::cli

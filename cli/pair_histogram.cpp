@@ -17,6 +17,7 @@
 #include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/npy.hpp"
 #include "io/trajectory.hpp"
@@ -62,11 +63,13 @@ double volume_of(const Arguments& arguments, const Box& box) {
 
 /// The points moved into the box by whole lengths.
 template <class T>
-io::PointsOf<T> folded(MatrixView<const T> points, const Box& box) {
+io::PointsOf<T> folded(MatrixView<const T> points, const Box& box, const std::stop_token& stop) {
   if (static_cast<std::int64_t>(box.lengths.size()) != points.columns())
     throw UsageError("--fold needs a periodic box with a length for each column of the points");
   Matrix<T> inside = Matrix<T>::copy_of(points);
-  for (std::int64_t row = 0; row < points.rows(); ++row)
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    if (row % core::operations_between_looks == 0)
+      core::honour_stop(stop, "stopped while folding the points into the box");
     for (std::int64_t column = 0; column < points.columns(); ++column) {
       const double length = box.lengths[static_cast<std::size_t>(column)];
       const double low = box.origin.empty() ? 0 : box.origin[static_cast<std::size_t>(column)];
@@ -78,6 +81,7 @@ io::PointsOf<T> folded(MatrixView<const T> points, const Box& box) {
       while (static_cast<double>(value) < low) value = std::nextafter(value, std::numeric_limits<T>::infinity());
       inside(row, column) = value;
     }
+  }
   return io::own(std::move(inside));
 }
 
@@ -256,10 +260,10 @@ class Counter {
     io::PointsOf<T> inside;
     io::PointsOf<T> others_inside;
     if (arguments_.fold) {
-      inside = folded(points, box);
+      inside = folded(points, box, session_.execution.stop);
       points = inside.view;
       if (others_reader_) {
-        others_inside = folded(others_.view, box);
+        others_inside = folded(others_.view, box, session_.execution.stop);
         options_.others = others_inside.view;
       }
     }
@@ -306,7 +310,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
   Counter<T> counter(arguments, session);
-  Destination destination(arguments.output, true);
+  Destination destination(arguments.output, session.execution.stop, true);
   for (std::int64_t number = 1; frame; ++number) {
     naming_frame(reader.is_trajectory(), number, [&] { counter.add(*frame); });
     const core::Clock::time_point read_start = core::Clock::now();

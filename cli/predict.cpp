@@ -38,12 +38,12 @@ Inputs read_inputs(const Arguments& arguments) {
   const auto start = core::Clock::now();
   require_one_standard_input({arguments.centroids, arguments.input});
   require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
-  require_whole_result(arguments.centroids);
+  require_whole_result(arguments.centroids, arguments.reading.stop);
   io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
   io::Points points = io::read_points(arguments.input, arguments.reading);
   const io::ElementType type = std::max(centroids.type(), points.type());
-  centroids = io::convert(std::move(centroids), type, arguments.centroids);
-  points = io::convert(std::move(points), type, arguments.input);
+  centroids = io::convert(std::move(centroids), type, arguments.centroids, arguments.reading.stop);
+  points = io::convert(std::move(points), type, arguments.input, arguments.reading.stop);
   return {std::move(centroids), std::move(points), core::seconds_since(start)};
 }
 
@@ -80,7 +80,7 @@ auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) 
 
 template <class T>
 int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output);
+  Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   const auto start = core::Clock::now();
   const KMeansPrediction<T> prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
@@ -99,7 +99,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
     facts["seconds"] = {{"read", inputs.read_seconds}, {"assign", seconds}};
     session.print_json(facts);
   } else if (!destination.is_file()) {
-    session.print(csv_rows(MatrixView<const std::int32_t>(prediction.labels.data(), n, 1)));
+    print_rows(session, MatrixView<const std::int32_t>(prediction.labels.data(), n, 1));
   } else {
     session.note(fmt::format("wrote the label{} of {} to '{}'; inertia {:.8g}", n == 1 ? "" : "s", counted(n, "point"),
                              arguments.output, prediction.inertia));
@@ -109,7 +109,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
 
 template <class T>
 int transform(const Arguments& arguments, const Session& session, const Inputs& inputs) {
-  Destination destination(arguments.output);
+  Destination destination(arguments.output, session.execution.stop);
   destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
   const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
@@ -127,7 +127,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
     facts["seconds"] = {{"read", inputs.read_seconds}, {"transform", seconds}};
     session.print_json(facts);
   } else if (!destination.is_file()) {
-    session.print(csv_rows(distances.view()));
+    print_rows(session, distances.view());
   } else {
     session.note(fmt::format("wrote the distances of {} to {} to '{}'", counted(distances.rows(), "point"),
                              counted(distances.columns(), "centroid"), arguments.output));

@@ -1,12 +1,16 @@
 #include "cli/session.hpp"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "core/stop.hpp"
 
 namespace gradus::cli {
 
@@ -73,7 +77,18 @@ void Session::end_progress() const {
 
 void Session::print(std::string_view text) const {
   end_progress();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  // Whoever reads from a pipe may take its time: a signal need not interrupt this thread.
+  constexpr int patience_milliseconds = 50;
+  const bool is_long = text.size() > std::size_t{1} << 20;  // the others, also a message about the stop, are written
+  pollfd wanted{STDOUT_FILENO, POLLOUT, 0};
+  for (std::size_t written = 0; written < text.size();) {
+    const bool waits = execution.stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0;
+    if (waits || is_long) core::honour_stop(execution.stop, "stopped while writing to standard output");
+    if (waits) continue;
+    const std::size_t count = std::min<std::size_t>(text.size() - written, PIPE_BUF);
+    if (std::fwrite(text.data() + written, 1, count, stdout) != count || std::fflush(stdout) != 0) return;
+    written += count;
+  }
 }
 
 void Session::print_json(const nlohmann::ordered_json& value) const { print(json_text(value)); }

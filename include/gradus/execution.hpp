@@ -50,7 +50,7 @@ struct Execution {
   std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
   std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
   std::function<void(const Progress&)> progress;  ///< called from the calling thread only
-  std::stop_token stop;  ///< a stop request ends the job with InterruptedError within one iteration
+  std::stop_token stop;  ///< a stop request ends the job with InterruptedError within half a second
   /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and
   /// written after what the caller put into it before the call; when the call returns its results are there, for any
   /// stream. Not looked at where no view lies on a GPU.

@@ -5,12 +5,20 @@
 /// * Squared distance D(x, c): the chain acc = fma(t, t, acc) with t = double(x_j) - double(c_j), j ascending,
 ///   from acc = 0, in IEEE double.
 /// * Label of x: the lowest cluster among those with the least D(x, c).
-/// * Centroid: the weighted mean of the cluster's points. The column's values w*x are rounded to a fixed-point grid
-///   2^(2*B) steps finer than the power of two above the column's largest magnitude (B = 38 up to 2^24 points, see
-///   src/core/exact_sum.hpp), summed exactly in integers, divided by the exact weight sum, and rounded once to T.
-///   Values within 2^52 (float) or 2^23 (double) of the column's largest magnitude take no grid rounding at all.
-/// * Inertia: the sum of w * D(x, c_label) on such a grid, rounded once to double. With Metric::cosine it is
-///   half of that, which is the sum of w * (1 - cosine similarity).
+/// * Centroid: the exact weighted mean of the cluster's points, sum of w*x over sum of w in real numbers, rounded once
+///   to T (nearest, ties to even), whatever the spread of values and weights. Points of weight 0 have labels and are
+///   counted, but do not pull.
+/// * Inertia: the exact sum of the products w * D(x, c_label), each rounded to the 53 bits of a double with no limit to
+///   its exponent; rounded once to double. InputError where that is beyond the range of double. With Metric::cosine it
+///   is half of that, which is the sum of w * (1 - cosine similarity).
+/// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
+///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
+/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in double, where
+///   e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L is the chain
+///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
+///
+/// Limits: coordinates and weights of at most 2^500 in magnitude, and no columns so many and so wide that squared
+/// distances overflow; InputError otherwise. Squared distances below the least double are zero, as IEEE has it.
 ///
 /// Memory of a GPU: every view may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or
 /// managed memory. Points there are used where they are, and the job runs on that GPU: on another device, and with a
@@ -69,7 +77,7 @@ struct KMeansOptions {
   int restarts = 1;  ///< fits from different seeds; the one with the least inertia wins
   int max_iterations = 300;
   /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
-  /// columns (scikit-learn's definition). 0 switches the rule off; "no label changed" always stops.
+  /// columns (scikit-learn's definition; from exact sums). 0 switches the rule off; "no label changed" always stops.
   double tolerance = 1e-4;
   /// Stop when at most this fraction of the points changed its label. 0 switches the rule off.
   double changed_fraction = 0.0;
@@ -83,7 +91,12 @@ GRADUS_EXPORT std::string_view to_string(StopReason reason);
 
 /// One iteration: the assignment to the centroids of the iteration before, and the update that followed.
 struct KMeansIteration {
-  double inertia = 0;        ///< of this assignment; from the exact sums, to about 1e-15 of the total variance
+  /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
+  /// points and first centroids (with Metric::cosine at least 2), M_j its largest magnitude, W the sum and w the largest
+  /// of the weights (n and 1 without them), to within (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second
+  /// part beyond 2^24 points times the square of n 2^-24), and what squares below the least double lose. Infinite beyond
+  /// the range of double.
+  double inertia = 0;
   std::int64_t changed = 0;  ///< labels that changed; n in the first iteration
   double shift = 0;          ///< sum of the centroids' squared movements
   double seconds = 0;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 
@@ -27,6 +30,7 @@ namespace gradus::core {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
+constexpr std::size_t bytes_between_looks = std::size_t{1} << 23;  // at the stop request: what a slow disk takes soon
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -187,7 +191,8 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   return ~crc;
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+AtomicFile::AtomicFile(std::string path, std::stop_token stop)
+    : path_(std::move(path)), stop_(std::move(stop)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) fail(errno);  // a name too long would only be found out by the renaming
@@ -258,19 +263,27 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
+void AtomicFile::honour_stop() const { core::honour_stop(stop_, "stopped while writing '" + path_ + "'"); }
+
 void AtomicFile::write_out(const std::byte* data, std::size_t size) {
-  constexpr std::size_t most = std::size_t{1} << 30;  // one call of write() takes at most 2 GiB
-  size_ += size;
-  if (summed_) checksum_ = crc32({data, size}, checksum_);
+  // Whoever reads from a pipe may take its time, and only so many bytes go into it without waiting.
+  const std::size_t most = in_place_ ? PIPE_BUF : bytes_between_looks;
   while (size > 0) {
+    honour_stop();
+    constexpr int patience_milliseconds = 50;
+    pollfd wanted{descriptor_, POLLOUT, 0};
+    if (in_place_ && stop_.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0) continue;
     const ssize_t written = ::write(descriptor_, data, std::min(size, most));
     if (written < 0) {
       if (errno == EINTR) continue;
       fail(errno);
     }
     if (written == 0) fail(ENOSPC);
-    data += written;
-    size -= static_cast<std::size_t>(written);
+    const auto count = static_cast<std::size_t>(written);
+    if (summed_) checksum_ = crc32({data, count}, checksum_);
+    size_ += count;
+    data += count;
+    size -= count;
   }
 }
 
@@ -279,12 +292,32 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
+/// fsync() cannot be called off, and may take minutes: the bytes go to the disk part by part before it.
+void AtomicFile::bring_to_disk() {
+  if (!stop_.stop_possible()) return;
+  const off64_t end = ::lseek64(descriptor_, 0, SEEK_CUR);
+  constexpr unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  constexpr auto part = static_cast<off64_t>(bytes_between_looks);
+  constexpr off64_t ahead = 8 * part;  // under way while a part is waited for
+  for (off64_t begin = -ahead; begin < end; begin += part) {
+    honour_stop();
+    // What goes wrong here, fsync() reports; where there is no such call, it does all of the work.
+    if (begin + ahead < end && ::sync_file_range(descriptor_, begin + ahead, part, SYNC_FILE_RANGE_WRITE) != 0) return;
+    if (begin >= 0 && ::sync_file_range(descriptor_, begin, part, wait) != 0) return;
+  }
+  honour_stop();
+}
+
 void AtomicFile::finish() {
   if (finished_) return;
   flush();
-  // Whatever close() answers, the descriptor is gone. Where there is a lock or no name yet, the file stays open.
-  if (in_place_ && ::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
-  if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);
+  if (in_place_) {
+    // Whatever close() answers, the descriptor is gone. Where there is a lock or no name yet, the file stays open.
+    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
+  } else {
+    bring_to_disk();
+    if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);
+  }
   finished_ = true;
   buffer_ = {};
 }
@@ -326,8 +359,8 @@ void AtomicFile::withdraw() noexcept {
   if (committed_ && !in_place_ && !replaces_) ::unlink(target_.c_str());
 }
 
-OutputSet::OutputSet(std::string directory, std::vector<std::string> names)
-    : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)) {
+OutputSet::OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop)
+    : directory_(directory.empty() ? "." : std::move(directory)), names_(std::move(names)), stop_(std::move(stop)) {
   // Every prefix that ends before a slash, and the whole.
   for (std::size_t end = 1; end <= directory_.size(); ++end) {
     if (end < directory_.size() && directory_[end] != '/') continue;
@@ -366,7 +399,7 @@ std::string OutputSet::path_of(std::string_view name) const { return joined(dire
 bool OutputSet::is_known(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
 
 AtomicFile& OutputSet::add(std::string_view name, std::uint64_t bytes) {
-  AtomicFile& file = files_.emplace_back(path_of(name));
+  AtomicFile& file = files_.emplace_back(path_of(name), stop_);
   file.summed_ = true;
   expected_ += std::min(bytes, ~expected_);  // no further than the largest number
   file.expect(expected_);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,11 @@ namespace gradus::core {
 /// A symbolic link is followed, an existing file's permissions are kept. Where the target is no regular file
 /// (/dev/stdout, /dev/null, a pipe) there is nothing to replace, and the bytes go straight to it.
 ///
-/// Every failure, also a full disk found out only at the end, throws gradus::Error with the path and the reason.
+/// Every failure, also a full disk found out only at the end, throws gradus::Error with the path and the reason. Until
+/// the renaming a stop request ends all with InterruptedError, also while bytes are on their way to the disk.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, std::stop_token stop = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -41,10 +43,13 @@ class AtomicFile {
   /// zlib).
   std::uint64_t size() const { return size_; }
   std::uint32_t checksum() const { return checksum_; }
+  const std::stop_token& stop() const { return stop_; }
+  void honour_stop() const;
 
  private:
   friend class OutputSet;
   void write_out(const std::byte* data, std::size_t size);
+  void bring_to_disk();
   void flush();
   void make_temporary();
   void give_name(const std::string& path);
@@ -53,7 +58,8 @@ class AtomicFile {
   void withdraw() noexcept;
   [[noreturn]] void fail(int error_number) const;
 
-  std::string path_;       ///< as the caller named it
+  std::string path_;  ///< as the caller named it
+  std::stop_token stop_;
   std::string target_;     ///< with symbolic links resolved
   std::string temporary_;  ///< empty: it has no name yet, is written in place, or stands under its own name
   int descriptor_ = -1;    ///< until it is committed; holds a lock that tells that the temporary file is in use
@@ -74,7 +80,7 @@ class AtomicFile {
 class OutputSet {
  public:
   /// `names`: of all files that such a job may write.
-  OutputSet(std::string directory, std::vector<std::string> names);
+  OutputSet(std::string directory, std::vector<std::string> names, std::stop_token stop = {});
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
   ~OutputSet();
@@ -100,6 +106,7 @@ class OutputSet {
 
   std::string directory_;
   std::vector<std::string> names_;
+  std::stop_token stop_;
   std::vector<std::string> made_;  ///< directories that did not exist before, outermost first
   std::list<AtomicFile> files_;
   const AtomicFile* seal_ = nullptr;

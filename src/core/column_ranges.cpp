@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 
 namespace gradus::core {
@@ -17,8 +18,9 @@ struct Ranges : ColumnRanges {
 
 // The rows are read as one stream of "lanes": some whole rows side by side, so that the compiler can use vector
 // instructions however few columns there are. x * 0 is NaN for NaN and infinity, and stays NaN in a sum.
+// After a stop request what is found is incomplete.
 template <class T>
-Ranges part_ranges(MatrixView<const T> rows) {
+Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t rows_per_step = rows.contiguous() ? std::max<std::int64_t>(1, 64 / d) : 1;
   const std::int64_t lanes = rows_per_step * d;
@@ -36,9 +38,13 @@ Ranges part_ranges(MatrixView<const T> rows) {
       zeros[lane] += value * T{0};
     }
   };
-  std::int64_t row = 0;
-  for (; row + rows_per_step <= rows.rows(); row += rows_per_step) visit(rows.row(row), lanes);
-  for (; row < rows.rows(); ++row) visit(rows.row(row), d);
+  const std::int64_t stretch = stretch_length(rows.rows(), lanes) * rows_per_step;
+  for (std::int64_t first = 0; first < rows.rows() && !stop.stop_requested(); first += stretch) {
+    const std::int64_t end = std::min(first + stretch, rows.rows());
+    std::int64_t row = first;
+    for (; row + rows_per_step <= end; row += rows_per_step) visit(rows.row(row), lanes);
+    for (; row < end; ++row) visit(rows.row(row), d);
+  }
 
   Ranges ranges;
   ranges.lowest.assign(static_cast<std::size_t>(d), std::numeric_limits<double>::infinity());
@@ -54,12 +60,15 @@ Ranges part_ranges(MatrixView<const T> rows) {
 }
 
 template <class T>
-[[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what) {
-  for (std::int64_t row = 0; row < rows.rows(); ++row)
+[[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what, const std::stop_token& stop) {
+  const std::int64_t stretch = stretch_length(rows.rows(), rows.columns());
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    if (row % stretch == 0) honour_stop(stop, "stopped while examining the points");
     for (std::int64_t column = 0; column < rows.columns(); ++column) {
       const double value = static_cast<double>(rows(row, column));
       if (!(std::abs(value) <= largest_magnitude)) throw_bad_value(what, row, column, value);
     }
+  }
   throw InputError(std::string(what) + ": a value changed while it was read");
 }
 
@@ -74,13 +83,14 @@ void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, do
 }
 
 template <class T>
-ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads) {
+ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop) {
   std::vector<Ranges> parts(static_cast<std::size_t>(threads));
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; ++part) {
     const cpu::Range range = cpu::share(rows.rows(), part, threads);
-    parts[static_cast<std::size_t>(part)] = part_ranges(rows.slice(range.begin, range.size()));
+    parts[static_cast<std::size_t>(part)] = part_ranges(rows.slice(range.begin, range.size()), stop);
   }
+  honour_stop(stop, "stopped while examining the points");
   Ranges all = std::move(parts.front());
   for (const Ranges& part : parts)
     for (std::size_t column = 0; column < all.lowest.size() && !part.lowest.empty(); ++column) {
@@ -91,30 +101,35 @@ ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threa
   bool good = all.finite;
   for (std::size_t column = 0; column < all.lowest.size(); ++column)
     good = good && !(all.lowest[column] < -largest_magnitude) && !(all.highest[column] > largest_magnitude);
-  if (!good) throw_first_bad(rows, what);
+  if (!good) throw_first_bad(rows, what, stop);
   return all;
 }
 
 template <class T>
-std::vector<int> finest_bits(MatrixView<const T> rows, int threads) {
+std::vector<int> finest_bits(MatrixView<const T> rows, int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = stretch_length(rows.rows(), rows.columns(), threads);
   std::vector<int> finest(static_cast<std::size_t>(rows.columns()), no_bits);
 #pragma omp parallel num_threads(threads)
   {
     std::vector<int> own(finest.size(), no_bits);
 #pragma omp for schedule(static)
-    for (std::int64_t row = 0; row < rows.rows(); ++row)
-      for (std::size_t column = 0; column < own.size(); ++column)
-        own[column] =
-            std::min(own[column], finest_bit(static_cast<double>(rows(row, static_cast<std::int64_t>(column)))));
+    for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
+      if (stop.stop_requested()) continue;
+      for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
+        for (std::size_t column = 0; column < own.size(); ++column)
+          own[column] =
+              std::min(own[column], finest_bit(static_cast<double>(rows(row, static_cast<std::int64_t>(column)))));
+    }
 #pragma omp critical(gradus_finest_bits)
     for (std::size_t column = 0; column < own.size(); ++column) finest[column] = std::min(finest[column], own[column]);
   }
+  honour_stop(stop, "stopped while examining the points");
   return finest;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                 \
-  template ColumnRanges column_ranges(MatrixView<const T>, const char*, int); \
-  template std::vector<int> finest_bits(MatrixView<const T>, int)
+#define GRADUS_INSTANTIATE(T)                                                                         \
+  template ColumnRanges column_ranges(MatrixView<const T>, const char*, int, const std::stop_token&); \
+  template std::vector<int> finest_bits(MatrixView<const T>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "core/exact_accumulator.hpp"
@@ -30,14 +31,14 @@ struct FoundRanges {
 [[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
 
 /// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
-/// NaN, infinite, or above largest_magnitude.
+/// NaN, infinite, or above largest_magnitude. InterruptedError after a stop request.
 template <class T>
-ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads);
+ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop = {});
 
 /// Per column, the least exponent of a bit of its values: every value is an integer times two to that power.
 /// no_bits where all are zero. Reads all rows, shared among threads.
 template <class T>
-std::vector<int> finest_bits(MatrixView<const T> rows, int threads);
+std::vector<int> finest_bits(MatrixView<const T> rows, int threads, const std::stop_token& stop = {});
 
 /// Above the exponent of any bit.
 inline constexpr int no_bits = 4096;

@@ -24,6 +24,7 @@
 #include "core/philox.hpp"
 #include "core/registry.hpp"
 #include "core/run_sum.hpp"
+#include "core/stop.hpp"
 #include "core/visit_copies.hpp"
 #include "gradus/error.hpp"
 
@@ -718,6 +719,40 @@ TEST(VisitCopies, EndsWhenTheVisitSaysSo) {
   };
   visit_copies<float>(1000000, copy, [](std::int64_t first, MatrixView<const float>) { return first == 0; });
   EXPECT_EQ(copied, 1024 + 2048);
+}
+
+// ---------------------------------------------------------------------------------------------- stop requests
+
+TEST(Stop, AStretchIsAMillisecondsWorkOrAThreadsShare) {
+  EXPECT_EQ(stretch_length(0, 1), 1);
+  EXPECT_EQ(stretch_length(1'000'000'000, 1), operations_between_looks);
+  EXPECT_EQ(stretch_length(1'000'000'000, operations_between_looks / 8), 8);
+  EXPECT_EQ(stretch_length(1'000'000'000, std::numeric_limits<std::int64_t>::max()), 1);
+  EXPECT_EQ(stretch_length(10, 1, 4), 3);
+  EXPECT_EQ(stretch_length(10, 0, 16), 1);
+}
+
+TEST(Stop, IsHonoured) {
+  std::stop_source source;
+  EXPECT_NO_THROW(honour_stop(source.get_token(), "stopped"));
+  EXPECT_NO_THROW(honour_stop({}, "stopped"));
+  const std::stop_token token = source.get_token();
+  RareLook rare(token, "stopped");
+  const StopLook plain = stop_look(token);
+  EXPECT_FALSE(plain.look(plain.token));
+  std::vector<int> values(3'000'000, 1);
+  fill_until_stopped(token, values.data(), values.data() + values.size(), 2);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 2), std::ssize(values));
+  source.request_stop();
+  EXPECT_TRUE(plain.look(plain.token));
+  fill_until_stopped(token, values.data(), values.data() + values.size(), 3);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 3), 0);
+  EXPECT_THROW(honour_stop(token, "stopped"), InterruptedError);
+  EXPECT_THROW(
+      {
+        for (int call = 0; call < 100'000; ++call) rare.honour_stop();
+      },
+      InterruptedError);
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
 #include "core/generate.hpp"
 
+#include <algorithm>
+
 #include "core/philox.hpp"
+#include "core/stop.hpp"
 
 namespace gradus::core {
 
 namespace {
+
+constexpr std::string_view while_generating = "stopped while generating points";
 
 // Streams of one seed.
 constexpr std::uint64_t coordinate_stream = 0;
@@ -79,12 +84,18 @@ class RowMaker {
 
 // The published program: srand(1), and for each coordinate in turn (double)rand() / RAND_MAX * 23000.
 template <class T>
-void lab_atoms(std::int64_t first_row, MatrixView<T> points) {
+void lab_atoms(std::int64_t first_row, MatrixView<T> points, const std::stop_token& stop) {
   LabSequence sequence(1);
-  for (std::int64_t skipped = 0; skipped < first_row * points.columns(); ++skipped) sequence.next();
-  for (std::int64_t row = 0; row < points.rows(); ++row)
+  for (std::int64_t skipped = 0; skipped < first_row * points.columns(); ++skipped) {
+    if (skipped % operations_between_looks == 0) honour_stop(stop, while_generating);
+    sequence.next();
+  }
+  const std::int64_t stretch = stretch_length(points.rows(), points.columns());
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    if (row % stretch == 0) honour_stop(stop, while_generating);
     for (std::int64_t column = 0; column < points.columns(); ++column)
       points(row, column) = static_cast<T>(static_cast<double>(sequence.next()) / 0x7fffffff * 23000);
+  }
 }
 
 }  // namespace
@@ -132,15 +143,21 @@ std::int32_t LabSequence::next() {
 }
 
 template <class T>
-void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
-                     int threads) {
-  if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points);
+void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points, int threads,
+                     const std::stop_token& stop) {
+  if (specification.kind == Generator::lab_atoms) return lab_atoms(first_row, points, stop);
   const RowMaker<T> maker(specification, points.columns());
+  const std::int64_t stretch = stretch_length(points.rows(), 32 * points.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t row = 0; row < points.rows(); ++row) maker.make(first_row + row, points.row(row));
+  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row)
+      maker.make(first_row + row, points.row(row));
+  }
+  honour_stop(stop, while_generating);
 }
 
-template void generate_points(const PointSpecification&, std::int64_t, MatrixView<float>, int);
-template void generate_points(const PointSpecification&, std::int64_t, MatrixView<double>, int);
+template void generate_points(const PointSpecification&, std::int64_t, MatrixView<float>, int, const std::stop_token&);
+template void generate_points(const PointSpecification&, std::int64_t, MatrixView<double>, int, const std::stop_token&);
 
 }  // namespace gradus::core

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string_view>
 
 #include "gradus/array.hpp"
@@ -30,10 +31,10 @@ struct PointSpecification {
 
 /// Writes the rows from `first_row` of the endless table that `specification` describes; `threads` of them share the
 /// work, except for lab_atoms: there each number follows from those before it, also those of the rows before
-/// `first_row`. The table's number of columns is that of `points`.
+/// `first_row`. The table's number of columns is that of `points`. InterruptedError after a stop request.
 template <class T>
-void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points,
-                     int threads);
+void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points, int threads,
+                     const std::stop_token& stop = {});
 
 /// The next number of the generator that glibc calls rand_r, in [0, 2^31). On other systems rand_r differs, and the
 /// published experiments are defined by this one.

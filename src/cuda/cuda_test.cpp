@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/arena.hpp"
+#include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
 #include "tests/on_gpu.hpp"
 
@@ -114,6 +115,53 @@ TEST_F(OnGpu, parts_of_an_arena_lie_apart_and_within_it) {
   fetch_part<int>(copy, back, stream);
   EXPECT_EQ(back, values);
   EXPECT_THROW(arena.take<char>(1), Error);
+}
+
+TEST_F(OnGpu, portions_cover_the_work_and_honour_a_stop_request) {
+  const Stream stream;
+  std::stop_source source;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  const auto note = [&](std::int64_t first, std::int64_t count) { ranges.emplace_back(first, count); };
+  Portions whole(source.get_token(), 1000);
+  EXPECT_TRUE(whole.is_one_launch(100, 10));
+  whole.run(100, 10, 7, stream, note);
+  EXPECT_EQ(ranges, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 100}}));
+  ranges.clear();
+  Portions parts(source.get_token(), 1000);
+  EXPECT_FALSE(parts.is_one_launch(100'000, 10));
+  parts.run(100'000, 10, 7, stream, note);
+  EXPECT_GT(ranges.size(), 1u);
+  std::int64_t end = 0;
+  for (const auto& [first, count] : ranges) {
+    EXPECT_EQ(first, end);
+    EXPECT_EQ(first % 7, 0);
+    EXPECT_GT(count, 0);
+    end = first + count;
+  }
+  EXPECT_EQ(end, 100'000);
+  ranges.clear();
+  Portions stopped(source.get_token(), 1000);
+  const auto stop = [&](std::int64_t first, std::int64_t count) {
+    note(first, count);
+    source.request_stop();
+  };
+  EXPECT_THROW(stopped.run(100'000, 10, 7, stream, stop), InterruptedError);
+  EXPECT_EQ(ranges.size(), 1u);
+  EXPECT_THROW(whole.run(100, 10, 7, stream, note), InterruptedError);
+  EXPECT_EQ(ranges.size(), 1u);
+}
+
+TEST_F(OnGpu, transfers_honour_a_stop_request) {
+  const Stream stream;
+  std::stop_source source;
+  Staging staging(source.get_token());
+  const Matrix<float> rows(1 << 20, 8);
+  DeviceBuffer<float> there(rows.rows() * rows.columns());
+  upload(rows.view(), there, staging, 1, stream);
+  source.request_stop();
+  EXPECT_THROW(upload(rows.view(), there, staging, 1, stream), InterruptedError);
+  Buffer<float> back(there.size());
+  EXPECT_THROW(download(there, back.data(), there.size(), staging, 1, stream), InterruptedError);
 }
 
 }  // namespace

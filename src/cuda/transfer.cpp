@@ -5,12 +5,18 @@
 #include <mutex>
 #include <vector>
 
+#include "core/stop.hpp"
+
 namespace gradus::cuda {
 
 namespace {
 
 // Below this the driver's own copy of contiguous memory is as fast, and one thread packs rows as fast as many.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
+
+void honour_stop(const Staging& staging) {
+  core::honour_stop(staging.stop(), "stopped while data travelled to the GPU or back");
+}
 
 /// Pinned memory that no job uses at present.
 struct Store {
@@ -74,15 +80,23 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
     return;
   }
   if (rows_at_once < 1) {  // a few long rows; of many short ones the driver would take some 0.2 us for each
-    check(cudaMemcpy2DAsync(to, row_bytes, from.data(), static_cast<std::size_t>(from.row_stride()) * sizeof(T),
-                            row_bytes, static_cast<std::size_t>(from.rows()), cudaMemcpyHostToDevice, stream),
-          "cudaMemcpy2DAsync");
-    stream.wait();
+    constexpr std::int64_t bytes_between_looks = std::int64_t{1} << 28;
+    const std::int64_t some = std::max<std::int64_t>(1, bytes_between_looks / static_cast<std::int64_t>(row_bytes));
+    for (std::int64_t first = 0; first < from.rows(); first += some) {
+      honour_stop(staging);
+      check(cudaMemcpy2DAsync(to + first * d, row_bytes, from.row(first),
+                              static_cast<std::size_t>(from.row_stride()) * sizeof(T), row_bytes,
+                              static_cast<std::size_t>(std::min(some, from.rows() - first)), cudaMemcpyHostToDevice,
+                              stream),
+            "cudaMemcpy2DAsync");
+      stream.wait();
+    }
     return;
   }
   if (small) threads = 1;
   int turn = 0;
   for (std::int64_t first = 0; first < from.rows(); first += rows_at_once, turn ^= 1) {
+    honour_stop(staging);
     Staging::Part& buffer = staging.part(turn);
     buffer.free.wait();  // an event that was never recorded counts as past
     const std::int64_t count = std::min(rows_at_once, from.rows() - first);
@@ -123,6 +137,7 @@ void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& s
   const std::int64_t pieces = (count + at_once - 1) / at_once;
   // Piece p travels while piece p - 1 is copied out of its buffer.
   for (std::int64_t piece = 0; piece <= pieces; ++piece) {
+    honour_stop(staging);
     if (piece < pieces) {
       Staging::Part& buffer = staging.part(piece);  // emptied two pieces ago, or by an earlier transfer
       const std::int64_t first = piece * at_once;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
+#include <utility>
 
 #include "cuda/memory.hpp"
 #include "gradus/array.hpp"
@@ -30,6 +32,10 @@ class BorrowedMemory {
 /// The two buffers, borrowed at the first transfer that is large enough to need them.
 class Staging {
  public:
+  /// Transfers through it end with InterruptedError after a stop request.
+  explicit Staging(std::stop_token stop = {}) : stop_(std::move(stop)) {}
+  const std::stop_token& stop() const { return stop_; }
+
   static constexpr std::int64_t bytes = 2 * BorrowedMemory::bytes;
 
   struct Part {
@@ -45,6 +51,7 @@ class Staging {
   }
 
  private:
+  std::stop_token stop_;
   std::optional<Part> parts_[2];
 };
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
@@ -93,8 +94,8 @@ bool is_number(std::string_view text) {
 
 class CsvParser {
  public:
-  CsvParser(std::string_view name, const CsvOptions& options)
-      : name_(name), separator_(options.separator), header_(options.header) {}
+  CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
+      : name_(name), separator_(options.separator), header_(options.header), stop_(stop) {}
 
   /// Takes whole lines from the beginning of `text`, all of it where it is the last, and returns how many bytes.
   std::size_t consume(std::string_view text, bool last) {
@@ -106,7 +107,12 @@ class CsvParser {
       started_ = true;
       if (text.starts_with("\xef\xbb\xbf")) at += 3;
     }
+    const char* look_at = at;
     while (at != end) {
+      if (at >= look_at) {
+        core::honour_stop(stop_, "stopped while reading " + std::string(name_));
+        look_at = at + std::min<std::ptrdiff_t>(bytes_between_looks, end - at);
+      }
       if (*at == '#') {
         if (is_spreadsheet_error({at, end})) fail(line_, 1, "an error value of a spreadsheet is not a number");
         at = next_line(at, end);
@@ -133,6 +139,8 @@ class CsvParser {
   }
 
  private:
+  static constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
+
   [[noreturn]] void fail(std::size_t line, std::size_t field, const std::string& what) const {
     throw InputError(std::string(name_) + ":" + std::to_string(line) + ":" +
                      (field ? std::to_string(field) + ": " : " ") + what);
@@ -345,6 +353,7 @@ class CsvParser {
   std::string_view name_;
   Separator separator_;
   HeaderLine header_;
+  const std::stop_token& stop_;
   bool started_ = false;
   std::size_t line_ = 1;         ///< of the text at hand
   std::size_t first_line_ = 0;   ///< that settled the number of columns
@@ -357,15 +366,16 @@ class CsvParser {
 
 }  // namespace
 
-CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options) {
-  CsvParser parser(name, options);
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options,
+                   const std::stop_token& stop) {
+  CsvParser parser(name, options, stop);
   parser.consume({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
   return parser.finish();
 }
 
-CsvTable read_csv(const std::string& path, const CsvOptions& options) {
+CsvTable read_csv(const std::string& path, const CsvOptions& options, const std::stop_token& stop) {
   const MappedFile file(path);
-  return parse_csv(file.bytes(), path, options);
+  return parse_csv(file.bytes(), path, options, stop);
 }
 
 namespace {
@@ -384,7 +394,7 @@ void wait_for_input(int descriptor, std::string_view name, const std::stop_token
 
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options,
                          const std::stop_token& stop) {
-  CsvParser parser(name, options);
+  CsvParser parser(name, options, stop);
   std::vector<char> buffer(std::size_t{1} << 20);
   std::size_t filled = 0;
   for (bool last = false; !last;) {

@@ -30,13 +30,14 @@ struct CsvTable {
 
 /// A rectangle of finite numbers, each the double nearest to its text. Understood: a header line, quoted fields
 /// (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with '#', blank lines before the data and after it.
-/// Anything else is an InputError with file:line:field.
-CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
+/// Anything else is an InputError with file:line:field. A stop request ends it with InterruptedError.
+CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, const std::stop_token& stop = {});
 
 /// The same from memory; `name` stands in messages.
-CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options = {});
+CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options = {},
+                   const std::stop_token& stop = {});
 
-/// The same from a file descriptor, read to its end piece by piece. A stop request ends it with InterruptedError.
+/// The same from a file descriptor, read to its end piece by piece.
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
 

@@ -12,6 +12,7 @@
 
 #include <jerror.h>
 
+#include "core/stop.hpp"
 #include "io/file.hpp"
 
 namespace gradus::io {
@@ -29,6 +30,10 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
 
 [[noreturn]] void refuse(std::string_view name, const std::string& what) {
   throw InputError("'" + std::string(name) + "': " + what);
+}
+
+void honour_stop(const std::stop_token& stop, std::string_view name) {
+  core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
 }
 
 void check_size(std::string_view name, std::int64_t width, std::int64_t height, std::int64_t pixel_limit) {
@@ -62,7 +67,8 @@ bool guarded(png_structp png, Calls calls) {
 
 class PngReader {
  public:
-  PngReader(std::span<const std::byte> bytes, std::string_view name) : rest_(bytes), size_(bytes.size()), name_(name) {
+  PngReader(std::span<const std::byte> bytes, std::string_view name, const std::stop_token& stop)
+      : rest_(bytes), size_(bytes.size()), name_(name), stop_(stop) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &message_, png_failed, png_warned);
     info_ = png_ ? png_create_info_struct(png_) : nullptr;
     if (!info_) {
@@ -93,21 +99,25 @@ class PngReader {
                         std::to_string(height) + " pixels");
 
     int channels = 0;
+    int passes = 1;  // over the rows, where the picture is interlaced
     run([&] {
       png_set_expand(png_);  // palettes to colours, few bits to eight, a transparent colour to opacity
       png_set_scale_16(png_);
-      png_set_interlace_handling(png_);
+      passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
       channels = png_get_channels(png_, info_);
     });
     Image image{{width, height, channels}, Buffer<std::uint8_t>(std::int64_t{width} * height * channels)};
-    Buffer<png_bytep> rows(height);
-    for (png_uint_32 row = 0; row < height; ++row)
-      rows[row] = image.pixels.data() + std::int64_t{row} * width * channels;
+    bool stopped = false;
     run([&] {
-      png_read_image(png_, rows.data());
-      png_read_end(png_, nullptr);
+      for (int pass = 0; pass < passes && !stopped; ++pass)
+        for (png_uint_32 row = 0; row < height && !stopped; ++row) {
+          png_read_row(png_, image.pixels.data() + std::int64_t{row} * width * channels, nullptr);
+          stopped = stop_.stop_requested();
+        }
+      if (!stopped) png_read_end(png_, nullptr);
     });
+    honour_stop(stop_, name_);
     return image;
   }
 
@@ -127,13 +137,14 @@ class PngReader {
   std::span<const std::byte> rest_;
   std::size_t size_;
   std::string_view name_;
+  const std::stop_token& stop_;
   PngMessage message_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
 };
 
 /// Opacity goes where every pixel is opaque; where it stays, gray becomes colour.
-Image without_idle_opacity(Image image) {
+Image without_idle_opacity(Image image, const std::stop_token& stop, std::string_view name) {
   const std::int64_t channels = image.shape.channels;
   if (channels == 1 || channels == 3) return image;
   const std::int64_t pixels = image.shape.width * image.shape.height;
@@ -143,11 +154,13 @@ Image without_idle_opacity(Image image) {
   if (channels == 4 && !opaque) return image;
   const std::int64_t kept = opaque ? channels - 1 : 4;
   Image result{{image.shape.width, image.shape.height, kept}, Buffer<std::uint8_t>(pixels * kept)};
-  for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+  for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+    if (pixel % core::operations_between_looks == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
       const std::int64_t from = opaque ? channel : channel / 3;  // gray and opacity: 0 0 0 1
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
+  }
   return result;
 }
 
@@ -179,9 +192,16 @@ void jpeg_warned(j_common_ptr jpeg, int level) {
 
 void jpeg_silent(j_common_ptr) {}
 
-/// A progressive file may repeat its scans without end, each over the whole picture.
+struct JpegProgress : jpeg_progress_mgr {
+  const std::stop_token* stop;
+};
+
+/// A progressive file may repeat its scans without end, each over the whole picture. The library calls this for every
+/// row of blocks, also while it reads all scans before it gives the first line.
 void jpeg_scan_limit(j_common_ptr jpeg) {
   constexpr int most_scans = 500;
+  if (static_cast<const JpegProgress*>(jpeg->progress)->stop->stop_requested())
+    std::longjmp(static_cast<JpegErrors*>(jpeg->err)->place, 1);
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most_scans) return;
   auto* const errors = static_cast<JpegErrors*>(jpeg->err);
   std::snprintf(errors->text, sizeof errors->text, "more than %d scans", most_scans);
@@ -190,12 +210,14 @@ void jpeg_scan_limit(j_common_ptr jpeg) {
 
 class JpegReader {
  public:
-  JpegReader(std::span<const std::byte> bytes, std::string_view name) : name_(name) {
+  JpegReader(std::span<const std::byte> bytes, std::string_view name, const std::stop_token& stop)
+      : name_(name), stop_(stop) {
     jpeg_.err = jpeg_std_error(&errors_);
     errors_.error_exit = jpeg_failed;
     errors_.emit_message = jpeg_warned;
     errors_.output_message = jpeg_silent;
     progress_.progress_monitor = jpeg_scan_limit;
+    progress_.stop = &stop_;
     run([&] {
       jpeg_create_decompress(&jpeg_);
       jpeg_.progress = &progress_;
@@ -229,7 +251,9 @@ class JpegReader {
  private:
   template <class Calls>
   void run(Calls calls) {
-    if (!guarded(calls)) refuse(name_, std::string("damaged JPEG: ") + errors_.text);
+    if (guarded(calls)) return;
+    honour_stop(stop_, name_);
+    refuse(name_, std::string("damaged JPEG: ") + errors_.text);
   }
 
   /// False after an error in `calls`.
@@ -241,8 +265,9 @@ class JpegReader {
   }
 
   std::string_view name_;
+  const std::stop_token& stop_;
   JpegErrors errors_{};
-  jpeg_progress_mgr progress_{};
+  JpegProgress progress_{};
   jpeg_decompress_struct jpeg_{};
 };
 
@@ -252,21 +277,25 @@ bool looks_like_image(std::span<const std::byte> bytes) {
   return begins_with(bytes, png_signature) || begins_with(bytes, jpeg_signature);
 }
 
-Image parse_image(std::span<const std::byte> bytes, std::string_view name, std::int64_t pixel_limit) {
-  if (begins_with(bytes, png_signature)) return without_idle_opacity(PngReader(bytes, name).read(pixel_limit));
-  if (begins_with(bytes, jpeg_signature)) return JpegReader(bytes, name).read(pixel_limit);
+Image parse_image(std::span<const std::byte> bytes, std::string_view name, std::int64_t pixel_limit,
+                  const std::stop_token& stop) {
+  if (begins_with(bytes, png_signature))
+    return without_idle_opacity(PngReader(bytes, name, stop).read(pixel_limit), stop, name);
+  if (begins_with(bytes, jpeg_signature)) return JpegReader(bytes, name, stop).read(pixel_limit);
   refuse(name, "neither a PNG nor a JPEG: the first bytes say otherwise");
 }
 
-Image read_image(const std::string& path) {
+Image read_image(const std::string& path, const std::stop_token& stop) {
   const MappedFile file(path);
-  return parse_image(file.bytes(), path);
+  return parse_image(file.bytes(), path, most_pixels, stop);
 }
 
-Points to_points(const Image& image) {
+Points to_points(const Image& image, const std::stop_token& stop) {
   Matrix<float> points(image.shape.width * image.shape.height, image.shape.channels);
-  for (std::int64_t index = 0; index < image.pixels.size(); ++index)
+  for (std::int64_t index = 0; index < image.pixels.size(); ++index) {
+    if (index % core::operations_between_looks == 0) honour_stop(stop, "the picture");
     points.data()[index] = static_cast<float>(image.pixels[index]);
+  }
   return {.values = own(std::move(points)), .picture = image.shape, .column_names = {}};
 }
 
@@ -312,10 +341,11 @@ void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<cons
     png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(shape.width), static_cast<png_uint_32>(shape.height),
                  8, colour_type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(writer.png, writer.info);
-    for (std::int64_t row = 0; row < shape.height; ++row)
+    for (std::int64_t row = 0; row < shape.height && !file.stop().stop_requested(); ++row)
       png_write_row(writer.png, pixels.data() + row * shape.width * shape.channels);
-    png_write_end(writer.png, nullptr);
+    if (!file.stop().stop_requested()) png_write_end(writer.png, nullptr);
   });
+  file.honour_stop();
   if (sink.failure) std::rethrow_exception(sink.failure);
   if (!written) throw Error("cannot write '" + file.path() + "': " + writer.message.text);
 }

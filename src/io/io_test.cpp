@@ -184,6 +184,45 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
+// A write of gigabytes is many writes, between any two of which a stop can be asked for; and until the renaming.
+TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
+  put("old", "old");
+  for (const bool after_the_writing : {false, true}) {
+    std::stop_source stop;
+    {
+      OutputSet set(path("made"), stop.get_token());
+      AtomicFile& fresh = set.add("fresh");
+      AtomicFile old(path("old"), stop.get_token());
+      old.write("new");
+      fresh.write(std::string(20'000'000, 'x'));
+      stop.request_stop();
+      if (after_the_writing) {
+        EXPECT_THROW(set.commit(), InterruptedError);
+        EXPECT_THROW(old.commit(), InterruptedError);
+      } else {
+        EXPECT_THROW(fresh.write(std::string(1'000'000, 'x')), InterruptedError);
+      }
+    }
+    EXPECT_EQ(listing(), std::vector{"old"s});
+    EXPECT_EQ(content(path("old")), "old");
+  }
+}
+
+TEST_F(AtomicFileTest, AStopRequestEndsTheWaitForAReader) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  std::stop_source stop;
+  AtomicFile file(pipe, stop.get_token());
+  const std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop.request_stop();
+  });
+  EXPECT_THROW(file.write(std::string(10'000'000, 'x')), InterruptedError);
+  ::close(reader);
+}
+
 TEST_F(AtomicFileTest, KeepsPermissionsAndFollowsLinks) {
   put("target", "old");
   fs::permissions(path("target"), fs::perms(0640));
@@ -576,6 +615,20 @@ TEST_F(NpyTest, RefusesBadFiles) {
   }
 }
 
+TEST_F(NpyTest, AStopRequestEndsTheReading) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::string turned =
+      put("a.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 2), }", std::string(16, '\0')));
+  const std::string fortran =
+      put("b.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", std::string(16, '\0')));
+  const std::string plain =
+      put("c.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", std::string(16, '\0')));
+  for (const std::string& file : {turned, fortran}) EXPECT_THROW(read_npy(file, stop.get_token()), InterruptedError);
+  EXPECT_THROW(read_points(plain, {.type = ElementType::f64, .stop = stop.get_token()}), InterruptedError);
+  EXPECT_NO_THROW(read_points(plain, {.type = ElementType::f64, .stop = {}}));
+}
+
 TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
   const auto refusal = [](const std::string& file) {
     return message_of<InputError>([&] { parse_npy(bytes(file), "test.npy"); });
@@ -944,6 +997,7 @@ TEST_F(CsvTest, AStopRequestEndsTheReadingOfAStream) {
   EXPECT_THROW(read_csv_stream(descriptor, "standard input", {}, stop.get_token()), InterruptedError);
   ::close(descriptor);
   EXPECT_THROW(read_csv_stream(-1, "standard input"), InputError);
+  EXPECT_THROW(read_csv(file, Separator::detect, stop.get_token()), InterruptedError);
 }
 
 RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
@@ -1070,6 +1124,21 @@ TEST_F(ImageTest, AFullDiskEndsTheWriting) {
               write_png(file, {1000, 400, 3}, noise);
             }),
             "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
+  std::stop_source stop;
+  const PictureShape shape{64, 64, 3};
+  const std::vector<std::uint8_t> pixels(64 * 64 * 3, 7);
+  AtomicFile file(path("a.png"));
+  write_png(file, shape, pixels);
+  file.commit();
+  AtomicFile other(path("b.png"), stop.get_token());
+  stop.request_stop();
+  EXPECT_THROW(write_png(other, shape, pixels), InterruptedError);
+  EXPECT_THROW(read_image(path("a.png"), stop.get_token()), InterruptedError);
+  for (const std::string name : {"gray.jpg", "rgb.jpg", "progressive.jpg"})
+    EXPECT_THROW(read_image(corpus + "image/" + name, stop.get_token()), InterruptedError) << name;
 }
 
 TEST_F(ImageTest, EveryTruncationIsRefused) {

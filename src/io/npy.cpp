@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
 
@@ -190,6 +191,9 @@ struct Source {
   bool fortran_order;
   bool swap;
   std::string_view name;
+  const std::stop_token& stop;
+
+  void honour_stop() const { core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'"); }
 };
 
 template <class T, class Stored>
@@ -214,9 +218,12 @@ Matrix<T> converted(const Source& source) {
   if (source.rows == 0 || source.columns == 0) return result;
   if (!source.fortran_order) {
     std::int64_t position = 0;
-    for (std::int64_t row = 0; row < source.rows; ++row)
+    const std::int64_t stretch = core::stretch_length(source.rows, source.columns);
+    for (std::int64_t row = 0; row < source.rows; ++row) {
+      if (row % stretch == 0) source.honour_stop();
       for (std::int64_t column = 0; column < source.columns; ++column, ++position)
         result.data()[position] = element<T, Stored>(source, position, row, column);
+    }
     return result;
   }
   // A transposition, tile by tile: both sides of a tile stay in the nearest cache.
@@ -224,6 +231,7 @@ Matrix<T> converted(const Source& source) {
   for (std::int64_t first_row = 0; first_row < source.rows; first_row += tile) {
     const std::int64_t last_row = std::min(source.rows, first_row + tile);
     for (std::int64_t first_column = 0; first_column < source.columns; first_column += tile) {
+      if (first_column % 1024 == 0) source.honour_stop();
       const std::int64_t last_column = std::min(source.columns, first_column + tile);
       for (std::int64_t column = first_column; column < last_column; ++column)
         for (std::int64_t row = first_row; row < last_row; ++row)
@@ -317,7 +325,8 @@ bool looks_like_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner) {
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
+                   const std::stop_token& stop) {
   const auto byte_at = [&](std::size_t position) { return std::to_integer<std::size_t>(bytes[position]); };
   if (!looks_like_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
   if (bytes.size() < 8) refuse(name, "the .npy file ends within its first 8 bytes");
@@ -352,13 +361,14 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, cons
                      std::to_string(data.size()) + " are there");
 
   const bool one_line = rows <= 1 || columns <= 1;  // the two orders are the same
-  const Source source{data.data(), rows, columns, header.fortran_order && !one_line, header.descr[0] == '>', name};
+  const Source source{data.data(), rows, columns, header.fortran_order && !one_line, header.descr[0] == '>',
+                      name,        stop};
   return {header.shape, header.descr, element_kind.read(source, owner)};
 }
 
-NpyArray read_npy(const std::string& path) {
+NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
   const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
-  return parse_npy(file->bytes(), path, file);
+  return parse_npy(file->bytes(), path, file, stop);
 }
 
 template <class T>

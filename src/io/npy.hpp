@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,12 +25,13 @@ struct NpyArray {
   std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1 where the shape has one dimension
 };
 
-/// Throws InputError for anything but a whole, well-formed array, and for integers beyond 2^53 that no double holds.
-NpyArray read_npy(const std::string& path);
+/// Throws InputError for anything but a whole, well-formed array, and for integers beyond 2^53 that no double holds;
+/// InterruptedError after a stop request.
+NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 
 /// The same, from memory that `owner` keeps alive; `name` stands in messages.
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
-                   const std::shared_ptr<const void>& owner = {});
+                   const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
 /// Whether the bytes begin as a .npy file does.
 bool looks_like_npy(std::span<const std::byte> bytes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "io/csv.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
@@ -44,19 +45,21 @@ Points read(const std::string& path, const ReadOptions& options) {
   if (path == "-")
     return from_table(read_csv_stream(STDIN_FILENO, "standard input", csv(Separator::detect), options.stop), options);
   switch (kind_of(path)) {
-    case Kind::npy: return {.values = read_npy(path).values, .picture = {}, .column_names = {}};
-    case Kind::csv: return from_table(read_csv(path, csv(Separator::detect)), options);
-    case Kind::tsv: return from_table(read_csv(path, csv(Separator::tab)), options);
-    case Kind::image: return to_points(read_image(path));
+    case Kind::npy: return {.values = read_npy(path, options.stop).values, .picture = {}, .column_names = {}};
+    case Kind::csv: return from_table(read_csv(path, csv(Separator::detect), options.stop), options);
+    case Kind::tsv: return from_table(read_csv(path, csv(Separator::tab), options.stop), options);
+    case Kind::image: return to_points(read_image(path, options.stop), options.stop);
   }
   __builtin_unreachable();
 }
 
 template <class To, class From>
-PointsOf<To> converted(MatrixView<const From> from, std::string_view name) {
+PointsOf<To> converted(MatrixView<const From> from, std::string_view name, const std::stop_token& stop) {
   Matrix<To> to(from.rows(), from.columns());
   if (from.columns() == 0) return own(std::move(to));
-  for (std::int64_t row = 0; row < from.rows(); ++row)
+  const std::int64_t stretch = core::stretch_length(from.rows(), from.columns());
+  for (std::int64_t row = 0; row < from.rows(); ++row) {
+    if (row % stretch == 0) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
     for (std::int64_t column = 0; column < from.columns(); ++column) {
       const From value = from(row, column);
       const To result = static_cast<To>(value);
@@ -66,6 +69,7 @@ PointsOf<To> converted(MatrixView<const From> from, std::string_view name) {
                          " is beyond the range of f32 (rows and columns count from 0)");
       to(row, column) = result;
     }
+  }
   return own(std::move(to));
 }
 
@@ -83,21 +87,21 @@ bool is_table(const std::string& path) {
 
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
 
-Points convert(Points points, ElementType type, std::string_view name) {
+Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop) {
   if (points.type() == type) return points;
-  if (type == ElementType::f32) points.values = converted<float>(points.view<double>(), name);
-  else points.values = converted<double>(points.view<float>(), name);
+  if (type == ElementType::f32) points.values = converted<float>(points.view<double>(), name, stop);
+  else points.values = converted<double>(points.view<float>(), name, stop);
   return points;
 }
 
 Points read_points(const std::string& path, const ReadOptions& options) {
   Points points = read(path, options);
-  return options.type ? convert(std::move(points), *options.type, path) : points;
+  return options.type ? convert(std::move(points), *options.type, path, options.stop) : points;
 }
 
 template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options) {
-  const Points points = convert(read(path, options), element_type_of<T>, path);
+  const Points points = convert(read(path, options), element_type_of<T>, path, options.stop);
   if (points.columns() != 1 && points.rows() != 1)
     throw InputError("'" + path + "': " + std::to_string(points.rows()) + " rows of " +
                      std::to_string(points.columns()) + " columns; one value per row is expected");

@@ -69,7 +69,7 @@ struct ReadOptions {
   /// The element type wanted; nothing: the least one that holds every value of the file's type exactly.
   /// f32 from f64 rounds to nearest, and a value beyond the range of f32 is an InputError.
   std::optional<ElementType> type;
-  std::stop_token stop;                       ///< a stop request ends the reading of a stream with InterruptedError
+  std::stop_token stop;                       ///< a stop request ends the reading with InterruptedError
   HeaderLine header = HeaderLine::automatic;  ///< of tables of text; without a meaning for other files
   /// Called with what a person should hear: file:line: what was decided in doubt.
   std::function<void(const std::string&)> note = nullptr;
@@ -84,7 +84,7 @@ bool is_table(const std::string& path);
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
 /// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
-Points convert(Points points, ElementType type, std::string_view name);
+Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});
 
 /// One value per row, for example weights: a file of one column (or of one row), as T.
 template <class T>

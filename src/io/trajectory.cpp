@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/number.hpp"
@@ -67,7 +68,8 @@ std::optional<std::string_view> value_of(std::string_view comment, std::string_v
 
 class TrajectoryReader::Parser {
  public:
-  Parser(std::string_view text, std::string_view name) : text_(text), name_(name) {
+  Parser(std::string_view text, std::string_view name, std::stop_token stop)
+      : text_(text), name_(name), stop_(std::move(stop)) {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
     lammps_ = looks_like_lammps_dump(text_);
   }
@@ -78,6 +80,8 @@ class TrajectoryReader::Parser {
   }
 
  private:
+  static constexpr std::int64_t atoms_between_looks = 4096;
+
   /// Where the columns of an atom's line stand, counted from 0.
   struct Columns {
     std::array<std::size_t, axes> position{};
@@ -137,6 +141,7 @@ class TrajectoryReader::Parser {
     static constexpr std::array<std::string_view, axes> names = {"x", "y", "z"};
     Matrix<double> points(count, axes);
     for (std::int64_t atom = 0; atom < count; ++atom) {
+      if (atom % atoms_between_looks == 0) core::honour_stop(stop_, "stopped while reading '" + name_ + "'");
       std::string_view rest = line("the line of atom " + std::to_string(atom + 1) + " of " + std::to_string(count));
       std::size_t column = 0;
       int found = 0;
@@ -429,13 +434,14 @@ class TrajectoryReader::Parser {
 
   std::string_view text_;  ///< what is left
   std::string name_;
+  std::stop_token stop_;
   std::int64_t line_ = 0;  ///< lines taken
   bool lammps_ = false;
 };
 
-TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_view name)
-    : parser_(
-          std::make_unique<Parser>(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()), name)) {}
+TrajectoryReader::TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop)
+    : parser_(std::make_unique<Parser>(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()), name,
+                                       std::move(stop))) {}
 TrajectoryReader::~TrajectoryReader() = default;
 
 std::optional<Frame> TrajectoryReader::next() { return parser_->next(); }
@@ -446,13 +452,13 @@ bool names_trajectory(const std::string& path) {
 }
 
 struct FrameReader::Trajectory {
-  explicit Trajectory(const std::string& path) : file(path), reader(file.bytes(), path) {}
+  Trajectory(const std::string& path, const std::stop_token& stop) : file(path), reader(file.bytes(), path, stop) {}
   MappedFile file;
   TrajectoryReader reader;
 };
 
 FrameReader::FrameReader(std::string path, ReadOptions options) : path_(std::move(path)), options_(std::move(options)) {
-  if (names_trajectory(path_)) trajectory_ = std::make_unique<Trajectory>(path_);
+  if (names_trajectory(path_)) trajectory_ = std::make_unique<Trajectory>(path_, options_.stop);
 }
 FrameReader::~FrameReader() = default;
 
@@ -460,7 +466,7 @@ std::optional<Frame> FrameReader::next() {
   if (options_.stop.stop_requested()) throw InterruptedError("stopped while reading '" + path_ + "'");
   if (trajectory_) {
     std::optional<Frame> frame = trajectory_->reader.next();
-    if (frame && options_.type) frame->points = convert(std::move(frame->points), *options_.type, path_);
+    if (frame && options_.type) frame->points = convert(std::move(frame->points), *options_.type, path_, options_.stop);
     return frame;
   }
   if (std::exchange(done_, true)) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,12 +46,13 @@ inline constexpr double box_tolerance = 1e-12;
 class TrajectoryReader {
  public:
   /// `text` stays with the caller; `name` stands in messages.
-  TrajectoryReader(std::span<const std::byte> text, std::string_view name);
+  TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {});
   TrajectoryReader(const TrajectoryReader&) = delete;
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();
 
-  /// The next frame; nothing after the last one. There is at least one, or the first call throws.
+  /// The next frame; nothing after the last one. There is at least one, or the first call throws. InterruptedError
+  /// after a stop request.
   std::optional<Frame> next();
 
   /// Whether text begins as a LAMMPS dump does.

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <span>
 
+#include "core/stop.hpp"
+
 namespace gradus::kmeans_detail {
 
 namespace {
@@ -266,22 +268,24 @@ class CellTable::TileBuilder {
 };
 
 template <int D>
-void CellTable::build_tiles(const std::vector<double>& centroids, int threads) {
+void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
   constexpr std::int64_t worth_threads = 4096;  // cells
 #pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {
     TileBuilder<D> builder(*this, centroids.data());
 #pragma omp for schedule(dynamic, 1)
-    for (std::size_t tile = 0; tile < tiles_.size(); ++tile) builder.fill_tile(tile);
+    for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
+      if (!stop.stop_requested()) builder.fill_tile(tile);
   }
 }
 
-void CellTable::build(const std::vector<double>& centroids, int threads) {
+void CellTable::build(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
   switch (axes_.size()) {
-    case 1: return build_tiles<1>(centroids, threads);
-    case 2: return build_tiles<2>(centroids, threads);
-    default: return build_tiles<3>(centroids, threads);
+    case 1: build_tiles<1>(centroids, threads, stop); break;
+    case 2: build_tiles<2>(centroids, threads, stop); break;
+    default: build_tiles<3>(centroids, threads, stop); break;
   }
+  core::honour_stop(stop, "stopped while laying a grid");
 }
 
 }  // namespace gradus::kmeans_detail

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "gradus/array.hpp"
@@ -40,7 +41,8 @@ class CellTable {
   /// Fills the table for these centroids (as doubles, row after row), by `threads` threads. Where lists stay long, as
   /// for many centroids within one cell, the work is cut short: it is O(cells + clusters) for each of the up to 64
   /// tiles of the table.
-  void build(const std::vector<double>& centroids, int threads);
+  /// InterruptedError after a stop request.
+  void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Per cell, the first axis running fastest: the label of all its points, or mixed | pair? | place of a list.
   const std::int32_t* entries() const { return entries_.data(); }
@@ -63,7 +65,7 @@ class CellTable {
   void plant_tree(std::span<const std::uint8_t> occupied);
   bool is_occupied(std::int64_t box) const { return tree_.empty() || tree_[static_cast<std::size_t>(box)] != 0; }
   template <int D>
-  void build_tiles(const std::vector<double>& centroids, int threads);
+  void build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   std::vector<CellAxis> axes_;
   std::int64_t clusters_ = 0;

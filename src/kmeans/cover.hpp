@@ -19,6 +19,7 @@
 
 #include "core/exact_sum.hpp"
 #include "core/philox.hpp"
+#include "core/stop.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/row_sums.hpp"
 
@@ -29,17 +30,22 @@ class Cover {
  public:
   static constexpr std::int64_t most_candidates = 64;  ///< of one call
 
-  /// `expected` is about how many rows will be chosen.
-  Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads)
-      : points_(points), weights_(weights), closest_(points.rows()), order_(points.rows()),
+  /// `expected` is about how many rows will be chosen. This and all that works on all rows ends with InterruptedError
+  /// after a stop request.
+  Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
+        const std::stop_token& stop = {})
+      : points_(points), weights_(weights), stop_(stop), closest_(points.rows()), order_(points.rows()),
         sums_(points.rows()), chosen_{first} {
     const std::int64_t n = points_.rows();
     // Waking a thread costs about as much as 16384 differences.
     const double differences = static_cast<double>(n) * static_cast<double>(points_.columns());
     threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
-    for (std::int64_t row = 0; row < weights_.size(); ++row)
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop();
       weight_unit_ = std::max(weight_unit_, static_cast<double>(weights_[row]));
+    }
     weight_unit_ = weights_.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(weight_unit_));
+    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
     // threads.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
@@ -71,13 +77,19 @@ class Cover {
     {
       std::vector<std::int64_t> partial;
 #pragma omp for schedule(static)
-      for (std::int64_t row = 0; row < points_.rows(); ++row) {
-        const std::uint64_t share = integer(row);
-        if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row)))) partial.push_back(row);
+      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
+        const std::int64_t end = std::min(first_row(chunk) + chunk_rows_, points_.rows());
+        for (std::int64_t row = first_row(chunk); row < end; ++row) {
+          const std::uint64_t share = integer(row);
+          if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
+            partial.push_back(row);
+        }
       }
 #pragma omp critical(gradus_sample_rows)
       rows.insert(rows.end(), partial.begin(), partial.end());
     }
+    honour_stop();
     std::sort(rows.begin(), rows.end());
     return rows;
   }
@@ -91,15 +103,18 @@ class Cover {
       std::vector<std::uint64_t> partial(candidates.size());
       Look look;
 #pragma omp for schedule(dynamic)
-      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk)
+      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
         near.look_into(chunk, look, [&](std::size_t /*segment*/) {
           const std::uint64_t before = total_with(look, look.closest);
           for (std::size_t at = 0; at < look.candidates.size(); ++at)
             partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
         });
+      }
 #pragma omp critical(gradus_cover_gains)
       for (std::size_t candidate = 0; candidate < gains.size(); ++candidate) gains[candidate] += partial[candidate];
     }
+    honour_stop();
     return gains;
   }
 
@@ -112,6 +127,7 @@ class Cover {
       Moves moves(chunk_rows_, rows.size());
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
         moves.losers.assign(chunks_[chunk].size(), 0);
         bool moved = false;
         near.look_into(chunk, look, [&](std::size_t segment) {
@@ -121,6 +137,7 @@ class Cover {
         if (moved) regroup(chunk, moves);
       }
     }
+    honour_stop();
     chosen_.insert(chosen_.end(), rows.begin(), rows.end());
     sums_.refresh();
     if (sums_.total() < total_at_rescale_ / 4) rescale();
@@ -131,6 +148,7 @@ class Cover {
     const Quantizer quantize(1.0, points_.rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      honour_stop();
       std::int64_t at = first_row(chunk);
       for (const Segment& segment : chunks_[chunk]) {
         std::uint64_t& sum = sums[static_cast<std::size_t>(segment.chosen)];
@@ -188,6 +206,7 @@ class Cover {
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch)
       for (std::size_t first = 0; first < chosen; first += batch) {
+        if (cover.stop_.stop_requested()) continue;
         const std::size_t count = std::min<std::size_t>(batch, chosen - first);
         const T* rows[batch];
         double distances[batch * most_candidates];
@@ -206,6 +225,7 @@ class Cover {
           least_[first + index] = least;
         }
       }
+      cover.honour_stop();
     }
 
     /// Fills `look` with the points of the chunk that a candidate may be nearer to, some of one segment at a time, and
@@ -223,9 +243,10 @@ class Cover {
         if (segment.radius > least) {
           choose_candidates(segment, look);
           while (at < end) {
+            if (cover_.stop_.stop_requested()) return;
             // Written first and counted afterwards: which points are in reach cannot be foreseen.
             look.count = 0;
-            for (const std::int64_t stop = std::min(end, at + batch); at < stop; ++at) {
+            for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
               // Not beyond the chunk: the next one's order is another thread's to change.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
@@ -270,6 +291,7 @@ class Cover {
   double weight(std::int64_t row) const {
     return weights_.empty() ? 1.0 : static_cast<double>(weights_[row]) * weight_unit_;
   }
+  void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
   std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
 
   void cover_all_by(const T* chosen) {
@@ -279,7 +301,7 @@ class Cover {
       const std::int64_t first = first_row(chunk);
       const std::int64_t end = std::min(first + chunk_rows_, n);
       double radius = 0;
-      for (std::int64_t row = first; row < end; row += batch) {
+      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch) {
         const std::int64_t count = std::min(batch, end - row);
         squared_distances(points_.slice(row, count), MatrixView<const T>(chosen, 1, points_.columns()),
                           closest_.data() + row);
@@ -290,6 +312,7 @@ class Cover {
       }
       chunks_[chunk] = {{radius, 0, static_cast<std::uint32_t>(end - first)}};
     }
+    honour_stop();
   }
 
   /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
@@ -298,14 +321,20 @@ class Cover {
     const std::int64_t n = points_.rows();
     double largest = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
-    for (std::int64_t row = 0; row < n; ++row) largest = std::max(largest, weight(row) * closest_[row]);
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      if (stop_.stop_requested()) continue;
+      for (std::int64_t row = first_row(chunk); row < std::min(first_row(chunk) + chunk_rows_, n); ++row)
+        largest = std::max(largest, weight(row) * closest_[row]);
+    }
     quantize_ = Quantizer(largest, n);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += RowSums::block_rows) {
+      if (stop_.stop_requested()) continue;
       std::uint64_t sum = 0;
       for (std::int64_t row = first; row < std::min(first + RowSums::block_rows, n); ++row) sum += integer(row);
       sums_.block_of(first) = sum;
     }
+    honour_stop();
     sums_.refresh();
     total_at_rescale_ = sums_.total();
   }
@@ -393,7 +422,9 @@ class Cover {
 
   MatrixView<const T> points_;
   VectorView<const T> weights_;
+  std::stop_token stop_;
   int threads_ = 1;
+  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
   double weight_unit_ = 0;       ///< a power of two that brings the weights below 1, so that no product overflows
   Buffer<double> closest_;       ///< per row: the squared distance to its chosen row
   Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment

@@ -8,6 +8,7 @@
 #include "cuda/devices.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
 #include "kmeans/cuda_points.hpp"
 #include "kmeans/float_sums.hpp"
@@ -40,6 +41,9 @@ class CudaJob {
   Layout layout() const { return layout_; }
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null: all 1
+
+  /// Operations of a point in a pass without pruning, for Portions.
+  double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
 
   /// Adds the time that the first copy took, once.
   void add_upload_phase(std::vector<Phase>& phases) {
@@ -84,14 +88,18 @@ template <class T>
 void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
                    FloatSums<T>& total);
 
-/// The engine of the rungs that assign on the GPU and update on the processor. `assign(centroids, labels, stream)` is
-/// given GPU memory, the centroids in `layout`, and launches the rung's kernel.
+/// Operations of the first launch of a teaching rung's kernel, for Portions.
+inline constexpr double operations_of_the_first_launch = 0x1p34;
+
+/// The engine of the rungs that assign on the GPU and update on the processor. `assign(points, count, centroids,
+/// labels, stream)` is given GPU memory, the centroids in `layout`, and launches the rung's kernel for `count` points,
+/// the first of which lies at `points`, and its label at `labels`.
 template <class T, class Assign>
 class CudaAssignEngine {
  public:
   CudaAssignEngine(CudaJob<T>& job, Layout layout, Assign assign)
-      : job_(job), layout_(layout), assign_(assign), sums_(job.problem()),
-        centroids_(job.problem().k() * job.problem().d()), staged_centroids_(centroids_.size()),
+      : job_(job), layout_(layout), assign_(assign), portions_(job.problem().stop, operations_of_the_first_launch),
+        sums_(job.problem()), centroids_(job.problem().k() * job.problem().d()), staged_centroids_(centroids_.size()),
         labels_(job.problem().n()), new_labels_(job.problem().n()) {
     for (int thread = 0; thread < job.threads(); ++thread) copies_.emplace_back(job.problem());
   }
@@ -105,7 +113,12 @@ class CudaAssignEngine {
     }
     {
       core::PhaseTimer timer(phases, "assign");
-      assign_(centroids_.data(), labels_.data(), job_.stream());
+      const std::int64_t point_step = job_.layout() == Layout::rows ? job_.problem().d() : 1;
+      portions_.run(labels_.size(), job_.point_operations(), 1024, job_.stream(),
+                    [&](std::int64_t first, std::int64_t count) {
+                      assign_(job_.points() + first * point_step, count, centroids_.data(), labels_.data() + first,
+                              job_.stream());
+                    });
       job_.stream().wait();
     }
     {
@@ -114,10 +127,14 @@ class CudaAssignEngine {
     }
     core::PhaseTimer timer(phases, "update");
     std::int64_t changed = 0;
+    const std::int64_t stretch = core::stretch_length(labels_.size(), 1, job_.threads());
 #pragma omp parallel for num_threads(job_.threads()) schedule(static) reduction(+ : changed)
-    for (std::int64_t point = 0; point < labels_.size(); ++point) {
-      changed += labels[point] != new_labels_[point];
-      labels[point] = new_labels_[point];
+    for (std::int64_t first = 0; first < labels_.size(); first += stretch) {
+      if (job_.problem().stop.stop_requested()) continue;
+      for (std::int64_t point = first; point < std::min(first + stretch, labels_.size()); ++point) {
+        changed += labels[point] != new_labels_[point];
+        labels[point] = new_labels_[point];
+      }
     }
     add_by_labels<T>(job_.problem(), labels, copies_, sums_);
     return {changed};
@@ -143,6 +160,7 @@ class CudaAssignEngine {
   CudaJob<T>& job_;
   Layout layout_;
   Assign assign_;
+  cuda::Portions portions_;
   FloatSums<T> sums_;
   std::vector<FloatSums<T>> copies_;
   cuda::DeviceBuffer<T> centroids_;

@@ -31,6 +31,8 @@ struct CoverJob {
   Word* block_sums;
   Word* group_sums;
   Word* total;
+  std::int64_t first_block;  ///< of the blocks of rows that a launch of add_rows or find_gains looks at
+  std::int64_t end_block;
 
   __device__ double weighed(std::int64_t row, double distance) const {
     return weights ? static_cast<double>(weights[row]) * weight_unit * distance : distance;
@@ -46,7 +48,7 @@ template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
                          bool anew) {
   const OtherRows<T, Group> added(job.rows, which, count);
-  for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
+  for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
     const std::int64_t row = block * block_rows + threadIdx.x;
     const bool is_row = row < job.rows.count;
     double least = is_row && !anew ? job.closest[row] : std::numeric_limits<double>::infinity();
@@ -106,7 +108,7 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
   const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
   for (int part = 0; part < count; part += candidates_at_once) {
     Word sums[candidates_at_once] = {};
-    for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
+    for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
       const std::int64_t row = block * block_rows + threadIdx.x;
       double distances[candidates_at_once];
       candidates.find(job.rows, block * block_rows, part, distances);
@@ -190,7 +192,8 @@ template <class T>
 class CudaCover : public GpuCover<T> {
  public:
   CudaCover(const CudaPoints<T>& points, std::int64_t first, bool groups)
-      : session_(points.session()), multiprocessors_(points.gpu().multiprocessors), closest_(points.rows().rows()),
+      : session_(points.session()), portions_(session_->staging.stop(), 0x1p34),
+        multiprocessors_(points.gpu().multiprocessors), closest_(points.rows().rows()),
         owners_(groups ? closest_.size() : 0), block_sums_((closest_.size() + block_rows - 1) / block_rows),
         group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most), which_(most),
         gains_(most), staged_(2 * most) {
@@ -205,8 +208,10 @@ class CudaCover : public GpuCover<T> {
     job_.group_sums = group_sums_.data();
     job_.total = total_.data();
     put(std::span(&first, 1));
-    add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job_, which_.data(), 1, 0, true);
-    cuda::check_launch("add_rows");
+    in_portions(1, [&](const CoverJob<T>& job) {
+      add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
+      cuda::check_launch("add_rows");
+    });
     chosen_ = {first};
     rescale();
   }
@@ -230,8 +235,10 @@ class CudaCover : public GpuCover<T> {
     put(candidates);
     gains_.clear(stream());
     const auto count = static_cast<int>(candidates.size());
-    find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job_, which_.data(), count, gains_.data());
-    cuda::check_launch("find_gains");
+    in_portions(count, [&](const CoverJob<T>& job) {
+      find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, gains_.data());
+      cuda::check_launch("find_gains");
+    });
     gains_.copy_to_host(staged_.data(), count, stream());
     stream().wait();
     return {staged_.data(), staged_.data() + count};
@@ -241,11 +248,13 @@ class CudaCover : public GpuCover<T> {
     put(rows);
     const auto count = static_cast<int>(rows.size());
     const auto before = static_cast<int>(chosen_.size());
-    if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job_, which_.data(), 1, before, false);
-    else
-      add_rows<T, candidates_at_once>
-          <<<blocks(6), block_rows, 0, stream()>>>(job_, which_.data(), count, before, false);
-    cuda::check_launch("add_rows");
+    in_portions(count, [&](const CoverJob<T>& job) {
+      if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
+      else
+        add_rows<T, candidates_at_once>
+            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
+      cuda::check_launch("add_rows");
+    });
     chosen_.insert(chosen_.end(), rows.begin(), rows.end());
     refresh();
     if (host_total_ < total_at_rescale_ / 4) rescale();
@@ -296,6 +305,18 @@ class CudaCover : public GpuCover<T> {
         std::min<std::int64_t>(std::int64_t{per_multiprocessor} * multiprocessors_, block_sums_.size()));
   }
 
+  /// launch(job) for some blocks of rows after the others, with `count` distances of each row.
+  template <class Launch>
+  void in_portions(int count, const Launch& launch) const {
+    const double operations = static_cast<double>(count) * job_.rows.columns * block_rows;
+    portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
+      CoverJob<T> job = job_;
+      job.first_block = first;
+      job.end_block = first + number;
+      launch(job);
+    });
+  }
+
   void put(std::span<const std::int64_t> rows) const {
     if (static_cast<std::int64_t>(rows.size()) > most) throw Error("too many candidates at once");
     stream().wait();  // what was staged before has been sent
@@ -327,6 +348,7 @@ class CudaCover : public GpuCover<T> {
   }
 
   std::shared_ptr<CudaSession> session_;
+  mutable cuda::Portions portions_;
   int multiprocessors_;
   CoverJob<T> job_{};
   cuda::DeviceBuffer<double> closest_;

@@ -41,11 +41,12 @@ std::size_t assign_and_sum_shared(std::int64_t k, std::int64_t d) {
 }
 
 /// Labels, and sums in shared memory, which each block adds to the total at its end: of the atomic additions only k
-/// (d + 2) for each block meet in the second-level cache.
+/// (d + 2) for each block meet in the second-level cache. Of the n points those from `begin` to `end`.
 /// Launch shape: some blocks for each multiprocessor, the grid's stride over the points.
 template <class T>
-__global__ void assign_and_sum(const T* points, const T* weights, std::int64_t n, int d, const T* centroids, int k,
-                               std::int32_t* labels, DeviceSums total, LoopState* state) {
+__global__ void assign_and_sum(const T* points, const T* weights, std::int64_t begin, std::int64_t end, std::int64_t n,
+                               int d, const T* centroids, int k, std::int32_t* labels, DeviceSums total,
+                               LoopState* state) {
   if (state->finished) return;
   extern __shared__ __align__(16) unsigned char memory[];
   double* sums = reinterpret_cast<double*>(memory);
@@ -61,7 +62,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t n
   unsigned long long changed = 0;
   double inertia = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * threads;
-  for (std::int64_t point = std::int64_t{blockIdx.x} * threads + thread; point < n; point += stride) {
+  for (std::int64_t point = begin + std::int64_t{blockIdx.x} * threads + thread; point < end; point += stride) {
     const NearestInShared<T> nearest = nearest_unrolled(points, n, point, d, near, k);
     const double weight = weights ? static_cast<double>(weights[point]) : 1.0;
     changed += labels[point] != nearest.cluster;
@@ -180,15 +181,23 @@ class CudaLoopEngine {
           shared(
               allow_shared(assign_and_sum<T>, assign_and_sum_shared<T>(the_job.problem().k(), the_job.problem().d()))),
           sums(the_job), centroids(the_job.problem().k() * the_job.problem().d()), next(centroids.size()),
-          labels(the_job.problem().n()), state(1), records(loop_records) {
+          labels(the_job.problem().n()), state(1), records(loop_records),
+          portions(the_job.problem().stop, operations_of_the_first_launch) {
       labels.fill_bytes(0xff, job.stream());  // -1: no cluster yet
     }
 
-    /// The sums must be zero.
+    /// The sums must be zero. It may wait between portions of the points.
     void launch_assign_and_sum() {
+      portions.run(job.problem().n(), job.point_operations(), 1024, job.stream(),
+                   [&](std::int64_t first, std::int64_t count) { launch_assign_and_sum(first, first + count); });
+    }
+    bool is_one_launch() const { return portions.is_one_launch(job.problem().n(), job.point_operations()); }
+
+    /// For some points.
+    void launch_assign_and_sum(std::int64_t begin, std::int64_t end) {
       const Problem<T>& problem = job.problem();
       assign_and_sum<<<blocks, threads, shared, job.stream()>>>(
-          job.points(), job.weights(), problem.n(), static_cast<int>(problem.d()), centroids.data(),
+          job.points(), job.weights(), begin, end, problem.n(), static_cast<int>(problem.d()), centroids.data(),
           static_cast<int>(problem.k()), labels.data(), sums.on_device(), state.data());
       cuda::check_launch("assign_and_sum");
     }
@@ -211,6 +220,7 @@ class CudaLoopEngine {
     cuda::DeviceBuffer<std::int32_t> labels;
     cuda::DeviceBuffer<LoopState> state;
     cuda::DeviceBuffer<LoopRecord> records;
+    cuda::Portions portions;
   };
 
   CudaLoopEngine(CudaJob<T>& job, const Execution& execution, int threads)

@@ -98,9 +98,15 @@ void distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids
   const bool stays = !distances.place().is_host();
   // Distances for host memory are computed some hundred MiB at a time.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t at_once = stays ? n : std::clamp<std::int64_t>(most_elements / k, 1, n);
+  // And some milliseconds at a time, or tenths of a second on a GPU that has little double precision.
+  constexpr double most_operations = 0x1p36;
+  const double of_a_point = static_cast<double>(k) * static_cast<double>(d);
+  const auto in_time = static_cast<std::int64_t>(std::clamp(most_operations / of_a_point, 64.0, 0x1p40));
+  const std::int64_t at_once = std::clamp<std::int64_t>(stays ? in_time : std::min(in_time, most_elements / k), 1, n);
   cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
   for (std::int64_t first = 0; first < n; first += at_once) {
+    if (first > 0) stream.wait();  // what was launched before is done
+    core::honour_stop(session.staging.stop(), "stopped while the GPU was at work");
     const std::int64_t count = std::min(at_once, n - first);
     const DeviceRows<T> rows{points.data + first * points.stride, count, points.stride, points.columns};
     for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {

@@ -47,7 +47,7 @@ class GraphLoop {
     const cuda::Stream& stream = memory.job.stream();
     stream.wait();  // what was begun before is not part of the graph
     cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-    memory.launch_assign_and_sum();
+    memory.launch_assign_and_sum(0, memory.job.problem().n());
     memory.launch_update();
     cuda::check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
     if (!execution.graph_file.empty()) dump_graph(graph_, execution.graph_file);
@@ -64,8 +64,14 @@ class GraphLoop {
     const core::PhaseTimer timer(phases, "iterate");
     const cuda::Stream& stream = memory_.job.stream();
     for (int queued = 0; queued < iterations;) {
-      const int last = std::min(queued + launches_between_looks, iterations);
-      for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
+      if (memory_.is_one_launch()) {
+        const int last = std::min(queued + launches_between_looks, iterations);
+        for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
+      } else {  // so long that a launch is nothing beside it, and a stop request has to be honoured meanwhile
+        memory_.launch_assign_and_sum();
+        memory_.launch_update();
+        ++queued;
+      }
       memory_.state.copy_to_host(state_.data(), 1, stream);
       stream.wait();
       if (state_[0].finished) break;

@@ -49,9 +49,10 @@ template <class T>
 KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::rows, centroid_bytes(problem));
-  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
-    assign_naive<<<blocks_for(problem.n(), threads), threads, 0, stream>>>(
-        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+  const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
+                          const cuda::Stream& stream) {
+    assign_naive<<<blocks_for(count, threads), threads, 0, stream>>>(points, count, static_cast<int>(problem.d()),
+                                                                     centroids, static_cast<int>(problem.k()), labels);
     cuda::check_launch("assign_naive");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);

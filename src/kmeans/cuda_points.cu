@@ -97,8 +97,8 @@ template <class T>
 CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
                           std::uint64_t extra_bytes)
     : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
-      session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution))), points_(points),
-      weights_(weights) {
+      session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution), execution.stop)),
+      points_(points), weights_(weights) {
   const MemoryPlace here = MemoryPlace::on_gpu(execution.gpu);
   const bool uploads = points.place().is_host();
   const bool uploads_weights = !weights.empty() && weights.place().is_host();

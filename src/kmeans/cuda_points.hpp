@@ -12,7 +12,8 @@ namespace gradus::kmeans_detail {
 
 /// A GPU in use by a job: current for the calling thread, with the job's stream and its pinned memory.
 struct CudaSession {
-  CudaSession(int gpu, int the_threads) : device(gpu), threads(the_threads) {}
+  CudaSession(int gpu, int the_threads, const std::stop_token& stop)
+      : device(gpu), staging(stop), threads(the_threads) {}
 
   cuda::CurrentDevice device;
   cuda::Stream stream;

@@ -21,7 +21,8 @@ namespace {
 // Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
 // Shared memory: k d elements.
 template <class T>
-__global__ void assign_shared(const T* points, std::int64_t n, int d, const T* centroids, int k, std::int32_t* labels) {
+__global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids, int k,
+                              std::int32_t* labels) {
   const T* near = copy_to_shared(centroids, k * d);
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;
@@ -30,7 +31,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, int d, const T* c
   for (int cluster = 0; cluster < k; ++cluster) {
     T sum = 0;
     for (int dim = 0; dim < d; ++dim) {
-      const T difference = points[dim * n + point] - near[cluster * d + dim];
+      const T difference = points[dim * stride + point] - near[cluster * d + dim];
       sum = fma(difference, difference, sum);
     }
     if (sum < least) {
@@ -49,9 +50,10 @@ KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& executio
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::size_t shared =
       allow_shared(assign_shared<T>, static_cast<std::size_t>(problem.k() * problem.d()) * sizeof(T));
-  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
-    assign_shared<<<blocks_for(problem.n(), threads), threads, shared, stream>>>(
-        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+  const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
+                          const cuda::Stream& stream) {
+    assign_shared<<<blocks_for(count, threads), threads, shared, stream>>>(
+        points, count, problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
     cuda::check_launch("assign_shared");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);

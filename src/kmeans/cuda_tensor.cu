@@ -61,6 +61,7 @@ struct FilterJob {
   const TensorLengths* cluster_lengths;
   const TensorLengths* largest;  ///< of all clusters
   std::int64_t n;
+  std::int64_t first_point;  ///< of a launch of find_nearest
   int k;
   int stride;  ///< columns of a row, padded
   int cluster_tiles;
@@ -441,7 +442,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   using Shape = Tile<Resident>;
   extern __shared__ __align__(1024) unsigned char memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t first = std::int64_t{blockIdx.x} * Shape::points;
+  const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;  // repeated, and ignored at the end
     return job.points + point * job.stride;
@@ -698,7 +699,8 @@ class TensorEngine {
         columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(job.problem().n()),
         lists_(list_words * job.problem().n()), candidates_(candidate_room * job.problem().n()),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
-        next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1) {
+        next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1),
+        portions_(job.problem().stop, 0x1p38) {
     describe();
     prepare_points();
   }
@@ -884,13 +886,37 @@ class TensorEngine {
         centroids_.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
         cluster_lengths_.data(), cluster_lengths_.data() + padded_clusters_);
     cuda::check_launch("convert_centroids");
+    const std::int64_t tile = is_resident() ? Few::points : Many::points;
+    const double operations = static_cast<double>(padded_clusters_) * stride_;
+    earlier_doubtful_ = 0;
+    portions_.run(filter_.n, operations, tile, stream, [&](std::int64_t first, std::int64_t count) {
+      if (first > 0) forget_doubtful();
+      launch_assignment(first, count);
+    });
+    launch_sums();
+  }
+
+  /// Before the next portion: the lists of doubtful points begin anew.
+  void forget_doubtful() {
+    outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
+    job_.stream().wait();
+    earlier_doubtful_ += host_outcome_[0].counters.doubtful;
+    PassCounters* counters = filter_.counters;
+    for (unsigned int* counter : {&counters->doubtful, &counters->crowded})
+      cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
+  }
+
+  /// New labels of `count` points from `first` on, which begins a tile.
+  void launch_assignment(std::int64_t first, std::int64_t count) {
+    const cuda::Stream& stream = job_.stream();
+    filter_.first_point = first;
     const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
     if (is_resident()) {
-      find_nearest<true><<<blocks_for(filter_.n, Few::points), Few::threads, shared, stream>>>(filter_);
+      find_nearest<true><<<blocks_for(count, Few::points), Few::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
       note_candidates<true><<<blocks(2), Few::threads, shared, stream>>>(filter_);
     } else {
-      find_nearest<false><<<blocks_for(filter_.n, Many::points), Many::threads, shared, stream>>>(filter_);
+      find_nearest<false><<<blocks_for(count, Many::points), Many::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
       note_candidates<false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
     }
@@ -900,7 +926,6 @@ class TensorEngine {
     cuda::check_launch("compare_candidates");
     compare_all<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
     cuda::check_launch("compare_all");
-    launch_sums();
   }
 
   void launch_sums() {
@@ -934,7 +959,7 @@ class TensorEngine {
   void fetch_outcome() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
     job_.stream().wait();
-    rechecked_ += host_outcome_[0].counters.doubtful;
+    rechecked_ += earlier_doubtful_ + host_outcome_[0].counters.doubtful;
     assignments_ += filter_.n;
   }
 
@@ -984,6 +1009,8 @@ class TensorEngine {
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
+  cuda::Portions portions_;
+  std::int64_t earlier_doubtful_ = 0;  ///< in portions of the pass before the last one
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

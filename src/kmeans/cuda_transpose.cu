@@ -21,8 +21,8 @@ namespace {
 
 // Launch shape: one thread for each point; the last block's surplus threads have none.
 template <class T>
-__global__ void assign_transposed(const T* points, std::int64_t n, int d, const T* centroids, int k,
-                                  std::int32_t* labels) {
+__global__ void assign_transposed(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids,
+                                  int k, std::int32_t* labels) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;
   std::int32_t nearest = 0;
@@ -30,7 +30,7 @@ __global__ void assign_transposed(const T* points, std::int64_t n, int d, const 
   for (int cluster = 0; cluster < k; ++cluster) {
     T sum = 0;
     for (int dim = 0; dim < d; ++dim) {
-      const T difference = points[dim * n + point] - centroids[std::int64_t{dim} * k + cluster];
+      const T difference = points[dim * stride + point] - centroids[std::int64_t{dim} * k + cluster];
       sum = fma(difference, difference, sum);
     }
     if (sum < least) {
@@ -47,9 +47,10 @@ template <class T>
 KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execution) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
-  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
-    assign_transposed<<<blocks_for(problem.n(), threads), threads, 0, stream>>>(
-        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+  const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
+                          const cuda::Stream& stream) {
+    assign_transposed<<<blocks_for(count, threads), threads, 0, stream>>>(
+        points, count, problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
     cuda::check_launch("assign_transposed");
   };
   CudaAssignEngine engine(job, Layout::columns, assign);

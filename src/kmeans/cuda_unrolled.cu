@@ -18,11 +18,11 @@ namespace {
 // Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
 // Shared memory: k d elements.
 template <class T>
-__global__ void assign_unrolled(const T* points, std::int64_t n, int d, const T* centroids, int k,
+__global__ void assign_unrolled(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids, int k,
                                 std::int32_t* labels) {
   const T* near = copy_to_shared(centroids, k * d);
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (point < n) labels[point] = nearest_unrolled(points, n, point, d, near, k).cluster;
+  if (point < n) labels[point] = nearest_unrolled(points, stride, point, d, near, k).cluster;
 }
 
 }  // namespace
@@ -33,9 +33,10 @@ KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execut
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::size_t shared =
       allow_shared(assign_unrolled<T>, static_cast<std::size_t>(problem.k() * problem.d()) * sizeof(T));
-  const auto assign = [&](const T* centroids, std::int32_t* labels, const cuda::Stream& stream) {
-    assign_unrolled<<<blocks_for(problem.n(), threads), threads, shared, stream>>>(
-        job.points(), problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
+  const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
+                          const cuda::Stream& stream) {
+    assign_unrolled<<<blocks_for(count, threads), threads, shared, stream>>>(
+        points, count, problem.n(), static_cast<int>(problem.d()), centroids, static_cast<int>(problem.k()), labels);
     cuda::check_launch("assign_unrolled");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);

@@ -22,13 +22,13 @@ namespace {
 // Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
 // Shared memory: k d elements.
 template <class T>
-__global__ void assign_and_compare(const T* points, std::int64_t n, int d, const T* centroids, int k,
-                                   std::int32_t* labels, unsigned long long* changed) {
+__global__ void assign_and_compare(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids,
+                                   int k, std::int32_t* labels, unsigned long long* changed) {
   const T* near = copy_to_shared(centroids, k * d);
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   bool moves = false;
   if (point < n) {
-    const std::int32_t cluster = nearest_unrolled(points, n, point, d, near, k).cluster;
+    const std::int32_t cluster = nearest_unrolled(points, stride, point, d, near, k).cluster;
     moves = labels[point] != cluster;
     labels[point] = cluster;
   }
@@ -38,14 +38,14 @@ __global__ void assign_and_compare(const T* points, std::int64_t n, int d, const
 
 // Launch shape: one thread for each point.
 template <class T>
-__global__ void add_points(const T* points, const T* weights, std::int64_t n, int d, const std::int32_t* labels,
-                           DeviceSums sums) {
+__global__ void add_points(const T* points, const T* weights, std::int64_t n, std::int64_t stride, int d,
+                           const std::int32_t* labels, DeviceSums sums) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;
   const std::int32_t cluster = labels[point];
   const double weight = weights ? static_cast<double>(weights[point]) : 1.0;
   for (int dim = 0; dim < d; ++dim)
-    atomicAdd(&sums.sums[std::int64_t{cluster} * d + dim], weight * static_cast<double>(points[dim * n + point]));
+    atomicAdd(&sums.sums[std::int64_t{cluster} * d + dim], weight * static_cast<double>(points[dim * stride + point]));
   atomicAdd(&sums.weights[cluster], weight);
   atomicAdd(&sums.counts[cluster], 1ULL);
 }
@@ -55,7 +55,9 @@ class UpdateKernelEngine {
  public:
   UpdateKernelEngine(CudaJob<T>& job, int threads)
       : job_(job), threads_(threads), shared_(allow_shared(assign_and_compare<T>, centroid_bytes(job.problem()))),
-        sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1) {
+        sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1),
+        assign_portions_(job.problem().stop, operations_of_the_first_launch),
+        add_portions_(job.problem().stop, additions_of_the_first_launch) {
     labels_.fill_bytes(0xff, job.stream());  // -1: no cluster yet
   }
 
@@ -63,7 +65,7 @@ class UpdateKernelEngine {
     const Problem<T>& problem = job_.problem();
     const cuda::Stream& stream = job_.stream();
     const int d = static_cast<int>(problem.d());
-    const unsigned int blocks = blocks_for(problem.n(), threads_);
+    const std::int64_t n = problem.n();
     unsigned long long changed = 0;
     job_.add_upload_phase(phases);
     {
@@ -74,18 +76,23 @@ class UpdateKernelEngine {
     {
       core::PhaseTimer timer(phases, "assign");
       changed_.clear(stream);
-      assign_and_compare<<<blocks, threads_, shared_, stream>>>(job_.points(), problem.n(), d, centroids_.data(),
-                                                                static_cast<int>(problem.k()), labels_.data(),
-                                                                changed_.data());
-      cuda::check_launch("assign_and_compare");
+      assign_portions_.run(n, job_.point_operations(), 1024, stream, [&](std::int64_t first, std::int64_t count) {
+        assign_and_compare<<<blocks_for(count, threads_), threads_, shared_, stream>>>(
+            job_.points() + first, count, n, d, centroids_.data(), static_cast<int>(problem.k()),
+            labels_.data() + first, changed_.data());
+        cuda::check_launch("assign_and_compare");
+      });
       stream.wait();
     }
     {
       core::PhaseTimer timer(phases, "update");
       sums_.clear();
-      add_points<<<blocks, threads_, 0, stream>>>(job_.points(), job_.weights(), problem.n(), d, labels_.data(),
-                                                  sums_.on_device());
-      cuda::check_launch("add_points");
+      add_portions_.run(n, d + 2, 1024, stream, [&](std::int64_t first, std::int64_t count) {
+        add_points<<<blocks_for(count, threads_), threads_, 0, stream>>>(
+            job_.points() + first, job_.weights() ? job_.weights() + first : nullptr, count, n, d,
+            labels_.data() + first, sums_.on_device());
+        cuda::check_launch("add_points");
+      });
       stream.wait();
     }
     core::PhaseTimer timer(phases, "to_host");
@@ -107,6 +114,8 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
+  static constexpr double additions_of_the_first_launch = 0x1p28;  // they may all meet at a few addresses
+
   void fetch_labels(std::int32_t* labels) {
     cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
   }
@@ -118,6 +127,8 @@ class UpdateKernelEngine {
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<unsigned long long> changed_;
+  cuda::Portions assign_portions_;
+  cuda::Portions add_portions_;
 };
 
 }  // namespace

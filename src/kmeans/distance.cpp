@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -313,9 +314,10 @@ void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids
 
 template <class T>
 void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, const std::int32_t* labels,
-                           double* out, int threads) {
+                           double* out, int threads, const std::stop_token& stop) {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < points.rows(); first += addresses) {
+    if (stop.stop_requested()) continue;
     const T* rows[addresses];
     const T* own[addresses];
     const std::int64_t count = take_addresses(points, first, rows);
@@ -323,13 +325,15 @@ void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centr
     if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(own_block_f32)(rows, own, count, points.columns(), out + first);
     else HWY_DYNAMIC_DISPATCH(own_block_f64)(rows, own, count, points.columns(), out + first);
   }
+  core::honour_stop(stop, "stopped while measuring distances");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                 \
-  template void squared_distances(MatrixView<const T>, MatrixView<const T>, double*);                         \
-  template void squared_distances(const T* const*, std::int64_t, const T* const*, std::int64_t, std::int64_t, \
-                                  double*);                                                                   \
-  template void own_squared_distances(MatrixView<const T>, MatrixView<const T>, const std::int32_t*, double*, int)
+#define GRADUS_INSTANTIATE(T)                                                                                      \
+  template void squared_distances(MatrixView<const T>, MatrixView<const T>, double*);                              \
+  template void squared_distances(const T* const*, std::int64_t, const T* const*, std::int64_t, std::int64_t,      \
+                                  double*);                                                                        \
+  template void own_squared_distances(MatrixView<const T>, MatrixView<const T>, const std::int32_t*, double*, int, \
+                                      const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

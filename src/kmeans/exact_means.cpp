@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/exact_accumulator.hpp"
+#include "core/stop.hpp"
 #include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
@@ -79,6 +80,7 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
     }
     first_point.push_back(points.size());
     for (std::size_t first = 0; first < points.size(); first += most_rows) {
+      core::honour_stop(problem.stop, "stopped while working out means");
       const std::size_t last = std::min(first + most_rows, points.size());
       Matrix<T> copies;
       if (problem.gpu) copies = problem.gpu->copy_rows(std::span(points).subspan(first, last - first));
@@ -86,10 +88,12 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
       for (std::size_t index = 0; index < sums.size(); ++index)
         for (std::size_t place = std::max(first, first_point[index]); place < std::min(last, first_point[index + 1]);
              ++place)
-          sums[index].add(
-              problem, points[place],
-              problem.gpu ? copies.row(static_cast<std::int64_t>(place - first)) : problem.points.row(points[place]));
+          if (!problem.stop.stop_requested())
+            sums[index].add(
+                problem, points[place],
+                problem.gpu ? copies.row(static_cast<std::int64_t>(place - first)) : problem.points.row(points[place]));
     }
+    core::honour_stop(problem.stop, "stopped while working out means");
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (std::size_t index = 0; index < sums.size(); ++index)
       sums[index].write_means(centroids.row(wanted[begin + index].cluster));

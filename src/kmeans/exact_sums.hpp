@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
+#include "core/stop.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -32,7 +33,7 @@ class ExactSums {
   }
 
   void clear() {
-    std::fill(limbs_.begin(), limbs_.end(), std::int64_t{0});
+    core::fill_until_stopped(problem_->stop, limbs_.begin(), limbs_.end(), std::int64_t{0});
     std::fill(weights_.begin(), weights_.end(), std::int64_t{0});
     std::fill(counts_.begin(), counts_.end(), std::int64_t{0});
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/stop.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -36,7 +37,7 @@ struct FloatSums {
   }
 
   void clear() {
-    std::fill(sums.begin(), sums.end(), 0.0);
+    core::fill_until_stopped(problem->stop, sums.begin(), sums.end(), 0.0);
     std::fill(weights.begin(), weights.end(), 0.0);
     std::fill(counts.begin(), counts.end(), std::int64_t{0});
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/philox.hpp"
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/cover.hpp"
 #include "kmeans/gpu_points.hpp"
@@ -26,9 +27,7 @@ constexpr std::uint64_t oversampling_factor = 2;
 /// Candidates of a step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
 
-void honour_stop(const Execution& execution) {
-  if (execution.stop.stop_requested()) throw InterruptedError("stopped while choosing the first centroids");
-}
+void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, "stopped while choosing the first centroids"); }
 
 template <class T>
 Matrix<T> rows_of(MatrixView<const T> points, const std::vector<std::int64_t>& rows) {
@@ -42,8 +41,8 @@ Matrix<T> rows_of(MatrixView<const T> points, const std::vector<std::int64_t>& r
 template <class T>
 class WeightedRows {
  public:
-  explicit WeightedRows(VectorView<const T> weights)
-      : weights_(weights), sums_(weights.size()), drawn_(static_cast<std::size_t>(weights.size())) {
+  WeightedRows(VectorView<const T> weights, const std::stop_token& stop)
+      : weights_(weights), stop_(stop), sums_(weights.size()), drawn_(static_cast<std::size_t>(weights.size())) {
     rescale();
   }
 
@@ -65,14 +64,21 @@ class WeightedRows {
 
   void rescale() {
     double largest = 0;
-    for (std::int64_t row = 0; row < weights_.size(); ++row) largest = std::max(largest, left(row));
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop(stop_);
+      largest = std::max(largest, left(row));
+    }
     quantize_ = Quantizer(largest, weights_.size());
     for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
-    for (std::int64_t row = 0; row < weights_.size(); ++row) sums_.block_of(row) += integer_of(row);
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop(stop_);
+      sums_.block_of(row) += integer_of(row);
+    }
     sums_.refresh();
   }
 
   VectorView<const T> weights_;
+  const std::stop_token& stop_;
   RowSums sums_;
   std::vector<bool> drawn_;
   Quantizer quantize_;
@@ -80,16 +86,20 @@ class WeightedRows {
 
 template <class T>
 std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weights, std::int64_t k,
-                                      const core::Philox& random) {
+                                      const core::Philox& random, const std::stop_token& stop) {
   std::vector<std::int64_t> chosen;
   if (!weights.empty()) {
-    WeightedRows<T> rows(weights);
-    for (std::int64_t step = 0; step < k; ++step) chosen.push_back(rows.draw(random, static_cast<std::uint64_t>(step)));
+    WeightedRows<T> rows(weights, stop);
+    for (std::int64_t step = 0; step < k; ++step) {
+      honour_stop(stop);
+      chosen.push_back(rows.draw(random, static_cast<std::uint64_t>(step)));
+    }
     return chosen;
   }
   // Floyd's sampling without replacement: k draws, no table of n.
   std::unordered_set<std::int64_t> taken;
   for (std::int64_t last = n - k; last < n; ++last) {
+    honour_stop(stop);
     const auto draw = static_cast<std::int64_t>(
         random.below(static_cast<std::uint64_t>(last - (n - k)), static_cast<std::uint64_t>(last) + 1));
     const std::int64_t row = taken.insert(draw).second ? draw : last;
@@ -105,15 +115,16 @@ struct HostRows {
   MatrixView<const T> points;
   VectorView<const T> weights;
   int threads;
+  std::stop_token stop;
 
   std::unique_ptr<Cover<T>> cover(std::int64_t first, std::int64_t expected, bool /*groups*/) const {
-    return std::make_unique<Cover<T>>(points, weights, first, expected, threads);
+    return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
   /// The same for a sample of the points.
   HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    return {rows, row_weights, threads};
+    return {rows, row_weights, threads, stop};
   }
 };
 
@@ -188,7 +199,7 @@ class Seeding {
 
  private:
   std::int64_t first_row() {
-    if (!rows_.weights.empty()) return WeightedRows<T>(rows_.weights).draw(random_, draws_++);
+    if (!rows_.weights.empty()) return WeightedRows<T>(rows_.weights, execution_.stop).draw(random_, draws_++);
     return static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.points.rows())));
   }
 
@@ -197,7 +208,7 @@ class Seeding {
   void extend(AnyCover& cover, std::vector<std::int64_t>& chosen) {
     std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials_of_a_step(k_)));
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
-      honour_stop(execution_);
+      honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
       for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
       const std::vector<std::int64_t> candidates = cover.rows_at(targets);
@@ -223,11 +234,14 @@ class Seeding {
       return seen.insert(std::move(bytes)).second;
     };
     const Matrix<T> before = rows_.copy_rows(chosen);
+    const std::int64_t stretch = core::stretch_length(rows_.points.rows(), 64 + rows_.points.columns());
     for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
     visit_rows(rows_.points, rows_.gpu(), [&](std::int64_t first, MatrixView<const T> some) {
-      for (std::int64_t row = 0; row < some.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row)
+      for (std::int64_t row = 0; row < some.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row) {
+        if (row % stretch == 0) honour_stop(execution_.stop);
         if ((rows_.weights.empty() || rows_.weights[first + row] > 0) && is_new(some.row(row)))
           chosen.push_back(first + row);
+      }
       return static_cast<std::int64_t>(chosen.size()) < k_;
     });
     if (static_cast<std::int64_t>(chosen.size()) < k_)
@@ -237,7 +251,7 @@ class Seeding {
   template <class AnyCover>
   void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
     for (std::size_t first = 0; first < rows.size(); first += AnyCover::most_candidates) {
-      honour_stop(execution_);
+      honour_stop(execution_.stop);
       const std::size_t count = std::min<std::size_t>(AnyCover::most_candidates, rows.size() - first);
       cover.add(std::span(rows).subspan(first, count));
     }
@@ -256,7 +270,8 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions<T>& options, const E
   const std::int64_t k = options.clusters;
   Seeding<T, Rows> seeding(rows, k, random, execution);
   switch (options.init) {
-    case KMeansInit::random: return rows.copy_rows(random_rows(rows.points.rows(), rows.weights, k, random));
+    case KMeansInit::random:
+      return rows.copy_rows(random_rows(rows.points.rows(), rows.weights, k, random, execution.stop));
     case KMeansInit::kmeans_plus_plus: return rows.copy_rows(seeding.plus_plus(0));
     case KMeansInit::kmeans_parallel: return rows.copy_rows(seeding.parallel());
     case KMeansInit::first:
@@ -277,7 +292,7 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options
     const GpuRows<T> rows{gpu, points, options.weights, &execution};
     return choose_rows(rows, options, execution, restart);
   }
-  const HostRows<T> rows{points, options.weights, cpu::thread_count(execution)};
+  const HostRows<T> rows{points, options.weights, cpu::thread_count(execution), execution.stop};
   return choose_rows(rows, options, execution, restart);
 }
 

@@ -342,6 +342,7 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   const bool large = k * d > 16384;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (large)
   for (std::int64_t dim = 0; dim < d; ++dim) {
+    if (problem_.stop.stop_requested()) continue;
     double sum = 0;
     for (std::int64_t cluster = 0; cluster < k; ++cluster)
       sum += static_cast<double>(centroids(cluster, dim)) / static_cast<double>(k);
@@ -355,6 +356,7 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   double largest = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (large) reduction(max : largest_half_square, largest)
   for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+    if (problem_.stop.stop_requested()) continue;
     double squares = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       squares += moved(cluster, dim) * moved(cluster, dim);
@@ -376,6 +378,7 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
     std::vector<double> row(static_cast<std::size_t>(d));
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem_.stop.stop_requested()) continue;
       for (std::int64_t dim = 0; dim < d; ++dim) row[static_cast<std::size_t>(dim)] = moved(cluster, dim);
       double norm = 0;
       const double error = HWY_DYNAMIC_DISPATCH(pack_centroid)(row.data(), cluster, d, steps_, panels_.data(), &norm);
@@ -387,6 +390,7 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
       byte_norm = std::max(byte_norm, norm);
     }
   }
+  core::honour_stop(problem_.stop, while_preparing);
   largest_norm_ = largest_norm * (1 + 0x1p-20) + 1e-6;
   largest_error_ = largest_error * (1 + 0x1p-20) + 1e-6;
   byte_largest_norm_ = byte_norm * (1 + 0x1p-20) + 1e-6;

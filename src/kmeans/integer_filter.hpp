@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
+
+inline constexpr std::string_view while_preparing = "stopped while preparing the centroids";
 
 inline constexpr std::int64_t sub_block = 32;             // points that pass over a panel of centroids together
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
@@ -73,7 +77,7 @@ class IntegerFilter {
  public:
   IntegerFilter(const Problem<T>& problem, int threads);
 
-  /// Quantizes and packs the centroids.
+  /// Quantizes and packs the centroids. InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
   FilterView<T> view() const;

@@ -9,6 +9,7 @@
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/request.hpp"
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/devices.hpp"
 #include "kmeans/distance.hpp"
@@ -135,14 +136,19 @@ std::uint64_t memory_needed(const room::Shape& shape, const KMeansOptions<T>& op
 }
 
 template <class T>
-Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads) {
+Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop) {
   Matrix<T> unit(points.rows(), points.columns());
   std::int64_t zero_row = points.rows();
+  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
-  for (std::int64_t row = 0; row < points.rows(); ++row) {
-    std::copy_n(points.row(row), points.columns(), unit.row(row));
-    if (!room::scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
+  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row) {
+      std::copy_n(points.row(row), points.columns(), unit.row(row));
+      if (!room::scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
+    }
   }
+  core::honour_stop(stop, "stopped while scaling the points to unit length");
   if (zero_row < points.rows()) room::throw_zero_row(what, zero_row);
   return unit;
 }
@@ -155,8 +161,8 @@ class Prepared {
   /// weights.
   Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, Metric metric,
            const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
-      : threads_(cpu::start_team(cpu::thread_count(execution))), points_(points), weights_(weights),
-        centroids_(centroids) {
+      : threads_(cpu::start_team(cpu::thread_count(execution))), stop_(execution.stop), points_(points),
+        weights_(weights), centroids_(centroids) {
     if (on_gpu) {
       core::PhaseTimer timer(phases, "to_device");
       if (metric == Metric::cosine)
@@ -178,13 +184,13 @@ class Prepared {
   const room::GpuPoints<T>* gpu() const { return gpu_.get(); }
 
   void require_distinct(std::int64_t clusters) const {
-    room::require_distinct(points_, weights_, clusters, gpu_.get());
+    room::require_distinct(points_, weights_, clusters, gpu_.get(), stop_);
   }
 
   double mean_column_variance() const {
     if (gpu_)
       if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
-    return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_);
+    return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_, stop_);
   }
 
   /// A problem that refers to this object's memory.
@@ -195,13 +201,14 @@ class Prepared {
     problem.initial_centroids = centroids_;
     problem.statistics = statistics_;
     problem.gpu = gpu_.get();
+    problem.stop = stop_;
     return problem;
   }
 
  private:
   void examine() {
-    statistics_ = gpu_ ? room::describe(gpu_->column_ranges(), points_.rows(), weights_, centroids_)
-                       : room::examine(points_, weights_, centroids_, threads_);
+    statistics_ = gpu_ ? room::describe(gpu_->column_ranges(), points_.rows(), weights_, centroids_, stop_)
+                       : room::examine(points_, weights_, centroids_, threads_, stop_);
   }
 
   void to_unit_rows() {
@@ -209,15 +216,16 @@ class Prepared {
       gpu_->to_unit_rows();
       points_ = gpu_->rows();
     } else {
-      unit_points_ = unit_rows(points_, "points", threads_);
+      unit_points_ = unit_rows(points_, "points", threads_, stop_);
       points_ = std::as_const(unit_points_).view();
     }
     if (centroids_.rows() == 0) return;
-    unit_centroids_ = unit_rows(centroids_, "initial centroids", 1);
+    unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, stop_);
     centroids_ = std::as_const(unit_centroids_).view();
   }
 
   int threads_;
+  std::stop_token stop_;
   MatrixView<const T> points_;
   VectorView<const T> weights_;
   MatrixView<const T> centroids_;
@@ -238,10 +246,16 @@ MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, c
 
 /// Brings labels that are in the result to where the caller wants them.
 template <class T>
-void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const room::GpuPoints<T>* gpu) {
+void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const room::GpuPoints<T>* gpu,
+             const std::stop_token& stop) {
   if (to.empty() || labels.size() == 0) return;
-  if (to.place().is_host()) std::copy_n(labels.data(), to.size(), to.data());
-  else gpu->store_labels(labels.data(), to);
+  constexpr std::int64_t most = std::int64_t{1} << 24;  // some milliseconds, or some tens of them to a GPU
+  for (std::int64_t first = 0; first < to.size(); first += most) {
+    core::honour_stop(stop, "stopped while copying the labels");
+    const VectorView<std::int32_t> some(to.data() + first, std::min(most, to.size() - first), to.place());
+    if (to.place().is_host()) std::copy_n(labels.data() + first, some.size(), some.data());
+    else gpu->store_labels(labels.data() + first, some);
+  }
   labels = {};
 }
 
@@ -320,7 +334,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
       best->restart = restart;
     }
   }
-  deliver(best->labels, options.labels, prepared.gpu());
+  deliver(best->labels, options.labels, prepared.gpu(), here.stop);
   best->variant = variant.name;
   best->device = core::device_name(variant, here);
   core::add_phase(phases, "total", core::seconds_since(start));
@@ -367,14 +381,14 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
     problem.labels_on_gpu = labels.data();
   }
   KMeansResult<T> result = variant.run(problem, here);
-  deliver(result.labels, labels, prepared.gpu());
+  deliver(result.labels, labels, prepared.gpu(), here.stop);
   return {std::move(result.labels), result.inertia};
 }
 
 // On the processor, all in host memory.
 template <class T>
 void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
-                    int threads) {
+                    int threads, const std::stop_token& stop) {
 #pragma omp parallel num_threads(threads)
   {
     // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
@@ -384,9 +398,11 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
     const T* some_centroids[tile];
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < points.rows(); first += tile) {
+      if (stop.stop_requested()) continue;
       const std::int64_t count = std::min(tile, points.rows() - first);
       for (std::int64_t row = 0; row < count; ++row) some_points[row] = points.row(first + row);
       for (std::int64_t cluster = 0; cluster < centroids.rows(); cluster += tile) {
+        if (stop.stop_requested()) break;  // a tile is work enough between two looks
         const std::int64_t clusters = std::min(tile, centroids.rows() - cluster);
         for (std::int64_t row = 0; row < clusters; ++row) some_centroids[row] = centroids.row(cluster + row);
         room::squared_distances<T>(some_points, count, some_centroids, clusters, points.columns(), squared);
@@ -397,6 +413,7 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
       }
     }
   }
+  core::honour_stop(stop, "stopped while computing distances");
 }
 
 }  // namespace
@@ -434,7 +451,7 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
                              on_gpu, 0, phases);
   if (!distances.place().is_host()) prepared.gpu()->take_for_results(distances.data(), "distances", here);
   if (on_gpu) prepared.gpu()->distances(prepared.centroids(), metric, distances);
-  else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here));
+  else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here), here.stop);
 }
 
 template <class T>

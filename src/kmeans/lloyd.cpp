@@ -1,9 +1,16 @@
 #include "kmeans/lloyd.hpp"
 
+#include "core/stop.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 
 namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr std::string_view while_relocating = "stopped while moving empty clusters";
+
+}  // namespace
 
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
@@ -11,18 +18,21 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
   const std::int64_t n = problem.n();
   Buffer<double> distances(n);
   if (problem.gpu) problem.gpu->own_squared_distances(centroids, labels, distances.data());
-  else own_squared_distances(problem.points, centroids, labels, distances.data(), threads);
+  else own_squared_distances(problem.points, centroids, labels, distances.data(), threads, problem.stop);
   const auto has_weight = [&](std::int64_t point) { return problem.weight(point) > 0; };
   std::vector<std::int64_t> members(static_cast<std::size_t>(problem.k()));
   Buffer<std::int64_t> order(n);
   for (std::int64_t point = 0; point < n; ++point) {
+    if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
     members[static_cast<std::size_t>(labels[point])] += has_weight(point);
     order[point] = point;
   }
 
   // The order is total (distance descending, row ascending), so the selection does not depend on threads. Points that
   // cannot move make it look a little further than the number of empty clusters.
+  core::RareLook look(problem.stop, while_relocating);
   const auto farther = [&](std::int64_t a, std::int64_t b) {
+    look.honour_stop();
     return distances[a] != distances[b] ? distances[a] > distances[b] : a < b;
   };
   std::vector<Relocation> moves;

@@ -16,6 +16,9 @@
 // and the frame takes over for an iteration with an empty cluster that must be moved or reported, or with means that
 // the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
 // is given none.
+//
+// pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
+// anything in labels and sums: the frame throws before it reads them.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +34,7 @@
 
 #include "core/column_ranges.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
 #include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/exact_sums.hpp"
@@ -133,6 +137,7 @@ class Lloyd {
       if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia =
           engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
+      core::honour_stop(problem_.stop, "stopped in the last assignment");
       if (!std::isfinite(result_.inertia))
         throw InputError("points: the inertia is beyond the range of double; scale the points or their weights down");
       count_labels();
@@ -151,8 +156,12 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
+    const std::int64_t stretch = core::stretch_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t point = 0; point < n; ++point) labels[point] = -1;  // each thread touches its own pages first
+    for (std::int64_t first = 0; first < n; first += stretch)
+      if (!problem_.stop.stop_requested())  // each thread touches its own pages first
+        std::fill(labels + first, labels + std::min(first + stretch, n), -1);
+    honour_stop();
   }
 
   // Some iterations by the engine itself, and one by the frame where the engine asks for it.
@@ -184,13 +193,14 @@ class Lloyd {
       core::PhaseTimer timer(result_.phases, "assign");
       outcome = engine_.pass(centroids, result_.labels.data());
     }
+    honour_stop();
     core::PhaseTimer timer(result_.phases, "update");
     record.changed = outcome.changed;
     record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
     inertia_is_explained_ = std::isnan(outcome.inertia);
     const bool relocated = update(sums, next);
     record.shift = squared_movement(result_.centroids, next);
-    const bool same_centroids = same_bits(result_.centroids, next);
+    const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
     // An empty cluster that was moved to where it was: from here on nothing would change.
@@ -244,6 +254,7 @@ class Lloyd {
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(next.row(cluster), problem_.d()));
       if (stays) std::copy_n(before, problem_.d(), next.row(cluster));
     }
+    honour_stop();
     for (std::size_t move = 0; move < relocations.size(); ++move)
       std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
     return !relocations.empty();
@@ -273,12 +284,13 @@ class Lloyd {
     };
 #pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
     for (std::int64_t cluster = 0; cluster < k; ++cluster)
-      if (has_mean[static_cast<std::size_t>(cluster)]) find(cluster);
+      if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested()) find(cluster);
+    honour_stop();
     leave_doubtful();
     if (doubtful.empty()) return;
     // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
     if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
-      finest = core::finest_bits(problem_.points, threads_);
+      finest = core::finest_bits(problem_.points, threads_, problem_.stop);
       const std::vector<DoubtfulMean> before =
           std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
       for (const DoubtfulMean& mean : before) find(mean.cluster);
@@ -300,6 +312,7 @@ class Lloyd {
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
       const double weight = sums.weight(cluster) * statistics.weight_scale;
       if (!(weight > 0)) continue;
+      honour_stop();
       sums.mean_from_middle(cluster, mean.data());
       double sum = 0;
       for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -353,8 +366,8 @@ class Lloyd {
     return total;
   }
 
-  static bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
-    return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.rows() * a.columns()) * sizeof(T)) == 0;
+  static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 is where 0 is
   }
 
   void count_labels() {
@@ -364,7 +377,7 @@ class Lloyd {
   }
 
   void honour_stop() const {
-    if (execution_.stop.stop_requested())
+    if (problem_.stop.stop_requested())
       throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
   }
 

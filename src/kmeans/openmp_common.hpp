@@ -38,6 +38,7 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
   const int parts = static_cast<int>(copies.size());
   std::vector<Outcome> outcomes(copies.size());
   cpu::SharedWork work(parts, threads, 1);
+  const std::int64_t stretch = points_between_looks(problem);
   const auto add_part = [&](int part) {
     const PrivateSums own = copies[static_cast<std::size_t>(part)];
     std::fill_n(own.sums, k * d, 0.0);
@@ -45,13 +46,14 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
     std::fill_n(own.counts, k, std::int64_t{0});
     Outcome outcome{0, 0.0};  // on the thread's stack: no cache line is shared until the end
     const cpu::Range range = cpu::share(problem.n(), part, parts);
-    for (std::int64_t point = range.begin; point < range.end; ++point) {
-      const Nearest<T> nearest = nearest_centroid(problem.points.row(point), centroids);
-      outcome.changed += labels[point] != nearest.cluster;
-      outcome.inertia += problem.weight(point) * static_cast<double>(nearest.distance);
-      labels[point] = nearest.cluster;
-      add_point(problem, point, nearest.cluster, own.sums, own.weights, own.counts);
-    }
+    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+        const Nearest<T> nearest = nearest_centroid(problem.points.row(point), centroids);
+        outcome.changed += labels[point] != nearest.cluster;
+        outcome.inertia += problem.weight(point) * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
+        add_point(problem, point, nearest.cluster, own.sums, own.weights, own.counts);
+      }
     outcomes[static_cast<std::size_t>(part)] = outcome;
   };
 #pragma omp parallel num_threads(threads)
@@ -63,12 +65,14 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
         add_part(static_cast<int>(next.begin));
     }  // and its implied barrier: every copy is complete
 #pragma omp for schedule(static)
-    for (std::int64_t cluster = 0; cluster < k; ++cluster)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem.stop.stop_requested()) continue;
       for (const PrivateSums& copy : copies) {
         for (std::int64_t dim = 0; dim < d; ++dim) total.sums[cluster * d + dim] += copy.sums[cluster * d + dim];
         total.weights[cluster] += copy.weights[cluster];
         total.counts[cluster] += copy.counts[cluster];
       }
+    }
   }
   Outcome all{0, 0.0};
   for (const Outcome& outcome : outcomes) {

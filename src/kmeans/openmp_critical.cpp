@@ -25,14 +25,18 @@ KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& exec
     const std::int64_t n = job.n();
     std::int64_t changed = 0;
     double inertia = 0;
+    const std::int64_t stretch = points_between_looks(job, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
-    for (std::int64_t point = 0; point < n; ++point) {
-      const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
-      changed += labels[point] != nearest.cluster;
-      inertia += job.weight(point) * static_cast<double>(nearest.distance);
-      labels[point] = nearest.cluster;
+    for (std::int64_t first = 0; first < n; first += stretch) {
+      if (job.stop.stop_requested()) continue;
+      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+        const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
+        changed += labels[point] != nearest.cluster;
+        inertia += job.weight(point) * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
 #pragma omp critical(gradus_kmeans_sums)
-      sums.add(point, nearest.cluster);
+        sums.add(point, nearest.cluster);
+      }
     }
     return Outcome{changed, inertia};
   };

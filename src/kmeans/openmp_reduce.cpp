@@ -23,7 +23,8 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
   const std::int64_t k = problem.k();
   const std::int64_t d = problem.d();
   const int threads = cpu::thread_count(execution);
-  Buffer<double> sums(threads * k * d, 0.0);
+  Buffer<double> sums(threads * k * d);
+  core::fill_until_stopped(problem.stop, sums.begin(), sums.end(), 0.0);
   Buffer<double> weights(threads * k, 0.0);
   Buffer<std::int64_t> counts(threads * k, 0);
   std::vector<PrivateSums> copies;

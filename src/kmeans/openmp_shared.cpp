@@ -26,25 +26,29 @@ KMeansResult<T> openmp_shared(const Problem<T>& problem, const Execution& execut
     const std::int64_t d = job.d();
     std::int64_t changed = 0;
     double inertia = 0;
+    const std::int64_t stretch = points_between_looks(job, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
-    for (std::int64_t point = 0; point < n; ++point) {
-      const T* row = job.points.row(point);
-      const double weight = job.weight(point);
-      const Nearest<T> nearest = nearest_centroid(row, centroids);
-      changed += labels[point] != nearest.cluster;
-      inertia += weight * static_cast<double>(nearest.distance);
-      labels[point] = nearest.cluster;
+    for (std::int64_t first = 0; first < n; first += stretch) {
+      if (job.stop.stop_requested()) continue;
+      for (std::int64_t point = first; point < std::min(first + stretch, n); ++point) {
+        const T* row = job.points.row(point);
+        const double weight = job.weight(point);
+        const Nearest<T> nearest = nearest_centroid(row, centroids);
+        changed += labels[point] != nearest.cluster;
+        inertia += weight * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
 
-      double* sum = sums.sums.data() + nearest.cluster * d;
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        const double value = weight * static_cast<double>(row[dim]);
+        double* sum = sums.sums.data() + nearest.cluster * d;
+        for (std::int64_t dim = 0; dim < d; ++dim) {
+          const double value = weight * static_cast<double>(row[dim]);
 #pragma omp atomic
-        sum[dim] += value;
+          sum[dim] += value;
+        }
+#pragma omp atomic
+        sums.weights[nearest.cluster] += weight;
+#pragma omp atomic
+        sums.counts[nearest.cluster] += 1;
       }
-#pragma omp atomic
-      sums.weights[nearest.cluster] += weight;
-#pragma omp atomic
-      sums.counts[nearest.cluster] += 1;
     }
     return Outcome{changed, inertia};
   };

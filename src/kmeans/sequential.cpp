@@ -14,13 +14,15 @@ KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution
   const auto assign_and_sum = [](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                                  FloatSums<T>& sums) {
     Outcome outcome{0, 0.0};
-    for (std::int64_t point = 0; point < job.n(); ++point) {
-      const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
-      outcome.changed += labels[point] != nearest.cluster;
-      outcome.inertia += job.weight(point) * static_cast<double>(nearest.distance);
-      labels[point] = nearest.cluster;
-      sums.add(point, nearest.cluster);
-    }
+    const std::int64_t stretch = points_between_looks(job);
+    for (std::int64_t first = 0; first < job.n() && !job.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, job.n()); ++point) {
+        const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
+        outcome.changed += labels[point] != nearest.cluster;
+        outcome.inertia += job.weight(point) * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
+        sums.add(point, nearest.cluster);
+      }
     return outcome;
   };
   Execution one_thread = execution;

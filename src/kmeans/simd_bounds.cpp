@@ -300,6 +300,7 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   const double scale = filter_.view().scale;
   std::fill(group_drifts_.begin(), group_drifts_.end(), 0.0F);
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
+    core::honour_stop(problem_.stop, while_preparing);
     double squares = 0;
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
       const double moved =

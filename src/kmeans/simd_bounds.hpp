@@ -32,6 +32,8 @@ struct BoundsScratch : FilterScratch {
 template <class T>
 class BoundsAssigner {
  public:
+  using TakesAnyBlocks = void;
+
   BoundsAssigner(const Problem<T>& problem, int threads);
 
   void prepare(MatrixView<const T> centroids);

@@ -3,13 +3,15 @@
 // error.
 //
 // An assigner provides
-//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread
+//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread; throws after a stop request
 //   struct Scratch                                      one for each thread, constructed by it from the assigner
 //   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
 //                                                       canonical labels of a block (points.size() <= block_points);
 //                                                       `before`: those of the pass before, or -1; returns how many
-//                                                       points were re-checked
+//                                                       points were re-checked. After a stop request it may leave
+//                                                       anything
 // and may provide
+//   TakesAnyBlocks                                      a type: blocks may be shorter, and begin anywhere
 //   void finished(std::int64_t changed)                 after each pass, by one thread
 #pragma once
 
@@ -17,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/lloyd.hpp"
@@ -29,7 +32,7 @@ class SimdEngine {
  public:
   SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
       : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
-        workers_(static_cast<std::size_t>(threads)) {}
+        workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)) {}
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
 
@@ -54,6 +57,16 @@ class SimdEngine {
   /// Handed out at a time: enough for the prefetching, few enough for the balance.
   static constexpr std::int64_t piece_points = 8 * block_points;
 
+  // Points between two looks at the stop request. Fewer than block_points where the assigner takes any blocks and the
+  // work for a point is much: a power of two, so that it divides block_points.
+  static std::int64_t block_size(const Problem<T>& problem) {
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // of vector instructions: some milliseconds
+    std::int64_t points = block_points;
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; })
+      while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
+    return points;
+  }
+
   struct Worker {
     explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
     ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
@@ -77,8 +90,9 @@ class SimdEngine {
         worker->moved.clear();
         core::ExactTotal own_inertia;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
-          for (std::int64_t first = piece.begin; first < piece.end; first += block_points) {
-            const cpu::Range block{first, std::min(first + block_points, piece.end)};
+          for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
+            if (problem_.stop.stop_requested()) break;
+            const cpu::Range block{first, std::min(first + block_, piece.end)};
             rechecked += assign_block(block, labels, *worker, changed);
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
           }
@@ -90,7 +104,12 @@ class SimdEngine {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < threads_; ++part) {
         const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
-        for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, clusters.begin, clusters.end);
+        const std::int64_t stretch = core::stretch_length(problem_.k(), threads_ * problem_.d());
+        for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
+          if (problem_.stop.stop_requested()) break;
+          const std::int64_t end = std::min(first + stretch, clusters.end);
+          for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, first, end);
+        }
       }
     }
     if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
@@ -102,6 +121,7 @@ class SimdEngine {
   std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
+    if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
@@ -117,6 +137,7 @@ class SimdEngine {
   Assigner& assigner_;
   ExactSums<T> sums_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t block_;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
 };

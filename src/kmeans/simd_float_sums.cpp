@@ -38,8 +38,10 @@ class FloatSumsEngine {
       worker->sums.clear();
       const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
       for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+        if (problem_.stop.stop_requested()) break;
         const cpu::Range block{first, std::min(first + block_points, range.end)};
         rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
+        if (problem_.stop.stop_requested()) break;  // the assigner may have seen it, and its labels be none
         changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
         for (std::int64_t point = block.begin; point < block.end; ++point)
           worker->sums.add(point, worker->labels[point - block.begin]);

@@ -267,6 +267,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <atomic>
 
+#include "core/stop.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -368,6 +369,7 @@ void GridAssigner<T>::lay_grid() {
   for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
     divide(axes, lengths, finer);
     occupied = occupied_cells(finer);
+    core::honour_stop(problem_.stop, "stopped while laying a grid");
     if (std::count(occupied.begin(), occupied.end(), std::uint8_t{1}) <= problem_.n() / 16) break;
     occupied.clear();
   }
@@ -415,6 +417,7 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
     block.cells = cells;
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
+      if (problem_.stop.stop_requested()) continue;
       block.rows = problem_.points.row(first);
       block.stride = problem_.points.row_stride();
       block.count = std::min(block_points, problem_.n() - first);
@@ -448,7 +451,7 @@ void GridAssigner<T>::prepare(MatrixView<const T> centroids) {
   use_grid_ = false;
   if (!sample_.empty()) {
     centroids_.assign(centroids.data(), centroids.data() + centroids.rows() * centroids.columns());
-    table_.build(centroids_, threads_);
+    table_.build(centroids_, threads_, problem_.stop);
     use_grid_ = grid_pays();
   }
   if (!use_grid_) filter_.prepare(centroids);

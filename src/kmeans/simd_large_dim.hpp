@@ -9,6 +9,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 class LargeDimAssigner {
  public:
+  using TakesAnyBlocks = void;
+
   LargeDimAssigner(const Problem<T>& problem, int threads) : problem_(problem), filter_(problem, threads) {}
 
   void prepare(MatrixView<const T> centroids) { filter_.prepare(centroids); }

@@ -328,6 +328,8 @@ InertiaLimbs inertia_f64(const InertiaBlock<double>& block) { return inertia_any
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "core/stop.hpp"
+
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(find_changed_kernel);
@@ -397,13 +399,15 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                      int threads) {
+  const std::int64_t block_size = std::min(block_points, core::stretch_length(problem.n(), problem.d() / 8, threads));
   core::ExactTotal all;
 #pragma omp parallel num_threads(threads)
   {
     core::ExactTotal own;
 #pragma omp for schedule(static)
-    for (std::int64_t first = 0; first < problem.n(); first += block_points)
-      add_inertia(problem, centroids, labels, {first, std::min(first + block_points, problem.n())}, own);
+    for (std::int64_t first = 0; first < problem.n(); first += block_size)
+      if (!problem.stop.stop_requested())
+        add_inertia(problem, centroids, labels, {first, std::min(first + block_size, problem.n())}, own);
 #pragma omp critical(gradus_total_inertia)
     all.merge(own);
   }

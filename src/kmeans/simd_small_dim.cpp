@@ -51,6 +51,7 @@ struct SmallDimBlock {
   std::int32_t* candidates;
   double* nearest_corner;
   std::int32_t* found;
+  core::StopLook stop;
 };
 
 }  // namespace gradus::kmeans_detail
@@ -343,6 +344,8 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   const auto worst = hn::Set(i, 0x7f7fffff);  // the greatest float
   const auto least_gap = hn::Set(f, threshold);
   const bool all_clusters = candidates == block.clusters;
+  // With so many candidates a block is too much between two looks at the stop request; the labels are garbage then.
+  const bool looks = candidates * D > 16384;
   std::int64_t rechecked = 0;
 
   for (std::int64_t first = 0; first < block.count; first += chunk_points) {
@@ -352,6 +355,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     chunk.found += first;
     fill_tile<T, D>(chunk, middle, scale);
     for (std::int64_t index = 0; index < chunk.count; index += 2 * width) {
+      if (HWY_UNLIKELY(looks) && block.stop.look(block.stop.token)) return 0;
       prefetch_rows(chunk, index + chunk_points, 2 * width);
       [[maybe_unused]] hn::Vec<decltype(f)> point0[D], point1[D];
       for (int dim = 0; dim < D && D <= 4; ++dim) {
@@ -424,6 +428,7 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
         hn::StoreU(gap1, f, gaps + width);
         for (std::int64_t lane = 0; lane < 2 * width && index + lane < chunk.count; ++lane) {
           if (gaps[lane] > threshold) continue;
+          if (looks && block.stop.look(block.stop.token)) return 0;
           ++rechecked;
           chunk.found[index + lane] =
               ~nearest_exactly<T, D>(block, chunk.rows + (index + lane) * block.stride, candidates);
@@ -536,7 +541,8 @@ std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /
                                scratch.coefficients.data(),
                                scratch.candidates.data(),
                                scratch.nearest_corner.data(),
-                               scratch.found};
+                               scratch.found,
+                               core::stop_look(problem_.stop)};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
   else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
 }

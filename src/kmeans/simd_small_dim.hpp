@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/simd_engine.hpp"
 

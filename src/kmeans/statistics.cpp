@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "core/stop.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 
@@ -15,12 +16,15 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
+constexpr std::string_view while_examining = "stopped while examining the points";
+
 /// Looks at the weights: are they possible, what is the scale that they are counted in, and their least bit.
 template <class T>
-void describe_weights(VectorView<const T> weights, Statistics& statistics) {
+void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop) {
   double largest = 0;
   int finest = core::no_bits;
   for (std::int64_t point = 0; point < weights.size(); ++point) {
+    if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
       throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
@@ -41,16 +45,17 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics) {
 
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads) {
-  return describe(core::column_ranges(points, "points", threads), points.rows(), weights, initial_centroids);
+                   int threads, const std::stop_token& stop) {
+  return describe(core::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids,
+                  stop);
 }
 
 template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids) {
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop) {
   const std::size_t d = ranges.lowest.size();
   Statistics statistics;
-  if (!weights.empty()) describe_weights(weights, statistics);
+  if (!weights.empty()) describe_weights(weights, statistics, stop);
   statistics.weight = core::Grid(0, n);
   statistics.lowest = ranges.lowest;
   statistics.highest = ranges.highest;
@@ -61,7 +66,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
     statistics.to_high.push_back(statistics.columns.back().to_high);
   }
   if (initial_centroids.rows() > 0) {
-    const core::ColumnRanges first = core::column_ranges(initial_centroids, "initial centroids", 1);
+    const core::ColumnRanges first = core::column_ranges(initial_centroids, "initial centroids", 1, stop);
     for (std::size_t column = 0; column < d; ++column) {
       statistics.lowest[column] = std::min(statistics.lowest[column], first.lowest[column]);
       statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);
@@ -129,10 +134,11 @@ class ColumnTotals {
 
 template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads) {
+                            int threads, const std::stop_token& stop) {
   const std::int64_t n = points.rows();
   const std::int64_t d = points.columns();
   constexpr std::int64_t block_rows = 256;
+  const std::int64_t stretch = core::stretch_length(n, d, threads);
   const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
   std::vector<core::ExactAccumulator> sums(static_cast<std::size_t>(d));
   visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
@@ -140,12 +146,16 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
     {
       ColumnTotals own(grids);
 #pragma omp for schedule(static)
-      for (std::int64_t row = 0; row < some.rows(); ++row)
-        for (std::size_t column = 0; column < grids.size(); ++column)
-          own.add(column, static_cast<double>(some(row, static_cast<std::int64_t>(column))));
+      for (std::int64_t start = 0; start < some.rows(); start += stretch) {
+        if (stop.stop_requested()) continue;
+        for (std::int64_t row = start; row < std::min(start + stretch, some.rows()); ++row)
+          for (std::size_t column = 0; column < grids.size(); ++column)
+            own.add(column, static_cast<double>(some(row, static_cast<std::int64_t>(column))));
+      }
 #pragma omp critical(gradus_variance_sums)
       own.add_to(sums);
     }
+    core::honour_stop(stop, while_examining);
     return true;
   });
   core::ExactAccumulator count;
@@ -162,6 +172,7 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
       double distances[block_rows];
 #pragma omp for schedule(static)
       for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
+        if (stop.stop_requested()) continue;
         const std::int64_t first = block * block_rows;
         const std::int64_t rows = std::min(block_rows, some.rows() - first);
         squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
@@ -170,19 +181,22 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
 #pragma omp critical(gradus_variance_squares)
       squares.merge(own.sum(statistics.inertia));
     }
+    core::honour_stop(stop, while_examining);
     return true;
   });
   return squares.quotient<double>(count) / static_cast<double>(d);
 }
 
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
-                      const GpuPoints<T>* gpu) {
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k, const GpuPoints<T>* gpu,
+                      const std::stop_token& stop) {
   // Ends as soon as k different rows were seen, which with ordinary data is after about k rows.
   std::unordered_set<std::string> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
+  const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
     for (std::int64_t index = 0; index < some.rows() && static_cast<std::int64_t>(seen.size()) < k; ++index) {
+      if (index % stretch == 0) core::honour_stop(stop, while_examining);
       if (!weights.empty() && !(weights[first + index] > 0)) continue;
       for (std::int64_t dim = 0; dim < points.columns(); ++dim)
         row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
@@ -197,11 +211,15 @@ void require_distinct(MatrixView<const T> points, VectorView<const T> weights, s
                    "; ask for at most that many clusters");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                      \
-  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int);                 \
-  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int);          \
-  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>); \
-  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*)
+#define GRADUS_INSTANTIATE(T)                                                                                     \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                 \
+                              const std::stop_token&);                                                            \
+  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,          \
+                                       const std::stop_token&);                                                   \
+  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>, \
+                               const std::stop_token&);                                                           \
+  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*,     \
+                                 const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

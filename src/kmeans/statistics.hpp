@@ -1,4 +1,5 @@
-// One look at the points before the first iteration: are they finite, how large are they, how do they vary.
+// One look at the points before the first iteration: are they finite, how large are they, how do they vary. All of it
+// ends with InterruptedError after a stop request.
 #pragma once
 
 #include "core/column_ranges.hpp"
@@ -10,12 +11,12 @@ namespace gradus::kmeans_detail {
 /// column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights.
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads);
+                   int threads, const std::stop_token& stop = {});
 
 /// The same from the points' ranges: of `rows` points.
 template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids);
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop = {});
 
 /// InputError: the row has no direction, which the cosine metric needs.
 [[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
@@ -25,7 +26,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorV
 /// else they include. `gpu`: the points' object where they lie on a GPU, from which they are copied.
 template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads);
+                            int threads, const std::stop_token& stop = {});
 
 /// For sums of n values of each column.
 std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n);
@@ -33,6 +34,6 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 /// InputError unless at least k different rows have weight. `gpu`: the points' object where they lie on a GPU.
 template <class T>
 void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
-                      const GpuPoints<T>* gpu = nullptr);
+                      const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {});
 
 }  // namespace gradus::kmeans_detail

@@ -200,17 +200,20 @@ class Iteration {
   void assign(Chunk& chunk, cpu::Range range) {
     chunk.sums.clear();
     Outcome outcome{0, 0.0};
-    for (std::int64_t point = range.begin; point < range.end; ++point) {
-      const Nearest<T> nearest = nearest_centroid(problem_.points.row(point), centroids_);
-      outcome.changed += labels_[point] != nearest.cluster;
-      outcome.inertia += problem_.weight(point) * static_cast<double>(nearest.distance);
-      labels_[point] = nearest.cluster;
-      chunk.sums.add(point, nearest.cluster);
-    }
+    const std::int64_t stretch = points_between_looks(problem_);
+    for (std::int64_t first = range.begin; first < range.end && !problem_.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+        const Nearest<T> nearest = nearest_centroid(problem_.points.row(point), centroids_);
+        outcome.changed += labels_[point] != nearest.cluster;
+        outcome.inertia += problem_.weight(point) * static_cast<double>(nearest.distance);
+        labels_[point] = nearest.cluster;
+        chunk.sums.add(point, nearest.cluster);
+      }
     chunk.outcome = outcome;
   }
 
-  static void merge(Chunk& to, const Chunk& from) {
+  void merge(Chunk& to, const Chunk& from) const {
+    if (problem_.stop.stop_requested()) return;
     to.sums.merge(from.sums);
     to.outcome.changed += from.outcome.changed;
     to.outcome.inertia += from.outcome.inertia;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/stop.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/lloyd.hpp"
 
@@ -31,8 +32,14 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   return best;
 }
 
+/// Points between two looks at the stop request (core/stop.hpp), where `threads` share all of them.
+template <class T>
+std::int64_t points_between_looks(const Problem<T>& problem, int threads = 1) {
+  return core::stretch_length(problem.n(), problem.k() * problem.d(), threads);
+}
+
 /// An engine for Lloyd's frame from a function object `assign_and_sum(problem, centroids, labels, sums) -> Outcome`
-/// that fills labels and FloatSums anew each time.
+/// that fills labels and FloatSums anew each time, and after a stop request returns early.
 template <class T, class AssignAndSum>
 class TextbookEngine {
  public:

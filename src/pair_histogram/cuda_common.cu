@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/cuda_common.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -129,6 +130,7 @@ Histogram CudaPairs<T>::histogram() {
   cuda::fetch_part<Word>(job_.histogram.counts, words, stream());
   std::copy(words.begin(), words.end(), result.counts.begin());
   for (int word = 0; word < result.sum_words; ++word) {
+    core::honour_stop(problem_.stop, while_adding_up);
     cuda::fetch_part<Word>(job_.histogram.sums.words + word * slots, words, stream());
     for (std::int64_t slot = 0; slot < slots; ++slot) result.sum(slot)[word] = words[static_cast<std::size_t>(slot)];
   }

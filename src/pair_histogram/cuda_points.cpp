@@ -11,7 +11,7 @@ namespace gradus::pair_histogram_detail {
 template <class T>
 CudaPoints<T>::CudaPoints(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes)
     : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), threads_(cpu::thread_count(execution)),
-      device_(execution.gpu), memory_(copied_bytes(problem) + job_bytes),
+      device_(execution.gpu), memory_(copied_bytes(problem) + job_bytes), staging_(execution.stop),
       scratch_(memory_.take<unsigned long long>(cuda::column_range_words(dimension_limit))) {
   const bool on_host = problem.points.place().is_host() && problem.others.place().is_host() &&
                        problem.weights.place().is_host() && problem.other_weights.place().is_host();

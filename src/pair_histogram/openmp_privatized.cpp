@@ -42,7 +42,7 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
   const core::PhaseTimer timer(phases, "reduce");
   Histogram histogram(problem.bins.slots(), problem.sum_words());
   for (const std::unique_ptr<Histogram>& copy : copies)
-    if (copy) histogram.add(*copy);
+    if (copy) histogram.add(*copy, problem.stop);
   return histogram;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/phases.hpp"
 #include "core/request.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "pair_histogram/gpu_points.hpp"
@@ -97,7 +98,9 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
     throw Error("internal error: " + std::to_string(counted) + " of " + std::to_string(result.pairs) +
                 " pairs were counted");
   result.beyond = result.pairs - counted;
+  const std::int64_t stretch = core::stretch_length(bins, 16 + histogram.sum_words);
   for (std::ptrdiff_t bin = 0; problem.weighted() && bin < bins; ++bin) {
+    if (bin % stretch == 0) core::honour_stop(problem.stop, room::while_adding_up);
     result.weighted.push_back(problem.sums.round(histogram.sum(bin + 1)));
     if (std::isinf(result.weighted.back())) throw_sum_too_large(result.edges, static_cast<std::size_t>(bin));
   }

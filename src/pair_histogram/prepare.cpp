@@ -5,6 +5,7 @@
 
 #include "core/column_ranges.hpp"
 #include "core/request.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "core/visit_copies.hpp"
 #include "cpu/threads.hpp"
@@ -13,6 +14,8 @@
 namespace gradus::pair_histogram_detail {
 
 namespace {
+
+constexpr std::string_view while_examining = "stopped while examining the points";
 
 template <class T>
 void check_points(MatrixView<const T> points) {
@@ -88,12 +91,14 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
     all_inside = all_inside && inside(column, ranges.lowest[column]) && inside(column, ranges.highest[column]);
   if (all_inside) return;
   const auto refuse = [&](std::int64_t first, MatrixView<const T> some) {
-    for (std::int64_t row = 0; row < some.rows(); ++row)
+    for (std::int64_t row = 0; row < some.rows(); ++row) {
+      if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
       for (std::int64_t dim = 0; dim < some.columns(); ++dim) {
         const auto column = static_cast<std::size_t>(dim);
         const auto value = static_cast<double>(some(row, dim));
         if (!inside(column, value)) throw_outside(problem, what, first + row, column, value);
       }
+    }
     return true;
   };
   if (problem.gpu == nullptr) {
@@ -139,6 +144,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
     return problem.gpu->find_weight_span(weights);
   }
   for (std::int64_t row = 0; row < weights.size(); ++row) {
+    if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
     const auto weight = static_cast<double>(weights[row]);
     if (!(std::abs(weight) <= core::largest_magnitude)) throw_bad_weight(what, row, weight);
     span.add(weight);
@@ -148,7 +154,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
 
 template <class T>
 core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> rows, const char* what, int threads) {
-  if (problem.gpu == nullptr) return core::column_ranges(rows, what, threads);
+  if (problem.gpu == nullptr) return core::column_ranges(rows, what, threads, problem.stop);
   const core::FoundRanges found = problem.gpu->find_ranges(rows);
   if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
   return found.ranges;
@@ -163,6 +169,7 @@ std::int64_t pair_count(std::int64_t points, std::int64_t others, bool cross) {
 template <class T>
 Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
   Problem<T> problem;
+  problem.stop = execution.stop;
   problem.points = points;
   problem.others = options.others;
   problem.cross = options.others.columns() > 0;

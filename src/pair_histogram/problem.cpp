@@ -1,5 +1,7 @@
 #include "pair_histogram/problem.hpp"
 
+#include "core/stop.hpp"
+
 namespace gradus::pair_histogram_detail {
 
 template <class T>
@@ -28,10 +30,17 @@ Shape Problem<T>::shape() const {
 template struct Problem<float>;
 template struct Problem<double>;
 
-void Histogram::add(const Histogram& other) {
-  for (std::size_t slot = 0; slot < counts.size(); ++slot) counts[slot] += other.counts[slot];
-  for (std::size_t sum = 0; sum < weights.size(); sum += static_cast<std::size_t>(sum_words))
-    WeightSums::add_sum(&weights[sum], &other.weights[sum], sum_words);
+void Histogram::add(const Histogram& other, const std::stop_token& stop) {
+  const auto slots = static_cast<std::int64_t>(counts.size());
+  const std::int64_t stretch = core::stretch_length(slots, 1 + sum_words);
+  for (std::int64_t first = 0; first < slots; first += stretch) {
+    core::honour_stop(stop, while_adding_up);
+    const std::int64_t end = std::min(first + stretch, slots);
+    for (auto slot = static_cast<std::size_t>(first); slot < static_cast<std::size_t>(end); ++slot)
+      counts[slot] += other.counts[slot];
+    for (std::int64_t slot = first; sum_words > 0 && slot < end; ++slot)
+      WeightSums::add_sum(sum(slot), other.sum(slot), sum_words);
+  }
   rechecked += other.rechecked;
 }
 

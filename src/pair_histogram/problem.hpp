@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "core/exact_sum.hpp"
@@ -61,6 +63,7 @@ struct Problem {
   Bins bins;
   WeightSums sums;              ///< of the products of two weights
   GpuPoints<T>* gpu = nullptr;  ///< what owns the points' memory on a GPU
+  std::stop_token stop;         ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }
@@ -78,6 +81,8 @@ struct Problem {
   }
 };
 
+inline constexpr std::string_view while_adding_up = "stopped while adding up the bins";
+
 /// Counts, and sums of weights, of each slot of the bins (see Bins::slots).
 struct Histogram {
   std::vector<std::uint64_t> counts;
@@ -92,7 +97,8 @@ struct Histogram {
         sum_words(words_of_a_sum) {}
   std::uint64_t* sum(std::int64_t slot) { return weights.data() + slot * sum_words; }
   const std::uint64_t* sum(std::int64_t slot) const { return weights.data() + slot * sum_words; }
-  void add(const Histogram& other);
+  /// InterruptedError after a stop request.
+  void add(const Histogram& other, const std::stop_token& stop = {});
   /// Of a slot.
   static std::uint64_t slot_bytes(const Shape& shape) {
     return sizeof(std::uint64_t) * static_cast<std::uint64_t>(1 + (shape.weighted ? shape.sum_words : 0));

@@ -141,11 +141,16 @@ struct PlainColumns {
   const double* pointers[dimension_limit] = {};
 
   PlainColumns() = default;
-  explicit PlainColumns(MatrixView<const T> points) : columns(padded(points.rows()) * points.columns(), 0.0) {
+  PlainColumns(MatrixView<const T> points, const std::stop_token& stop)
+      : columns(padded(points.rows()) * points.columns()) {
     for (std::int64_t dim = 0; dim < points.columns(); ++dim) {
       double* column = columns.data() + dim * padded(points.rows());
       pointers[dim] = column;
-      for (std::int64_t row = 0; row < points.rows(); ++row) column[row] = static_cast<double>(points(row, dim));
+      for (std::int64_t row = 0; row < points.rows(); ++row) {
+        if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+        column[row] = static_cast<double>(points(row, dim));
+      }
+      std::fill(column + points.rows(), column + padded(points.rows()), 0.0);
     }
   }
 };
@@ -183,10 +188,13 @@ class PlainCounters {
   }
 
   void add_to(Histogram& histogram) const {
-    for (std::size_t place = 0; place < counts_.size(); ++place)
-      histogram.counts[place % static_cast<std::size_t>(slots_)] += counts_[place];
-    for (std::int64_t slot = 0; words_ > 0 && slot < slots_; ++slot)
-      WeightSums::add_sum(histogram.sum(slot), sums_.data() + slot * words_, words_);
+    const std::int64_t stretch = core::stretch_length(slots_, copies + words_);
+    for (std::int64_t slot = 0; slot < slots_; ++slot) {
+      if (slot % stretch == 0) core::honour_stop(problem_.stop, while_adding_up);
+      for (std::int64_t copy = 0; copy < copies; ++copy)
+        histogram.counts[static_cast<std::size_t>(slot)] += counts_[static_cast<std::size_t>(copy * slots_ + slot)];
+      if (words_ > 0) WeightSums::add_sum(histogram.sum(slot), sums_.data() + slot * words_, words_);
+    }
   }
 
  private:
@@ -222,8 +230,8 @@ class PlainCounters {
 
 template <class T>
 Histogram count_in_double(const Problem<T>& problem, const Execution& execution, int threads) {
-  const PlainColumns<T> first(problem.points);
-  const PlainColumns<T> others = problem.cross ? PlainColumns<T>(problem.others) : PlainColumns<T>();
+  const PlainColumns<T> first(problem.points, problem.stop);
+  const PlainColumns<T> others = problem.cross ? PlainColumns<T>(problem.others, problem.stop) : PlainColumns<T>();
   const PlainColumns<T>& second = problem.cross ? others : first;
   std::vector<std::unique_ptr<PlainCounters<T>>> counters;
   for (int part = 0; part < threads; ++part) counters.push_back(std::make_unique<PlainCounters<T>>(problem));

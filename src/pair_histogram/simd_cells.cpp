@@ -192,8 +192,9 @@ constexpr std::int64_t group_points = 8;
 constexpr std::int64_t item_points = 256;
 constexpr std::int64_t points_to_a_run = 16;
 constexpr std::int64_t points_to_a_call = std::int64_t{1} << 24;  // so that the counters do not overflow within one
-constexpr int sort_threads = 8;                                   // each has a counter for each cell
-constexpr double widest = 1.0;                                    // of columns, against the reach
+constexpr std::int64_t weighted_points_to_a_call = std::int64_t{1} << 19;  // sums of many words take longer
+constexpr int sort_threads = 8;                                            // each has a counter for each cell
+constexpr double widest = 1.0;                                             // of columns, against the reach
 constexpr double narrowest = 0.25;
 constexpr double extent_limit = 0.5;   // of a group, against the reach
 constexpr double longest_local = 1.3;  // half of that, the reach, and the prune's slack: of coordinates in a list
@@ -301,7 +302,7 @@ class SortedPoints {
   SortedPoints(const Problem<T>& problem, const FilterPlan& plan, const Grid& grid, MatrixView<const T> points,
                int threads)
       : starts_(grid.cells() + 1), order_(points.rows()) {
-    sort(FilterColumns<T>(problem, plan, points, {}, threads), grid, threads);
+    sort(FilterColumns<T>(problem, plan, points, {}, threads), grid, threads, problem.stop);
     columns_ =
         FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
   }
@@ -323,7 +324,7 @@ class SortedPoints {
   }
 
  private:
-  void sort(const FilterColumns<T>& columns, const Grid& grid, int threads);
+  void sort(const FilterColumns<T>& columns, const Grid& grid, int threads, const std::stop_token& stop);
 
   FilterColumns<T> columns_;
   FilterWeights weights_;
@@ -334,9 +335,11 @@ class SortedPoints {
 // A stable counting sort: each thread counts its share of the points, and its points of a cell then stand after those
 // of the threads before.
 template <class T>
-void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, int threads) {
+void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, int threads,
+                           const std::stop_token& stop) {
   const std::int64_t n = order_.size();
   const std::int64_t cells = grid.cells();
+  const std::int64_t stretch = core::stretch_length(n, 32);
   const int parts = std::min(threads, sort_threads);
   Buffer<std::int32_t> cell_of(n);
   Buffer<std::int32_t> places(parts * cells, 0);
@@ -345,6 +348,7 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
     const cpu::Range range = cpu::share(n, part, parts);
     std::int32_t* const counts = places.data() + part * cells;
     for (std::int64_t point = range.begin; point < range.end; ++point) {
+      if (point % stretch == 0 && stop.stop_requested()) break;
       std::int64_t cell = 0;
       for (const Axis& axis : grid.axis)
         if (axis.column >= 0)
@@ -354,8 +358,10 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
       ++counts[cell];
     }
   }
+  core::honour_stop(stop, while_sorting);
   std::int32_t place = 0;
   for (std::int64_t cell = 0; cell < cells; ++cell) {
+    if (cell % stretch == 0) core::honour_stop(stop, while_sorting);
     starts_[cell] = place;
     for (int part = 0; part < parts; ++part) place += std::exchange(places[part * cells + cell], place);
   }
@@ -364,9 +370,12 @@ void SortedPoints<T>::sort(const FilterColumns<T>& columns, const Grid& grid, in
   for (int part = 0; part < parts; ++part) {
     const cpu::Range range = cpu::share(n, part, parts);
     std::int32_t* const next = places.data() + part * cells;
-    for (std::int64_t point = range.begin; point < range.end; ++point)
+    for (std::int64_t point = range.begin; point < range.end; ++point) {
+      if (point % stretch == 0 && stop.stop_requested()) break;
       order_[next[cell_of[point]]++] = static_cast<std::int32_t>(point);
+    }
   }
+  core::honour_stop(stop, while_sorting);
 }
 
 // Finds the runs near groups of points, and has them counted.
@@ -375,7 +384,7 @@ class CellCounter {
  public:
   CellCounter(const Problem<T>& problem, const Grid& grid, const SortedPoints<T>& first, const SortedPoints<T>& second,
               FilterCounters<T>& counters, double cells_per_length)
-      : grid_(grid), first_(first), second_(second), counters_(counters), list_(1) {
+      : grid_(grid), first_(first), second_(second), counters_(counters), stop_(problem.stop), list_(1) {
     const double reach = problem.bins.reach() * cells_per_length;
     for (int across = 0; across < dimension_limit; ++across) {
       const Axis& axis = grid.axis[across];
@@ -398,6 +407,7 @@ class CellCounter {
   void count(cpu::Range range) {
     std::int64_t column = first_.cell_at(range.begin) / grid_.axis[2].cells;
     for (group_.begin = range.begin; group_.begin < range.end; group_.begin = group_.end) {
+      if (stop_.stop_requested()) return;
       while (first_.start((column + 1) * grid_.axis[2].cells) <= group_.begin) ++column;
       gather_group(std::min(range.end, first_.start((column + 1) * grid_.axis[2].cells)));
       find_runs(column);
@@ -494,17 +504,18 @@ class CellCounter {
     if (begun == 0 && runs_.size() == 2 && runs_[1].begin == from) std::swap(runs_[0], runs_[1]);
   }
 
-  // In portions of which each leaves the counters whole.
+  // In portions of which each leaves the counters whole, and between which a stop request is seen soon enough.
   void count_runs() {
     group_.runs = runs_.data();
     group_.run_count = static_cast<std::int64_t>(runs_.size());
     std::int64_t points = 0;
     for (const PointRun& run : runs_) points += run.end - run.begin;
-    if (points <= points_to_a_call) return count_portion(points);
+    const std::int64_t most = second_.weights() != nullptr ? weighted_points_to_a_call : points_to_a_call;
+    if (points <= most) return count_portion(points);
     const CellGroup whole = group_;
     for (PointRun run : runs_)
-      for (; run.begin < run.end; run.begin += points_to_a_call) {
-        const PointRun portion{run.begin, std::min(run.end, run.begin + points_to_a_call)};
+      for (; run.begin < run.end; run.begin += most) {
+        const PointRun portion{run.begin, std::min(run.end, run.begin + most)};
         group_.runs = &portion;
         group_.run_count = 1;
         // Past the first portion the points of the group are no longer in the list.
@@ -515,6 +526,7 @@ class CellCounter {
   }
 
   void count_portion(std::int64_t points) {
+    if (stop_.stop_requested()) return;
     counters_.expect(static_cast<std::uint64_t>(points * (group_.end - group_.begin)));
     HWY_DYNAMIC_DISPATCH(count_group)(counters_.view(), group_);
   }
@@ -523,6 +535,7 @@ class CellCounter {
   const SortedPoints<T>& first_;
   const SortedPoints<T>& second_;
   FilterCounters<T>& counters_;
+  const std::stop_token& stop_;
   std::vector<CellList> list_;
   std::vector<PointRun> runs_;
   CellGroup group_{};

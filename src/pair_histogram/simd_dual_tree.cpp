@@ -437,11 +437,12 @@ class Tree {
     for (std::int64_t dim = 0; dim < dimensions_; ++dim)
       cells_per_step_[dim] =
           integers_ ? plan.cells_per_length / plan.steps_per_length[static_cast<std::size_t>(dim)] : 1.0;
-    sort(FilterColumns<T>(problem, plan, points, {}, threads), threads);
+    sort(FilterColumns<T>(problem, plan, points, {}, threads), threads, problem.stop);
     columns_ =
         FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
-    enclose(nodes_, node_points, threads);
-    enclose(leaves_, leaf_points, threads);
+    enclose(nodes_, node_points, threads, problem.stop);
+    enclose(leaves_, leaf_points, threads, problem.stop);
+    core::honour_stop(problem.stop, while_sorting);
   }
 
   const float* const* points() const { return columns_.columns(); }
@@ -456,48 +457,74 @@ class Tree {
     return integers_ ? static_cast<double>(std::bit_cast<std::int32_t>(coordinate)) : static_cast<double>(coordinate);
   }
 
-  void sort(const FilterColumns<T>& columns, int threads) {
-    std::vector<TreePoint> points(static_cast<std::size_t>(size()));
+  void sort(const FilterColumns<T>& columns, int threads, const std::stop_token& stop) {
+    Buffer<TreePoint> points(size());
     for (std::int64_t row = 0; row < size(); ++row) {
-      TreePoint& point = points[static_cast<std::size_t>(row)];
+      if (row % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      TreePoint& point = points[row];
       for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
       point.row = static_cast<std::int32_t>(row);
     }
 #pragma omp parallel num_threads(threads)
 #pragma omp single
-    split(points.data(), points.data() + points.size());
-    for (std::int64_t place = 0; place < size(); ++place) order_[place] = points[static_cast<std::size_t>(place)].row;
+    split(points.data(), points.data() + points.size(), stop);
+    for (std::int64_t place = 0; place < size(); ++place) {
+      if (place % core::operations_between_looks == 0) core::honour_stop(stop, while_sorting);
+      order_[place] = points[place].row;
+    }
   }
 
-  // Halves a range across its longest side, and the halves in turn, where blocks of whole leaves end.
-  void split(TreePoint* begin, TreePoint* end) {
+  // Halves a range across its longest side, and the halves in turn, where blocks of whole leaves end. After a stop
+  // request some ranges stay as they are.
+  void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
-    if (count <= leaf_points) return;
-    double extents[dimension_limit] = {};
-    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
-      const auto [low, high] = std::minmax_element(begin, end, [&](const TreePoint& a, const TreePoint& b) {
-        return value(a.coordinates[dim]) < value(b.coordinates[dim]);
-      });
-      extents[dim] = (value(high->coordinates[dim]) - value(low->coordinates[dim])) * cells_per_step_[dim];
-    }
-    const std::int64_t longest = std::max_element(extents, extents + dimensions_) - extents;
-    const auto half = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)) / 2);
-    TreePoint* const middle = begin + half;
-    std::nth_element(begin, middle, end, [&](const TreePoint& a, const TreePoint& b) {
-      return value(a.coordinates[longest]) < value(b.coordinates[longest]);
-    });
+    if (count <= leaf_points || stop.stop_requested()) return;
     constexpr std::int64_t task_points = 1 << 14;
+    constexpr std::int64_t points_that_take_long = 1 << 20;
+    TreePoint* middle = nullptr;
+    if (count < points_that_take_long) {
+      middle = halve(begin, end, [] {});
+    } else {
+      core::RareLook look(stop, while_sorting);
+      try {
+        middle = halve(begin, end, [&] { look.honour_stop(); });
+      } catch (const InterruptedError&) {
+        return;  // no exception leaves a task; whoever began sees the request too
+      }
+    }
 #pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)
-    split(begin, middle);
-    split(middle, end);
+    split(begin, middle, stop);
+    split(middle, end, stop);
 #pragma omp taskwait
   }
 
+  // Puts the lower half of a range across its longest side first, and returns where the upper one begins. `look` is
+  // called with every comparison.
+  template <class Look>
+  TreePoint* halve(TreePoint* begin, TreePoint* end, const Look& look) const {
+    const auto lower = [&](std::int64_t dim) {
+      return [this, dim, &look](const TreePoint& a, const TreePoint& b) {
+        look();
+        return value(a.coordinates[dim]) < value(b.coordinates[dim]);
+      };
+    };
+    double extents[dimension_limit] = {};
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
+      const auto [low, high] = std::minmax_element(begin, end, lower(dim));
+      extents[dim] = (value(high->coordinates[dim]) - value(low->coordinates[dim])) * cells_per_step_[dim];
+    }
+    const std::int64_t longest = std::max_element(extents, extents + dimensions_) - extents;
+    TreePoint* const middle = begin + std::bit_ceil(static_cast<std::uint64_t>(end - begin)) / 2;
+    std::nth_element(begin, middle, end, lower(longest));
+    return middle;
+  }
+
   // Middles are rounded to what coordinates are; half extents are rounded up, and so enclose all the same.
-  void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads) {
+  void enclose(Boxes& boxes, std::int64_t points_of_a_box, int threads, const std::stop_token& stop) {
     const std::int64_t count = node_count() * (node_points / points_of_a_box);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::int64_t box = 0; box < count; ++box)
+    for (std::int64_t box = 0; box < count; ++box) {
+      if (stop.stop_requested()) continue;
       for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
         const float* const column = columns_.columns()[dim] + box * points_of_a_box;
         double low = value(column[0]);
@@ -513,6 +540,7 @@ class Tree {
         boxes.middle(dim)[box] = middle;
         boxes.half(dim)[box] = static_cast<float>(half * (1 + 0x1p-22));
       }
+    }
   }
 
   std::int64_t dimensions_ = 0;
@@ -548,7 +576,7 @@ class TreeCounter {
  public:
   TreeCounter(const Problem<T>& problem, const FilterPlan& plan, const EndSlots& ends, Tree<T>& first, Tree<T>& second,
               FilterCounters<T>& counters)
-      : counters_(counters), first_size_(first.size()), second_size_(second.size()), packed_(1),
+      : counters_(counters), stop_(problem.stop), first_size_(first.size()), second_size_(second.size()), packed_(1),
         nodes_(static_cast<std::size_t>(second.node_count() + 2 * filter_block)) {
     const FilterView& view = counters.view();
     tree_.first_points = first.points();
@@ -583,7 +611,7 @@ class TreeCounter {
     tree_.packed = packed_.data();
   }
 
-  // Items are the nodes, and then the points that are in none.
+  // Items are the nodes, and then the points that are in none. After a stop request counts are missing.
   void count(std::int64_t item) {
     FilterView& view = counters_.view();
     const std::int64_t nodes = first_size_ / node_points;
@@ -592,10 +620,17 @@ class TreeCounter {
       const std::int64_t point = nodes * node_points + item - nodes;
       const cpu::Range range{tree_.later ? point + 1 : 0, second_size_};
       counters_.expect(static_cast<std::uint64_t>(second_size_));
-      return HWY_DYNAMIC_DISPATCH(count_point)(view, tree_, point, range);
+      constexpr std::int64_t pairs_between_looks = 1 << 24;
+      for (std::int64_t first = range.begin; first < range.end; first += pairs_between_looks) {
+        if (stop_.stop_requested()) return;
+        HWY_DYNAMIC_DISPATCH(count_point)
+        (view, tree_, point, {first, std::min(first + pairs_between_looks, range.end)});
+      }
+      return;
     }
     HWY_DYNAMIC_DISPATCH(find_nodes)(view, tree_, item);
     for (std::int64_t first = 0; first < tree_.node_count; first += packed_nodes) {
+      if (stop_.stop_requested()) return;
       const cpu::Range numbers{first, std::min(first + packed_nodes, tree_.node_count)};
       counters_.expect(static_cast<std::uint64_t>(numbers.size() * node_points * node_points));
       if ((leaf_pairs_ += numbers.size() * node_leaves * node_leaves) > most_leaf_pairs) gather_after_edges();
@@ -658,6 +693,7 @@ class TreeCounter {
   }
 
   FilterCounters<T>& counters_;
+  const std::stop_token& stop_;
   std::int64_t first_size_;
   std::int64_t second_size_;
   TreeView tree_{};

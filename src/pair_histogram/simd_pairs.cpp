@@ -147,16 +147,21 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
     pointers_[static_cast<std::size_t>(dim)] = column;
     const double origin = plan.origin[static_cast<std::size_t>(dim)];
     const double steps = plan.steps_per_length[static_cast<std::size_t>(dim)];
+    const std::int64_t stretch = core::stretch_length(rows, 8, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::int64_t place = 0; place < rows; ++place) {
-      const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
-      const double relative = static_cast<double>(points(row, dim)) - origin;
-      column[place] =
-          plan.coordinates == FilterCoordinates::floats
-              ? static_cast<float>(relative * plan.cells_per_length)
-              // around a box from -2^31 to 2^31, of which the ends are the same
-              : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
+    for (std::int64_t first = 0; first < rows; first += stretch) {
+      if (problem.stop.stop_requested()) continue;
+      for (std::int64_t place = first; place < std::min(first + stretch, rows); ++place) {
+        const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
+        const double relative = static_cast<double>(points(row, dim)) - origin;
+        column[place] =
+            plan.coordinates == FilterCoordinates::floats
+                ? static_cast<float>(relative * plan.cells_per_length)
+                // around a box from -2^31 to 2^31, of which the ends are the same
+                : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
+      }
     }
+    core::honour_stop(problem.stop, while_sorting);
     std::fill(column + rows, column + padded(rows), 0.0F);
   }
 }

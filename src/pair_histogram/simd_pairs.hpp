@@ -3,12 +3,15 @@
 // explains the method.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -99,12 +102,15 @@ struct FilterPlan {
   double local_reach_ = 0;
 };
 
+inline constexpr std::string_view while_sorting = "stopped while sorting the points";
+
 /// Coordinates for the kernels, column by column, padded: in cells from the plan's origin, or the plan's integers.
 template <class T>
 class FilterColumns {
  public:
   FilterColumns() = default;
-  /// Row order[i] of the points goes to place i; their own order where `order` is empty.
+  /// Row order[i] of the points goes to place i; their own order where `order` is empty. InterruptedError after a stop
+  /// request.
   FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
                 std::span<const std::int32_t> order, int threads);
   const float* const* columns() const { return pointers_.data(); }
@@ -116,14 +122,20 @@ class FilterColumns {
 
 /// Weights as WeightSums wants them, padded with zeros as the columns are.
 class FilterWeights {
+  static constexpr std::int64_t stretch = core::stretch_length(std::int64_t{1} << 30, 16);
+
  public:
   FilterWeights() = default;
-  /// encode(row) is the weight of a row.
+  /// encode(row) is the weight of a row. InterruptedError after a stop request.
   template <class Encode>
-  FilterWeights(std::int64_t count, std::span<const std::int32_t> order, const Encode& encode)
-      : weights_(count > 0 ? padded(count) : 0, 0) {
-    for (std::int64_t place = 0; place < count; ++place)
+  FilterWeights(std::int64_t count, std::span<const std::int32_t> order, const std::stop_token& stop,
+                const Encode& encode)
+      : weights_(count > 0 ? padded(count) : 0) {
+    for (std::int64_t place = 0; place < count; ++place) {
+      if (place % stretch == 0) core::honour_stop(stop, while_sorting);
       weights_[place] = encode(order.empty() ? place : std::int64_t{order[static_cast<std::size_t>(place)]});
+    }
+    std::fill(weights_.begin() + count, weights_.end(), 0);
   }
   const std::int64_t* data() const { return weights_.size() > 0 ? weights_.data() : nullptr; }
 
@@ -134,11 +146,12 @@ class FilterWeights {
 /// Of the first points of pairs, and of the second ones, which are the same unless the problem is `cross`.
 template <class T>
 FilterWeights first_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
-  return {problem.weights.size(), order, [&](std::int64_t row) { return problem.first_weight(row); }};
+  return {problem.weights.size(), order, problem.stop, [&](std::int64_t row) { return problem.first_weight(row); }};
 }
 template <class T>
 FilterWeights second_weights(const Problem<T>& problem, std::span<const std::int32_t> order = {}) {
-  return {problem.second_weights().size(), order, [&](std::int64_t row) { return problem.second_weight(row); }};
+  return {problem.second_weights().size(), order, problem.stop,
+          [&](std::int64_t row) { return problem.second_weight(row); }};
 }
 
 /// The counters of one thread.
@@ -184,7 +197,8 @@ template <class T>
 class FilterTeam {
  public:
   FilterTeam(const Problem<T>& problem, const FilterPlan& plan, int threads, const std::int32_t* first_order = nullptr,
-             const std::int32_t* second_order = nullptr) {
+             const std::int32_t* second_order = nullptr)
+      : stop_(problem.stop) {
     for (int part = 0; part < threads; ++part)
       counters_.push_back(std::make_unique<FilterCounters<T>>(problem, plan, first_order, second_order));
   }
@@ -192,11 +206,12 @@ class FilterTeam {
 
   Histogram finish() {
     Histogram total = counters_.front()->finish();
-    for (std::size_t part = 1; part < counters_.size(); ++part) total.add(counters_[part]->finish());
+    for (std::size_t part = 1; part < counters_.size(); ++part) total.add(counters_[part]->finish(), stop_);
     return total;
   }
 
  private:
+  std::stop_token stop_;
   std::vector<std::unique_ptr<FilterCounters<T>>> counters_;
 };
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/problem.hpp"
 
@@ -26,7 +27,7 @@ std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
 }
 
-/// Calls add(slot, second) for each pair of the point `row`.
+/// Calls add(slot, second) for each pair of the point `row`; after a stop request for some of them.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   // The number of columns and the periodic box as constants of the loop: the compiler unrolls the one and leaves out
@@ -35,8 +36,12 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
     const T* const first = problem.points.row(row);
     const MatrixView<const T> others = problem.second();
     const double* const box = periodic ? problem.box.data() : nullptr;
-    for (std::int64_t second = first_partner(problem, row); second < others.rows(); ++second)
-      add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
+    constexpr std::int64_t stretch = core::operations_between_looks / 16;
+    for (std::int64_t begin = first_partner(problem, row); begin < others.rows(); begin += stretch) {
+      if (problem.stop.stop_requested()) return;
+      for (std::int64_t second = begin; second < std::min(begin + stretch, others.rows()); ++second)
+        add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
+    }
   };
   const auto with_box = [&](auto dimensions) {
     if (problem.periodic) loop(dimensions, std::true_type());
@@ -60,22 +65,26 @@ void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) 
   });
 }
 
-/// Calls body(begin, end) for one range of first points after the other, all of them together. Between two of them,
-/// about a tenth of a second, it honours a stop request and reports progress in pairs. A range holds a multiple of
-/// `threads` points, except for the last.
+/// Calls body(begin, end) for one range of first points after the other, all of them together. After each of them,
+/// about a tenth of a second, it honours a stop request, which visit_pairs() sees too, and reports progress in pairs. A
+/// range holds a multiple of `threads` points, except for the last.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;
   const std::int64_t n = problem.n();
   const std::int64_t total = problem.cross ? n * problem.m() : n * (n - 1) / 2;
   std::int64_t done = 0;
-  for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
+  const auto honour_stop = [&] {
     if (execution.stop.stop_requested())
       throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(total) + " pairs");
+  };
+  for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
+    honour_stop();
     std::int64_t pairs = 0;
     for (; end < n && (pairs < pairs_of_a_thread * threads || (end - begin) % threads != 0); ++end)
       pairs += problem.m() - first_partner(problem, end);
     body(begin, end);
+    honour_stop();
     done += pairs;
     if (execution.progress) execution.progress({"pairs", done, total, {}});
   }

@@ -15,7 +15,8 @@
 namespace gradus::pair_histogram_detail {
 
 /// Calls body(part, item) for each item of [0, count), from `threads` threads, part by part. Honours a stop request
-/// and reports progress between the items, which should not take longer than some milliseconds. body must not throw.
+/// and reports progress between the items, which should not take longer than some milliseconds; those that may look at
+/// the request themselves, and leave anything behind. body must not throw.
 template <class Body>
 void for_each_item(const Execution& execution, int threads, std::int64_t count, const Body& body) {
   cpu::SharedWork work(count, threads, 1);

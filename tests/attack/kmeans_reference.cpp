@@ -162,33 +162,30 @@ class Fit {
     return options_.metric == Metric::cosine ? 0.5 * rounded : rounded;
   }
 
-  /// The header promises no more of the history's inertia than some digits of sum w (|x - m|^2 + |c - m|^2), m being
-  /// the middle of the range of the points and first centroids.
+  /// What the header promises of the history's inertia.
   double inertia_bound() {
-    if (middle_.empty()) {
+    if (extents_.empty()) {
       Rows<T> all = points_;
       all.insert(all.end(), centroids_.begin(), centroids_.end());
       for (std::size_t dim = 0; dim < d_; ++dim) {
         const auto below = [dim](const std::vector<T>& a, const std::vector<T>& b) { return a[dim] < b[dim]; };
         const auto [low, high] = std::minmax_element(all.begin(), all.end(), below);
-        middle_.push_back(0.5 * (static_cast<double>((*low)[dim]) + static_cast<double>((*high)[dim])));
+        const double extent = static_cast<double>((*high)[dim]) - static_cast<double>((*low)[dim]);
+        extents_.push_back(options_.metric == Metric::cosine ? std::max(2.0, extent) : extent);
+        magnitudes_.push_back(
+            std::max(std::abs(static_cast<double>((*low)[dim])), std::abs(static_cast<double>((*high)[dim]))));
       }
     }
-    const auto off_middle = [this](const std::vector<T>& row) {
-      double sum = 0;
-      for (std::size_t dim = 0; dim < d_; ++dim) {
-        const double off = static_cast<double>(row[dim]) - middle_[dim];
-        sum += off * off;
-      }
-      return sum;
-    };
-    double sum = 0;
-    double underflow = 0;  // what squares below the least normal double may have lost
-    for (std::size_t point = 0; point < n_; ++point) {
-      sum += weights_[point] * (off_middle(points_[point]) + off_middle(centroids_[at(labels_[point])]));
-      underflow += weights_[point] * static_cast<double>(d_) * 2 * std::numeric_limits<double>::min();
-    }
-    return 1e-13 * sum + underflow + std::numeric_limits<double>::min();
+    double weight = 0;
+    for (const double one : weights_) weight += one;
+    const double largest = *std::max_element(weights_.begin(), weights_.end());
+    const auto terms = static_cast<double>(options_.clusters) + static_cast<double>(d_) + 8;
+    double bound = std::numeric_limits<double>::min();
+    for (std::size_t dim = 0; dim < d_; ++dim)
+      bound += 0x1p-51 * terms * extents_[dim] * weight * extents_[dim] +
+               0x1p-72 * extents_[dim] * static_cast<double>(n_) * largest * magnitudes_[dim] +
+               2 * weight * std::numeric_limits<double>::min();  // what small squares lose
+    return bound;
   }
 
   static double movement(const std::vector<T>& from, const std::vector<T>& to) {
@@ -274,7 +271,8 @@ class Fit {
   std::vector<std::int32_t> labels_;
   std::vector<mpz_class> exact_weights_;
   std::vector<mpz_class> products_;  // n x d
-  std::vector<double> middle_;
+  std::vector<double> extents_;      // per column, of points and first centroids
+  std::vector<double> magnitudes_;   // the largest
 };
 
 template <class T>

@@ -637,14 +637,15 @@ class Interrupt(Case):
             return int(mask, 16) >> (signal.SIGINT - 1) & 1
         self.wait_until(job, blocked)
 
+    def used(self, job):
+        with open(f"/proc/{job.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
+
     def wait_until_busy(self, job, seconds):
         """Until it has used so much more processor time: on a busy machine a clock says little about its progress."""
-        def used():
-            with open(f"/proc/{job.pid}/stat") as stat:
-                fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
-            return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
-        enough = used() + seconds
-        self.wait_until(job, lambda: used() >= enough)
+        enough = self.used(job) + seconds
+        self.wait_until(job, lambda: self.used(job) >= enough)
 
     def long_job(self, *more):
         points = self.path("p.npy")
@@ -677,20 +678,92 @@ class Interrupt(Case):
         self.assertEqual(json.loads(self.check(signal.SIGTERM, self.long_job("--json")))["exit_status"], 130)
 
     def test_second_interrupt_kills(self):
-        """Also a job that is far from its next look at the stop request."""
-        points = self.path("p.npy")
-        self.succeed("generate", "uniform", "-n", 30000, "-d", 32, "-o", points)
-        out = self.path("out")
-        # Short until the first iteration, which takes many seconds.
-        job = subprocess.Popen([GRADUS, "kmeans", points, "-k", "29000", "--variant", "sequential", "--init", "first",
-                                "-o", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """A job that waits for the operating system, here for a reader of its output, does not see the first."""
+        pipe = self.path("h.csv")
+        os.mkfifo(pipe)
+        points = self.file("p.csv", "1,2\n3,4\n")
+        job = subprocess.Popen([GRADUS, "pair-histogram", points, "--bin-width", "1", "--bins", "4", "-o", pipe],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
-        self.wait_until_busy(job, 1.5)
+        self.wait_until_signals_are_awaited(job)
+
+
+        def opens_a_file():
+            try:
+                with open(f"/proc/{job.pid}/syscall") as call:
+                    return call.read().split()[0] in ("257", "56")  # openat on x86-64 and on ARM
+            except PermissionError:
+                time.sleep(2)
+                return True
+        self.wait_until(job, lambda: opens_a_file() and not time.sleep(0.2) and opens_a_file())
         job.send_signal(signal.SIGINT)
-        self.wait_until_busy(job, 0.5)
+        time.sleep(0.2)
+        self.assertIsNone(job.poll())
         job.send_signal(signal.SIGINT)
         self.assertEqual(job.wait(timeout=60), -signal.SIGINT)
+
+    def stops_soon(self, *arguments, when, threads=1):
+        """Starts a job that would go on for long, and interrupts it when when(job) has returned: it ends with 130
+        before its threads have used half a second of processor time each, and leaves no file behind."""
+        before = set(os.listdir(self.folder))
+        finished = resource.getrusage(resource.RUSAGE_CHILDREN)
+        job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(job.kill)
+        when(job)
+        used = self.used(job)
+        job.send_signal(signal.SIGINT)
+        _, stderr = job.communicate(timeout=120)
+        self.assertEqual(job.returncode, 130, stderr)
+        self.assertIn(b"stop", stderr)
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = now.ru_utime + now.ru_stime - finished.ru_utime - finished.ru_stime
+        self.assertLess(total - used, 0.5 * threads)
+        self.assertEqual(set(os.listdir(self.folder)), before)
+
+    def test_within_an_iteration(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 30000, "-d", 32, "-o", points)
+        self.stops_soon("kmeans", points, "-k", 29000, "--variant", "sequential", "--init", "first",
+                        "-o", self.path("out"), when=lambda job: self.wait_until_busy(job, 1.0))
+        self.stops_soon("predict", points, points, "--variant", "sequential", "-o", self.path("l.npy"),
+                        when=lambda job: self.wait_until_busy(job, 1.0))
+
+    def test_while_a_table_is_read(self):
+        points = self.path("p.csv")
+        with open(points, "wb") as file:
+            piece = b"0.1234567890123456,0.7654321098765432\n" * 100000
+            for _ in range(120):
+                file.write(piece)
+        self.stops_soon("kmeans", points, "-k", 2, "-o", self.path("out"),
+                        when=lambda job: self.wait_until_busy(job, 0.2))
+        os.remove(points)
+
+    def test_while_a_table_is_written(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 200000, "-d", 2, "-o", points)
+        centroids = self.path("c.npy")
+        self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
+
+        def writes(job):
+            self.wait_until(job, lambda: any(name.endswith(".tmp") and os.path.getsize(self.path(name)) > 1000000
+                                             for name in os.listdir(self.folder)))
+        self.stops_soon("transform", centroids, points, "-o", self.path("d.csv"), when=writes)
+
+    def test_while_nobody_reads_the_result(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-d", 2, "-o", points)
+
+        def waits(job):
+            self.wait_until_busy(job, 0.05)
+            before = self.used(job)
+            while True:
+                time.sleep(0.5)
+                if self.used(job) == before:
+                    return
+                before = self.used(job)
+        centroids = self.file("c.csv", "1,2\n3,4\n")
+        self.stops_soon("predict", centroids, points, when=waits)
 
     def test_while_standard_input_is_read(self):
         job = subprocess.Popen([GRADUS, "kmeans", "-", "-k", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,0 +1,58 @@
+// Long work on a GPU, cut into launches of about a tenth of a second: a kernel under way cannot be called off, so that
+// a stop request is honoured between them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stop_token>
+#include <utility>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cuda/stream.hpp"
+
+namespace gradus::cuda {
+
+class Portions {
+ public:
+  /// `operations`: of the first launch, while nothing is known of the kernel's speed; what even a slow GPU does within
+  /// a tenth of a second.
+  explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
+
+  /// Whether run() would launch once, and not wait.
+  bool is_one_launch(std::int64_t count, double operations_of_an_element) const {
+    return static_cast<double>(count) * operations_of_an_element <= operations_;
+  }
+
+  /// Calls launch(first, number) for ranges of [0, count) one after the other, which end at multiples of `granule`. It
+  /// puts kernels into the stream, and run() waits for them where it is not all of the work: short work has no more
+  /// waits than without portions. InterruptedError after a stop request; nothing is under way then.
+  template <class Launch>
+  void run(std::int64_t count, double operations_of_an_element, std::int64_t granule, const Stream& stream,
+           const Launch& launch) {
+    core::honour_stop(stop_, "stopped while the GPU was at work");
+    if (is_one_launch(count, operations_of_an_element)) return launch(std::int64_t{0}, count);
+    for (std::int64_t first = 0; first < count;) {
+      const double wanted = operations_ / operations_of_an_element / static_cast<double>(granule);
+      const auto granules = static_cast<std::int64_t>(std::clamp(wanted, 1.0, 0x1p40));
+      const std::int64_t number = std::min(granules * granule, count - first);
+      const auto start = core::Clock::now();
+      launch(first, number);
+      stream.wait();
+      core::honour_stop(stop_, "stopped while the GPU was at work");
+      const double seconds = std::max(core::seconds_since(start), 1e-6);
+      // A short rest at the end says little about the speed, and may only slow down.
+      const double factor = std::clamp(seconds_of_a_launch / seconds, 0.25, 8.0);
+      if (number == granules * granule || factor < 1) operations_ *= factor;
+      first += number;
+    }
+  }
+
+ private:
+  static constexpr double seconds_of_a_launch = 0.1;
+
+  std::stop_token stop_;
+  double operations_;
+};
+
+}  // namespace gradus::cuda

@@ -1,0 +1,90 @@
+// How soon a job honours a stop request: what tests of it share. Processor time is measured, not that of a clock on the
+// wall, so that a busy machine makes no difference.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <stop_token>
+#include <thread>
+
+#include "gradus/array.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::tests {
+
+/// Seconds of processor time that all threads of the process have used.
+inline double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Seconds on the wall, for a job on a GPU, where the processor only waits; it is not shared with others.
+inline double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Half a second of all threads of the job.
+inline constexpr double bound_of_a_thread = 0.5;
+
+/// Runs job(stop token) and asks for a stop when the process has used `seconds` more, by which it must be in the phase
+/// that is meant. It has to end with InterruptedError before `threads` have used half a second each.
+template <class Job>
+void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*clock)() = processor_seconds) {
+  std::stop_source source;
+  std::atomic<double> requested_at = -1;
+  std::atomic<bool> ended = false;
+  const double enough = clock() + seconds;
+  std::jthread watch([&] {
+    while (!ended && clock() < enough) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ended) return;
+    requested_at = clock();
+    source.request_stop();
+  });
+  bool interrupted = false;
+  try {
+    job(source.get_token());
+  } catch (const InterruptedError&) {
+    interrupted = true;
+  } catch (const Error& error) {
+    ADD_FAILURE() << "the job ended with another error: " << error.what();
+  }
+  const double now = clock();
+  ended = true;
+  watch.join();
+  EXPECT_TRUE(interrupted) << (requested_at < 0 ? "the job was over before the stop was requested"
+                                                : "the job went on to its end");
+  if (requested_at < 0) return;
+  EXPECT_LE(now - requested_at, bound_of_a_thread * threads) << "seconds since the request";
+}
+
+/// More rows than there is memory for, all zeros: reading them costs no memory. The first of them can be written.
+template <class T>
+class EndlessZeros {
+ public:
+  EndlessZeros(std::int64_t rows, std::int64_t columns)
+      : rows_(rows), columns_(columns), bytes_(static_cast<std::size_t>(rows * columns) * sizeof(T)),
+        data_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (data_ == MAP_FAILED) throw Error("no address space for the test's points");
+  }
+  EndlessZeros(const EndlessZeros&) = delete;
+  EndlessZeros& operator=(const EndlessZeros&) = delete;
+  ~EndlessZeros() { munmap(data_, bytes_); }
+
+  T* data() { return static_cast<T*>(data_); }
+  MatrixView<const T> view() const { return {static_cast<const T*>(data_), rows_, columns_}; }
+  MatrixView<T> view() { return {static_cast<T*>(data_), rows_, columns_}; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::size_t bytes_;
+  void* data_;
+};
+
+}  // namespace gradus::tests
