@@ -190,7 +190,7 @@ TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   for (const bool after_the_writing : {false, true}) {
     std::stop_source stop;
     {
-      OutputSet set(path("made"), stop.get_token());
+      OutputSet set(path("made"), {"fresh"}, stop.get_token());
       AtomicFile& fresh = set.add("fresh");
       AtomicFile old(path("old"), stop.get_token());
       old.write("new");
@@ -997,7 +997,7 @@ TEST_F(CsvTest, AStopRequestEndsTheReadingOfAStream) {
   EXPECT_THROW(read_csv_stream(descriptor, "standard input", {}, stop.get_token()), InterruptedError);
   ::close(descriptor);
   EXPECT_THROW(read_csv_stream(-1, "standard input"), InputError);
-  EXPECT_THROW(read_csv(file, Separator::detect, stop.get_token()), InterruptedError);
+  EXPECT_THROW(read_csv(file, {}, stop.get_token()), InterruptedError);
 }
 
 RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {

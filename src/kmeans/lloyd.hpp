@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
