@@ -149,6 +149,41 @@ void add_extremes(std::vector<Case>& list) {
     data.points(240, 0) = 1e9;
     return data;
   });
+  add("far_points_at_ties_by_rounding", [](auto) {
+    // From the far points, the first two centroids are equally far as the canonical chain rounds, and the second is
+    // nearer in truth.
+    CaseData data = plain(Matrix<double>(7, 2), 3, 1);
+    const double far = 0x1p52;
+    const double rows[] = {1.75, 1, 2, 0, 0, 0, far, 0, far, 1, far, 0, -far, 0};
+    std::copy_n(rows, 14, data.points.data());
+    return data;
+  });
+  // Centroids near the origin, and points from there to where their distances differ by rounding alone.
+  for (const std::int64_t clusters : {8, 90})
+    for (const std::int64_t d : {2, 40})
+      add(("far_points_" + std::to_string(d) + "_columns_k" + std::to_string(clusters)).c_str(),
+          [d, clusters](auto seed) {
+            CaseData data = plain(lattice(600, d, 9, seed), clusters, 1);
+            for (std::int64_t row = 0; row < 600; ++row)
+              for (std::int64_t dim = 0; dim < d; ++dim) {
+                double& value = data.points(row, dim);
+                value = 0.25 * (value - 4);
+                if (row < clusters) continue;
+                // Half of the far points lie on an axis: an integer holds these without rounding.
+                if (row % 2 == 0 && dim != row / 2 % d) value = 0;
+                value = std::ldexp(value, static_cast<int>((row - clusters) * 53 / (600 - clusters)));
+              }
+            return data;
+          });
+  // The same for directions that are nearly equal: all centroids lie within some units of the last place.
+  add("cosine_of_close_centroids", [](auto seed) {
+    CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
+    for (std::int64_t row = 0; row < 9; ++row)
+      for (std::int64_t dim = 0; dim < 20; ++dim)
+        data.points(row, dim) = 1 + static_cast<double>((7 * row + 3 * dim) % 5) * 0x1p-52;
+    data.metric = Metric::cosine;
+    return data;
+  });
   add("squares_that_vanish", [](auto) {
     CaseData data = column({0, 0, 1e-170, 1e-130}, {0, 2, 3});
     data.float_scale = 1e130;

@@ -80,6 +80,29 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
 // Relative error of a squared norm from the float tile: of its values, and of the float sum of their squares.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
+// Two scores that lie farther apart than twice their errors tell which distance is less, but the label is the least
+// *canonical* distance, and its roundings may turn the order around. They are the greater error where a point is very
+// far from centroids that are close together: |y|^2 drops out of a score and does not drop out of the chain.
+//
+// With u = 2^-53, D = |x - c|^2 and C the chain's result: each difference is rounded once and counts twice, and its
+// square passes through at most d fused additions, all of terms that are not negative. So |C - D| <= g D with g = (d +
+// 2) u and what is of the order of u^2; the 16 in the place of 2 covers that, and the rounding of the lengths and
+// operations below. (What underflows in the chain, d 2^-1074, is far below a step of any score: those are at least
+// 2^-120 of a scaled square, whose scale is at most 2^400.)
+//
+// All distances of a point are at most r^2, r = |y| + max |b|. For a cluster a whose score is least, and c whose true
+// score (D - |y|^2) / 2 is above a's by more than g r^2,
+//   C_c - C_a >= D_c - D_a - g (D_c + D_a) > 2 g r^2 - 2 g r^2 = 0,
+// so c is not nearest canonically, not even at a tie. Hence g r^2 / 2 is added to the error of each score: then scores
+// that are farther apart than twice the error belong to true scores farther apart than g r^2.
+//
+// Where centroids are spread as far as points, this is some millionths of a step, and changes nothing.
+template <class T>
+double chain_error(const FilterView<T>& filter, double length, double unit) {
+  const double reach = length + __builtin_sqrt(2 * filter.largest_half_square);
+  return 0.5 * (static_cast<double>(filter.dimensions + 16) * 0x1p-53) * reach * reach * unit;
+}
+
 // The rows about the middle, scaled, in float, and their squared norms; returns the greatest of those.
 template <class T>
 double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
@@ -274,7 +297,8 @@ struct QuantizedPoints {
   const std::int16_t* rows[sub_block];  // filled up to a multiple of four
   double steps;                         // quantization steps for a scaled length of 1
   double unit;                          // steps of a score for a scaled squared length of 1
-  double error;                         // bound of a score's error, in its steps
+  double error;                         // bound of a score's error, in its steps: of distances without their rounding
+  double label_error;                   // the same with what the canonical chain may err by
 };
 
 // The centroids' half squares in steps of the score.
@@ -303,13 +327,15 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   const double point_error = 0.51 * __builtin_sqrt(static_cast<double>(d));
   points.error = (largest * points.steps + point_error) * filter.largest_error +
                  point_error * (filter.largest_norm + filter.largest_error) + 4;
+  points.label_error = points.error + chain_error(filter, largest, points.unit);
   quantize_tile(scratch.tile.data(), count * stride, static_cast<float>(points.steps), scratch.points.data());
   for (std::int64_t row = 0; row < (count + 3) / 4 * 4; ++row)
     points.rows[row] = scratch.points.data() + (row < count ? row : 0) * stride;
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// A score as a lower bound of the scaled distance: every error at its worst.
+// A score as a lower bound of the scaled distance: every error at its worst. The last factor is far more than the
+// canonical chain may err by.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
                      std::int32_t score) {

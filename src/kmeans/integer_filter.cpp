@@ -174,10 +174,11 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   std::int64_t all_candidates = 0;
   for (std::int64_t point = 0; point < count; ++point) {
     const std::int32_t* const least = scratch.least.data() + point * least_stride;
-    const double norm = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d))) * steps;
+    const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
+    const double norm = length * steps;
     // By Cauchy and Schwarz, y.b - qy.qb = ey.qb + y.eb; ey holds the tile's own rounding as well.
     const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
-                         norm * filter.byte_largest_error + 3;
+                         norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
     const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
     const std::int64_t candidates = collect_bytes(scratch.scores.data() + point * byte_panel, least, places,
                                                   static_cast<std::int32_t>(limit < 0x7e000000 ? limit : 0x7e000000),
@@ -214,7 +215,7 @@ std::int64_t search_kernel(const FilterView<T>& filter, const T* const* rows, st
   for (std::int64_t point = 0; point < count; ++point) {
     std::int32_t* scores = scratch.scores.data() + point * stride;
     const std::int32_t least = least_score(scores, stride);
-    const double limit = static_cast<double>(least) + 2.01 * points.error;
+    const double limit = static_cast<double>(least) + 2.01 * points.label_error;
     const std::int64_t candidates = collect(
         scores, stride, static_cast<std::int32_t>(limit < 0x7e000000 ? limit : 0x7e000000), scratch.candidates.data());
     bool doubtful = false;

@@ -26,7 +26,9 @@
 //   instructions for 16 scores.
 // * Certainty. With the rounding errors ey and eb of quantized qy and qb, y.b - qy.qb = ey.qb + y.eb, at most
 //   |ey| |qb| + |y| |eb| by Cauchy and Schwarz. For 8 bits both errors are measured when quantizing; for 16 the point's
-//   is bounded by sqrt(d) / 2. A cluster whose score lies within twice that of the least is a candidate.
+//   is bounded by sqrt(d) / 2. To that comes what the canonical chain itself errs by, which counts where points are
+//   millions of millions of times farther from the middle than centroids (chain_error()). A cluster whose score lies
+//   within twice the sum of the least is a candidate.
 //
 // Work of an iteration: n k d multiply-adds and one reading of the points. Floor: that number over the rate of the
 // instruction, which takes 64 multiply-adds of 8 bits, or 32 of 16 bits, at 512 bits: twice a cycle that is 128 and 64
