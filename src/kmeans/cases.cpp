@@ -158,23 +158,33 @@ void add_extremes(std::vector<Case>& list) {
     std::copy_n(rows, 14, data.points.data());
     return data;
   });
-  // Centroids near the origin, and points from there to where their distances differ by rounding alone.
-  for (const std::int64_t clusters : {8, 90})
-    for (const std::int64_t d : {2, 40})
-      add(("far_points_" + std::to_string(d) + "_columns_k" + std::to_string(clusters)).c_str(),
-          [d, clusters](auto seed) {
-            CaseData data = plain(lattice(600, d, 9, seed), clusters, 1);
-            for (std::int64_t row = 0; row < 600; ++row)
-              for (std::int64_t dim = 0; dim < d; ++dim) {
-                double& value = data.points(row, dim);
-                value = 0.25 * (value - 4);
-                if (row < clusters) continue;
-                // Half of the far points lie on an axis: an integer holds these without rounding.
-                if (row % 2 == 0 && dim != row / 2 % d) value = 0;
-                value = std::ldexp(value, static_cast<int>((row - clusters) * 53 / (600 - clusters)));
-              }
-            return data;
-          });
+  // Centroids near the origin, and points from there to where their distances differ by rounding alone. Without weight
+  // the far points leave the centroids where they are, and filters that look at former iterations get that far.
+  const auto with_far_points = [](std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
+    constexpr std::int64_t n = 600;
+    const std::int64_t near = weightless ? n / 2 : clusters;
+    CaseData data = plain(lattice(n, d, 9, seed), clusters, weightless ? 20 : 1);
+    for (std::int64_t row = 0; row < n; ++row) {
+      if (weightless) data.weights.push_back(row < near ? 1 : 0);
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        double& value = data.points(row, dim);
+        value = 0.25 * (value - 4);
+        if (row < near) continue;
+        // Half of the far points lie on an axis: an integer holds these without rounding.
+        if (row % 2 == 0 && dim != row / 2 % d) value = 0;
+        value = std::ldexp(value, static_cast<int>((row - near) * 53 / (n - near)));
+      }
+    }
+    return data;
+  };
+  for (const std::int64_t d : {2, 40}) {
+    const std::string columns = std::to_string(d) + "_columns";
+    for (const std::int64_t clusters : {8, 90})
+      add(("far_points_" + columns + "_k" + std::to_string(clusters)).c_str(),
+          [=](auto seed) { return with_far_points(seed, d, clusters, false); });
+    add(("far_points_without_weight_" + columns).c_str(),
+        [=](auto seed) { return with_far_points(seed, d, d == 2 ? 12 : 90, true); });
+  }
   // The same for directions that are nearly equal: all centroids lie within some units of the last place.
   add("cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
@@ -188,6 +198,19 @@ void add_extremes(std::vector<Case>& list) {
     CaseData data = column({0, 0, 1e-170, 1e-130}, {0, 2, 3});
     data.float_scale = 1e130;
     data.max_iterations = 300;
+    return data;
+  });
+  // Steps so small that the squares of differences of up to 45 of them vanish in double, and float has no smaller ones:
+  // what is scaled to 1 for a filter must not tell apart what the canonical chain cannot, nor overflow. All centroids
+  // but the first lie on one side of the points' middle.
+  add("steps_of_the_least_numbers", [](auto) {
+    std::vector<double> values;
+    for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
+    std::vector<std::int64_t> first = {99};
+    for (std::int64_t row = 1; row < 32; ++row) first.push_back(row);
+    CaseData data = column(values, first);
+    data.max_iterations = 1;
+    data.float_scale = 0x1p394;
     return data;
   });
   // Means exactly in the middle between two numbers, of few points each: a grid that rounds would guess.

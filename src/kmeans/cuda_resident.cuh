@@ -185,8 +185,9 @@ class ResidentEngine {
       // Rows of unit length: a centroid may lie outside the points' own range, but not beyond 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
     }
-    // Far from the least normal number; smaller data get a coarse filter and more canonical chains.
-    constexpr int least_exponent = sizeof(T) == 4 ? -100 : -900;
+    // Far from the least normal number of T, and from where squares underflow in the canonical chain, which the bound
+    // does not know of; smaller data get a coarse filter and more canonical chains.
+    constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);
     device_.weight = statistics.weight;

@@ -797,8 +797,10 @@ class TensorEngine {
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half)), static_cast<int>(d),
-                   stride_};
+    // Smaller data stay below the constant of tensor_bound(): their squares underflow in the canonical chain.
+    constexpr int least_exponent = -400;
+    conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
+                   static_cast<int>(d), stride_};
 
     const auto list = [&](std::int64_t index) { return lists_.data() + index * n; };
     filter_.points = half_points_.data();

@@ -305,12 +305,14 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
     core::honour_stop(problem_.stop, while_preparing);
     double squares = 0;
+    bool moves = false;  // also where the squares vanish
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
+      moves = moves || centroids(cluster, dim) != centroids_(cluster, dim);
       const double moved =
           (static_cast<double>(centroids(cluster, dim)) - static_cast<double>(centroids_(cluster, dim))) * scale;
       squares += moved * moved;
     }
-    const float drift = static_cast<float>(std::sqrt(squares) * (1 + 0x1p-20) + (squares > 0 ? 1e-36 : 0.0));
+    const float drift = static_cast<float>(std::sqrt(squares) * (1 + 0x1p-20) + (moves ? 1e-36 : 0.0));
     cluster_drifts_[static_cast<std::size_t>(cluster)] = drift;
     float& group = group_drifts_[static_cast<std::size_t>(cluster / groups_.clusters)];
     group = std::max(group, drift);

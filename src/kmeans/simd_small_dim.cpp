@@ -11,7 +11,8 @@
 //   every score positive, so that its bits order like an integer's; the low 4 bits then carry the centroid's number
 //   within a group of 16, and the search for best and runner-up is integer minimum and maximum, without blends.
 // * Certainty. Every rounding in the score is bounded: |error| <= E = A ((d + 4) 2^-24 + 2^-19), where A bounds the
-//   magnitude of the terms. A point whose runner-up is more than 2 E behind is decided; the others are re-checked.
+//   magnitude of the terms. No distance is above 4 A, so that what the canonical chain itself errs by, (d + 2) 2^-53 of
+//   it, is far below that. A point whose runner-up is more than 2 E behind is decided; the others are re-checked.
 // * Sums. Only points that changed cluster touch the exact sums (simd_engine.hpp).
 //
 // Work of an iteration: (d + 5) n k / lanes vector instructions and one reading of the points. Limits: d <= 16.
@@ -311,10 +312,13 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
     const double bound = offset + 0.5 * squares + products;
     if (bound > magnitude) magnitude = bound;
   }
-  // A power of two that brings the scores near 1: no overflow and no denormals in float.
+  // A power of two that brings the scores near 1: no overflow and no denormals in float. It ends where T could not hold
+  // it, and where what underflows in the canonical chain, d 2^-1074, would count beside the threshold's constant.
+  // Smaller data stay below that constant, and with the chain.
+  constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
-  const int half_exponent = exponent / 2;
+  const int half_exponent = exponent / 2 > least_exponent ? exponent / 2 : least_exponent;
   const double scale = __builtin_ldexp(1.0, -half_exponent);
   const double magnitude_scaled = magnitude * scale * scale;
   const float threshold = static_cast<float>(2.05 * magnitude_scaled * ((D + 4) * 0x1p-24 + 0x1p-19) + 0x1p-100);
