@@ -69,10 +69,10 @@ struct PairHistogramResult {
 };
 
 /// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `options.others`.
-/// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points outside
-/// the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that cannot run
-/// here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the cutoff) may be
-/// at most half the box's least length.
+/// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points
+/// outside the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that
+/// cannot run here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the
+/// cutoff) may be at most half the box's least length.
 template <class T>
 GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                  const Execution& execution = {});
