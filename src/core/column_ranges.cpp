@@ -106,19 +106,32 @@ ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threa
 }
 
 template <class T>
-std::vector<int> finest_bits(MatrixView<const T> rows, int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = stretch_length(rows.rows(), rows.columns(), threads);
-  std::vector<int> finest(static_cast<std::size_t>(rows.columns()), no_bits);
+std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
+                             const std::stop_token& stop) {
+  const std::int64_t d = rows.columns();
+  const std::int64_t stretch = stretch_length(rows.rows(), d, threads);
+  // A value that is not smaller has no bit below `enough`, whatever its bits are.
+  std::vector<T> coarse_from;
+  for (const int exponent : enough)
+    coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));
+  std::vector<int> finest(enough.begin(), enough.end());
 #pragma omp parallel num_threads(threads)
   {
-    std::vector<int> own(finest.size(), no_bits);
+    std::vector<int> own(enough.begin(), enough.end());
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
       if (stop.stop_requested()) continue;
-      for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
-        for (std::size_t column = 0; column < own.size(); ++column)
-          own[column] =
-              std::min(own[column], finest_bit(static_cast<double>(rows(row, static_cast<std::int64_t>(column)))));
+      for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row) {
+        const T* const values = rows.row(row);
+        const T* const from = coarse_from.data();
+        int fine = 0;
+        for (std::int64_t column = 0; column < d; ++column)
+          fine += static_cast<int>(std::abs(values[column]) < from[column]) & static_cast<int>(values[column] != 0);
+        for (std::int64_t column = 0; fine > 0 && column < d; ++column) {
+          int& least = own[static_cast<std::size_t>(column)];
+          least = std::min(least, finest_bit(static_cast<double>(values[column])));
+        }
+      }
     }
 #pragma omp critical(gradus_finest_bits)
     for (std::size_t column = 0; column < own.size(); ++column) finest[column] = std::min(finest[column], own[column]);
@@ -129,7 +142,7 @@ std::vector<int> finest_bits(MatrixView<const T> rows, int threads, const std::s
 
 #define GRADUS_INSTANTIATE(T)                                                                         \
   template ColumnRanges column_ranges(MatrixView<const T>, const char*, int, const std::stop_token&); \
-  template std::vector<int> finest_bits(MatrixView<const T>, int, const std::stop_token&)
+  template std::vector<int> finest_bits(MatrixView<const T>, std::span<const int>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

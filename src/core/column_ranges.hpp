@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -35,10 +36,12 @@ struct FoundRanges {
 template <class T>
 ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop = {});
 
-/// Per column, the least exponent of a bit of its values: every value is an integer times two to that power.
-/// no_bits where all are zero. Reads all rows, shared among threads.
+/// Per column, the least exponent of a bit of its values: every value is an integer times two to that power. Where that
+/// is not below `enough` of the column, `enough`. Reads all rows, shared among threads; InterruptedError after a stop
+/// request.
 template <class T>
-std::vector<int> finest_bits(MatrixView<const T> rows, int threads, const std::stop_token& stop = {});
+std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
+                             const std::stop_token& stop = {});
 
 /// Above the exponent of any bit.
 inline constexpr int no_bits = 4096;

@@ -216,16 +216,31 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
   return negative ? -magnitude : magnitude;
 }
 
+/// high + low, where low is small beside high: a number of some hundred bits.
+struct TwoDoubles {
+  double high = 0;
+  double low = 0;
+};
+
+/// The value of a sum of limbs.
+GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
+  const auto high = static_cast<double>(sum.high);
+  const auto rest = static_cast<double>(sum.high - static_cast<std::int64_t>(high));
+  return {high * grid.to_low, rest * grid.to_low + static_cast<double>(sum.low)};
+}
+
 /// numerator / denominator * 2^exponent - from, to within a few roundings of the difference, however large `from` is
-/// beside it: the quotient is taken in two doubles. denominator > 0.
-GRADUS_HOST_DEVICE inline double quotient_less(Int128 numerator, Int128 denominator, int exponent, double from) {
-  const auto above = static_cast<double>(numerator);
-  const auto rest_above = static_cast<double>(numerator - static_cast<Int128>(above));
-  const auto below = static_cast<double>(denominator);
-  const auto rest_below = static_cast<double>(denominator - static_cast<Int128>(below));
-  const double quotient = above / below;
-  const double rest = std::fma(-quotient, below, above) + (rest_above - quotient * rest_below);
-  return std::ldexp(quotient, exponent) - from + std::ldexp(rest / below, exponent);
+/// beside it. denominator > 0.
+GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles denominator, int exponent,
+                                               double from) {
+  const double quotient = numerator.high / denominator.high;
+  const double rest =
+      std::fma(-quotient, denominator.high, numerator.high) + (numerator.low - quotient * denominator.low);
+  const double correction = rest / denominator.high;
+  if (exponent < -1000 || exponent > 1000)
+    return std::ldexp(quotient, exponent) - from + std::ldexp(correction, exponent);
+  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  return quotient * scale - from + correction * scale;
 }
 
 /// A number, and whether it is certain.

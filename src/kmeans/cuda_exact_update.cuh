@@ -371,6 +371,12 @@ struct ExactSumsView {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
   }
+  __device__ core::TwoDoubles weight_parts(int cluster) const {
+    if (!job.weights) return {static_cast<double>(static_cast<std::int64_t>(count(cluster))), 0};
+    const Word* limbs =
+        job.sums + static_cast<std::int64_t>(job.k) * 2 * job.d + 2 * static_cast<std::int64_t>(cluster);
+    return core::two_doubles(job.weight, {static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
@@ -397,7 +403,10 @@ struct ExactSumsView {
   }
   /// The mean less the column's middle, to within a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
-    return core::quotient_less(total(cluster, dim), total_weight(cluster), unit_of_mean(dim), job.middle[dim]);
+    core::Grid grid;  // of the column: to_low is the same for all
+    grid.to_low = job.to_low;
+    return core::quotient_less(core::two_doubles(grid, limbs(cluster, dim)), weight_parts(cluster), unit_of_mean(dim),
+                               job.middle[dim]);
   }
 };
 

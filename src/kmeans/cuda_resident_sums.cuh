@@ -81,6 +81,11 @@ struct ClusterSums {
     if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
     return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
   }
+  __device__ core::TwoDoubles weight_parts(int cluster) const {
+    if (!job.weights) return {static_cast<double>(static_cast<std::int64_t>(count(cluster))), 0};
+    const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
+    return core::two_doubles(job.weight, {static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
@@ -89,10 +94,11 @@ struct ClusterSums {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
   }
-  __device__ core::Int128 total(int cluster, int dim) const {
-    const Word* limbs = sums + cluster * 2 * job.d + dim;
-    return job.columns[dim].total({plain(limbs[0], count(cluster)), plain(limbs[job.d], count(cluster))});
+  __device__ core::Limbs limbs(int cluster, int dim) const {
+    const Word* raw = sums + cluster * 2 * job.d + dim;
+    return {plain(raw[0], count(cluster)), plain(raw[job.d], count(cluster))};
   }
+  __device__ core::Int128 total(int cluster, int dim) const { return job.columns[dim].total(limbs(cluster, dim)); }
   __device__ int unit_of_mean(int dim) const { return job.columns[dim].unit - (job.weights ? job.weight.unit : 0); }
   __device__ core::Certified<T> mean(int cluster, int dim) const {
     const std::int64_t slack = job.on_grid[dim] ? 0 : static_cast<std::int64_t>(count(cluster));
@@ -101,7 +107,8 @@ struct ClusterSums {
   }
   /// The mean less the column's middle, to within a few roundings, for the history.
   __device__ double mean_from_middle(int cluster, int dim) const {
-    return core::quotient_less(total(cluster, dim), total_weight(cluster), unit_of_mean(dim), job.low[dim]);
+    return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
+                               unit_of_mean(dim), job.low[dim]);
   }
 };
 

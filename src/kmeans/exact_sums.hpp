@@ -88,10 +88,15 @@ class ExactSums {
 
   /// The mean less the middle of each column, to within a few roundings, for the history. Its weight must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
-    const core::Int128 weight = total_weight(cluster);
-    for (std::int64_t dim = 0; dim < problem_->d(); ++dim)
-      out[dim] = core::quotient_less(total(cluster, dim), weight, unit_of_mean(dim),
-                                     problem_->statistics.middle[static_cast<std::size_t>(dim)]);
+    const Statistics& statistics = problem_->statistics;
+    const core::TwoDoubles weight =
+        weights_.size() == 0 ? core::TwoDoubles{static_cast<double>(counts_[cluster]), 0}
+                             : core::two_doubles(statistics.weight, {weights_[2 * cluster], weights_[2 * cluster + 1]});
+    for (std::int64_t dim = 0; dim < problem_->d(); ++dim) {
+      const auto column = static_cast<std::size_t>(dim);
+      out[dim] = core::quotient_less(core::two_doubles(statistics.columns[column], limbs(cluster, dim)), weight,
+                                     unit_of_mean(dim), statistics.middle[column]);
+    }
   }
 
   /// For kernels that add rows themselves: the raw limbs of a cluster, and its count.
@@ -164,9 +169,12 @@ class ExactSums {
     return statistics.columns[static_cast<std::size_t>(dim)].unit - (weights_.size() > 0 ? statistics.weight.unit : 0);
   }
 
+  core::Limbs limbs(std::int64_t cluster, std::int64_t dim) const {
+    return {plain(cluster, dim), plain(cluster, limb_columns(problem_->d()) + dim)};
+  }
+
   core::Int128 total(std::int64_t cluster, std::int64_t dim) const {
-    const core::Grid& grid = problem_->statistics.columns[static_cast<std::size_t>(dim)];
-    return grid.total({plain(cluster, dim), plain(cluster, limb_columns(problem_->d()) + dim)});
+    return problem_->statistics.columns[static_cast<std::size_t>(dim)].total(limbs(cluster, dim));
   }
 
   core::Int128 plain_total(std::int64_t dim, const TakenPoint<T>& point) const {

@@ -324,7 +324,8 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
       const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
       EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2))
           << n << " x " << d;
-      EXPECT_EQ(found.finest, core::finest_bits<T>(points.view(), 2)) << n << " x " << d;
+      const std::vector<int> no_limit(static_cast<std::size_t>(d), core::no_bits);
+      EXPECT_EQ(found.finest, core::finest_bits<T>(points.view(), no_limit, 2)) << n << " x " << d;
     }
 }
 

@@ -289,7 +289,10 @@ class Lloyd {
     if (doubtful.empty()) return;
     // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
     if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
-      finest = core::finest_bits(problem_.points, threads_, problem_.stop);
+      std::vector<int> enough;
+      for (const core::Grid& grid : problem_.statistics.columns)
+        enough.push_back(grid.unit - problem_.statistics.finest_weight);
+      finest = core::finest_bits(problem_.points, enough, threads_, problem_.stop);
       const std::vector<DoubtfulMean> before =
           std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
       for (const DoubtfulMean& mean : before) find(mean.cluster);
@@ -306,22 +309,28 @@ class Lloyd {
   double explained(const Sums& sums) const {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
-    std::vector<double> mean(static_cast<std::size_t>(d));
-    double total = 0;
-    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
-      const double weight = sums.weight(cluster) * statistics.weight_scale;
-      if (!(weight > 0)) continue;
-      honour_stop();
-      sums.mean_from_middle(cluster, mean.data());
-      double sum = 0;
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        const auto column = static_cast<std::size_t>(dim);
-        const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
-                                statistics.coordinate_scale;
-        sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
+    std::vector<double> parts(static_cast<std::size_t>(problem_.k()));
+#pragma omp parallel num_threads(threads_) if (problem_.k() * d > 4096)
+    {
+      std::vector<double> mean(static_cast<std::size_t>(d));
+#pragma omp for schedule(static)
+      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+        const double weight = sums.weight(cluster) * statistics.weight_scale;
+        if (!(weight > 0) || problem_.stop.stop_requested()) continue;
+        sums.mean_from_middle(cluster, mean.data());
+        double sum = 0;
+        for (std::int64_t dim = 0; dim < d; ++dim) {
+          const auto column = static_cast<std::size_t>(dim);
+          const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
+                                  statistics.coordinate_scale;
+          sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
+        }
+        parts[static_cast<std::size_t>(cluster)] = weight * sum;
       }
-      total += weight * sum;
     }
+    honour_stop();
+    double total = 0;
+    for (const double part : parts) total += part;  // in ascending order, whoever worked them out
     return total;
   }
 
