@@ -558,6 +558,31 @@ TEST(RawLimbs, LoseLessThanAStepOfAProduct) {
   }
 }
 
+TEST(QuotientLess, KeepsTheDigitsOfADifference) {
+  std::mt19937_64 random(23);
+  const Grid grid(0, 1000);
+  for (int turn = 0; turn < 5000; ++turn) {
+    // Limbs of any size on either side, the high one zero too.
+    const auto limb = [&](int bits) { return static_cast<std::int64_t>(random() >> (64 - bits)); };
+    const Limbs above{limb(60) >> (random() % 60), limb(60) - (std::int64_t{1} << 59)};
+    const Limbs below{limb(60) >> (random() % 61), 1 + (limb(60) >> (random() % 59))};
+    ExactAccumulator numerator;
+    numerator.add(grid.total(above), 0);
+    ExactAccumulator denominator;
+    denominator.add(grid.total(below), 0);
+    const double from = numerator.quotient<double>(denominator);
+    numerator.subtract_product(from, static_cast<double>(below.high) * 0x1p38);
+    numerator.subtract_product(
+        from, static_cast<double>(below.high - static_cast<std::int64_t>(static_cast<double>(below.high))) * 0x1p38);
+    numerator.subtract_product(from, static_cast<double>(below.low));
+    numerator.subtract_product(
+        from, static_cast<double>(below.low - static_cast<std::int64_t>(static_cast<double>(below.low))));
+    const double truth = numerator.quotient<double>(denominator);
+    const double found = quotient_less(two_doubles(grid, above), two_doubles(grid, below), 0, from);
+    ASSERT_LE(std::abs(found - truth), 0x1p-48 * std::abs(truth) + 0x1p-98 * std::abs(from));
+  }
+}
+
 TEST(CertifiedQuotient, IsCertainWhereTheIntervalDecides) {
   // Between 1 and the next float, 2^23 + 2^22 steps of 2^-46 above 1, lies the middle.
   const Int128 middle = (Int128{1} << 46) + (Int128{1} << 22);

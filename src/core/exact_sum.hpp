@@ -224,9 +224,15 @@ struct TwoDoubles {
 
 /// The value of a sum of limbs.
 GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
-  const auto high = static_cast<double>(sum.high);
-  const auto rest = static_cast<double>(sum.high - static_cast<std::int64_t>(high));
-  return {high * grid.to_low, rest * grid.to_low + static_cast<double>(sum.low)};
+  const auto upper = static_cast<double>(sum.high);
+  const auto lower = static_cast<double>(sum.low);
+  // What the conversions left over.
+  const double rest = static_cast<double>(sum.high - static_cast<std::int64_t>(upper)) * grid.to_low +
+                      static_cast<double>(sum.low - static_cast<std::int64_t>(lower));
+  const double above = upper * grid.to_low;
+  const double high = above + lower;  // Knuth's two-sum: either may be the larger one
+  const double taken = high - above;
+  return {high, ((above - (high - taken)) + (lower - taken)) + rest};
 }
 
 /// numerator / denominator * 2^exponent - from, to within a few roundings of the difference, however large `from` is
