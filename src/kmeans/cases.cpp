@@ -137,6 +137,14 @@ void add_extremes(std::vector<Case>& list) {
     data.float_scale = 1e125;
     return data;
   });
+  add("cosine_of_a_centroid_beside_its_point", [](auto) {
+    // Scaled once more, the mean of one unit row lies a step beside it: outside the box of points and centroids.
+    CaseData data = plain(Matrix<double>(2, 2), 1);
+    const double rows[] = {-1, 1, -1, 1};
+    std::copy_n(rows, 4, data.points.data());
+    data.metric = Metric::cosine;
+    return data;
+  });
   add("cosine_without_a_direction", [](auto) {
     CaseData data = plain(Matrix<double>(4, 2), 1);
     const double rows[] = {1, 0, -1, 0, 0, 1, 0, -1};
@@ -642,6 +650,7 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.empty = data.empty;
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
+  if (data.metric == Metric::cosine) allow_unit_centroids(problem_.statistics, n);
   if (data.tolerance > 0)
     problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
   truth_ = oracle(problem_);

@@ -176,6 +176,7 @@ class Prepared {
     if (metric != Metric::cosine) return;
     to_unit_rows();
     examine();
+    room::allow_unit_centroids(statistics_, points_.rows());
   }
 
   MatrixView<const T> points() const { return points_; }

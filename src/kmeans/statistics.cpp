@@ -89,6 +89,12 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   return statistics;
 }
 
+void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
+  constexpr double farthest = 4;  // the squared distance of two opposite unit vectors
+  statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest), rows);
+  statistics.coordinate_scale = std::min(statistics.coordinate_scale, 0.5);
+}
+
 void throw_zero_row(const char* what, std::int64_t row) {
   throw InputError(std::string(what) + ": row " + std::to_string(row) +
                    " (counted from 0) is all zeros and has no direction; the cosine metric needs one");

@@ -18,6 +18,10 @@ template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
                     MatrixView<const T> initial_centroids, const std::stop_token& stop = {});
 
+/// For rows of unit length (Metric::cosine): their centroids are scaled to unit length, too, and may so lie outside the
+/// range of the rows.
+void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
+
 /// InputError: the row has no direction, which the cosine metric needs.
 [[noreturn]] void throw_zero_row(const char* what, std::int64_t row);
 
