@@ -745,9 +745,20 @@ class Interrupt(Case):
         centroids = self.path("c.npy")
         self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
 
+        def has_written(job):  # the file under construction may have no name: it is one of the job's own
+            files = f"/proc/{job.pid}/fd"
+            for number in os.listdir(files):
+                try:
+                    target = os.readlink(f"{files}/{number}")
+                    if (target.startswith(self.folder) and target != points and target != centroids
+                            and os.stat(f"{files}/{number}").st_size > 1000000):
+                        return True
+                except OSError:  # closed meanwhile
+                    pass
+            return False
+
         def writes(job):
-            self.wait_until(job, lambda: any(name.endswith(".tmp") and os.path.getsize(self.path(name)) > 1000000
-                                             for name in os.listdir(self.folder)))
+            self.wait_until(job, lambda: has_written(job))
         self.stops_soon("transform", centroids, points, "-o", self.path("d.csv"), when=writes)
 
     def test_while_nobody_reads_the_result(self):
