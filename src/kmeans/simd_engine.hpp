@@ -94,6 +94,7 @@ class SimdEngine {
             if (problem_.stop.stop_requested()) break;
             const cpu::Range block{first, std::min(first + block_, piece.end)};
             rechecked += assign_block(block, labels, *worker, changed);
+            if (problem_.stop.stop_requested()) break;  // this block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
           }
         if (inertia == nullptr) continue;
