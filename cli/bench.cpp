@@ -232,6 +232,7 @@ template <class Measure, class Finish>
 int measure_and_show(const Arguments& arguments, const Session& session, const char* columns, const Measure& measure,
                      const Finish& finish) {
   const bool tables = !arguments.json || !arguments.json_file.empty();
+  require_no_input_overwritten({arguments.json_file}, {arguments.data, arguments.edges, arguments.experiment});
   // The file is opened first: that it cannot be written is better known before the measurement than after it.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);

@@ -52,7 +52,7 @@ void add_metric_option(Options& options, Metric& metric) {
                  "what is near: a short distance, or a small angle");
 }
 
-void require_one_standard_input(const std::vector<std::string_view>& paths) {
+void require_one_standard_input(const std::vector<std::string>& paths) {
   if (std::ranges::count(paths, "-") > 1)
     throw UsageError("'-' stands for standard input, which can be read once only; name a file for the other input");
 }

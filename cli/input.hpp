@@ -21,7 +21,7 @@ void add_reading_options(Options& options, const Session& session, io::ReadOptio
 void add_metric_option(Options& options, Metric& metric);
 
 /// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.
-void require_one_standard_input(const std::vector<std::string_view>& paths);
+void require_one_standard_input(const std::vector<std::string>& paths);
 
 /// UsageError where --header was given and none of the inputs is a table of text. Empty paths are no inputs.
 void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths);

@@ -147,7 +147,8 @@ std::string cluster_table(const Session& session, const io::Points& points, cons
   std::vector<TextTable::Column> columns{{"cluster"}, {"size"}, {"share"}};
   for (std::int64_t dim = 0; dim < shown; ++dim) {
     const auto index = static_cast<std::size_t>(dim);
-    columns.push_back({index < points.column_names.size() ? points.column_names[index] : fmt::format("x{}", dim)});
+    columns.push_back({index < points.column_names.size() ? core::without_control(points.column_names[index])
+                                                          : fmt::format("x{}", dim)});
   }
   if (shown < points.columns()) columns.push_back({"…", TextTable::Align::left});
   TextTable table(columns);
@@ -177,6 +178,19 @@ std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result,
                      counted(result.threads, "thread"));
 }
 
+const std::vector<std::string>& result_names() {
+  static const std::vector<std::string> names{"centroids.npy", "labels.npy", "quantized.png",
+                                              std::string(summary_name)};
+  return names;
+}
+
+std::vector<std::string> output_files(const Arguments& arguments, const Session& session) {
+  std::vector<std::string> files{session.execution.graph_file};
+  if (!arguments.output.empty())
+    for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
+  return files;
+}
+
 template <class T>
 int cluster(const Arguments& arguments, const Session& session, const io::Points& points,
             core::Clock::time_point start) {
@@ -199,14 +213,11 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   core::AtomicFile* picture_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
   if (!arguments.output.empty()) {
-    const std::string summary_file_name(summary_name);
-    outputs.emplace(arguments.output,
-                    std::vector<std::string>{"centroids.npy", "labels.npy", "quantized.png", summary_file_name},
-                    session.execution.stop);
+    outputs.emplace(arguments.output, result_names(), session.execution.stop);
     centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
-    summary_file = &outputs->add(summary_file_name);
+    summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary());
   }
 
@@ -257,8 +268,15 @@ Action setup_kmeans(Options& options, Session& session) {
   Options::required(options.value("-k,--clusters", "N", "number of clusters", [&fit](const std::string& text) {
     fit.clusters = parse_whole("-k", text, 1, std::numeric_limits<std::int32_t>::max());
   }));
-  options.file("-o,--output", arguments->output, "DIR",
-               "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png");
+  options.value("-o,--output", "DIR",
+                "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png",
+                [arguments = arguments.get()](const std::string& text) {
+                  if (text.empty() || text == "-")
+                    throw UsageError("--output: " + core::excerpt(text) +
+                                     " is no folder; the result is several files (--json prints its summary)");
+                  arguments->output = text;
+                },
+                {.choices = {}, .file = true});
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
 
@@ -291,6 +309,8 @@ Action setup_kmeans(Options& options, Session& session) {
     const auto start = core::Clock::now();
     require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
     require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
+    require_no_input_overwritten(output_files(*arguments, session),
+                                 {arguments->input, arguments->weights, arguments->centroids});
     const io::Points points = io::read_points(arguments->input, arguments->reading);
     return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
                                                  : cluster<double>(*arguments, session, points, start);

@@ -95,7 +95,18 @@ TableFormat table_format(const std::string& path, bool json) {
   if (ending == ".csv" || ending == ".txt") return TableFormat::csv;
   if (json && ending == ".json") return TableFormat::json;
   throw UsageError("--output: " + core::excerpt(path) + " should end in " +
-                   (json ? ".csv, .npy or .json" : ".npy or .csv") + ", which says how to write it");
+                   (json ? ".csv, .txt, .npy or .json" : ".npy, .csv or .txt") + ", which says how to write it");
+}
+
+void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  for (const std::string& output : outputs)
+    for (const std::string& input : inputs) {
+      std::error_code none;  // what is not there is not the same file
+      if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
+          std::filesystem::equivalent(output, input, none))
+        throw UsageError("'" + output + "' would be overwritten, but it is read as well" +
+                         (output == input ? "" : " (as '" + input + "')") + "; write the result somewhere else");
+    }
 }
 
 template <class T>

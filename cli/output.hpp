@@ -47,6 +47,10 @@ enum class TableFormat : std::uint8_t { npy, csv, json };
 /// By the ending of the name: .npy, .csv or .txt, and .json where `json` is offered. UsageError for others.
 TableFormat table_format(const std::string& path, bool json = false);
 
+/// UsageError where a file that is about to be written, or the place of one, is one of those that are read: it would be
+/// lost. Empty names and "-" stand for no file.
+void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
 /// The set of files that vouches for itself: its summary names the others, with their lengths and checksums, and the
 /// readers of such files below compare them.
 inline constexpr std::string_view summary_name = "summary.json";

@@ -251,6 +251,10 @@ class Counter {
     if (arguments_.box.empty() && !frame.undecided_box.empty()) throw InputError(frame.undecided_box + " (--box)");
     Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
+    if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
+      throw InputError(fmt::format("'{}': {} is periodic, {} is not; one box for all of them is said by --box",
+                                   arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
+                                   box.lengths.empty() ? "this frame" : "the first frame"));
     next_others();
     complete_bins(options_.bins, box.lengths);
     MatrixView<const T> points = frame.points.view<T>();
@@ -304,6 +308,17 @@ class Counter {
   Sum sum_;
 };
 
+/// Squared distances so small have few digits in double, or none: separations below 1e-162 count as 0.
+void note_tiny_edges(const Session& session, std::span<const double> edges) {
+  constexpr double least = 0x1p-500;
+  const auto positive = std::ranges::find_if(edges, [](double edge) { return edge > 0; });
+  if (positive != edges.end() && *positive < least)
+    session.note(
+        fmt::format("bins end at {} and squares of such distances lose digits in double; scale the points up "
+                    "(all is exact from 2^-500 = 3.1e-151 on)",
+                    core::number_text(*positive)));
+}
+
 template <class T>
 int count_pairs(const Arguments& arguments, const Session& session, io::FrameReader& reader,
                 std::optional<io::Frame> frame, core::Clock::time_point start) {
@@ -319,6 +334,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   }
   session.end_progress();
   const Sum& sum = counter.sum();
+  note_tiny_edges(session, sum.histogram.edges);
   const std::optional<RadialDistribution> radial = radial_of(arguments, sum);
 
   const auto write_start = core::Clock::now();
@@ -389,10 +405,11 @@ Action setup_pair_histogram(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     check_bins(arguments->bins, arguments->edges);
-    require_one_standard_input(
-        {arguments->input, arguments->others, arguments->weights, arguments->other_weights, arguments->edges});
-    require_table_for_header(arguments->reading, {arguments->input, arguments->others, arguments->weights,
-                                                  arguments->other_weights, arguments->edges});
+    const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
+                                          arguments->other_weights, arguments->edges};
+    require_one_standard_input(inputs);
+    require_table_for_header(arguments->reading, inputs);
+    require_no_input_overwritten({arguments->output}, inputs);
     io::FrameReader reader(arguments->input, arguments->reading);
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
       PairBins bins = arguments->bins;

@@ -38,6 +38,7 @@ Inputs read_inputs(const Arguments& arguments) {
   const auto start = core::Clock::now();
   require_one_standard_input({arguments.centroids, arguments.input});
   require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
+  require_no_input_overwritten({arguments.output}, {arguments.centroids, arguments.input});
   require_whole_result(arguments.centroids, arguments.reading.stop);
   io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
   io::Points points = io::read_points(arguments.input, arguments.reading);

@@ -77,7 +77,7 @@ template <class T>
 void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value) {
   const std::string kind = std::isnan(value)   ? "NaN"
                            : std::isinf(value) ? "infinite"
-                                               : "too large (its squared distances would overflow)";
+                                               : "too large (coordinates are at most 2^500 in magnitude)";
   throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
                    std::to_string(column) + " (counted from 0) is " + kind);
 }

@@ -6,13 +6,16 @@
 
 namespace gradus::core {
 
-std::string excerpt(std::string_view text) {
-  constexpr std::size_t most = 40;
+namespace {
+
+/// The text with each byte for which `plain` does not hold written as \xNN.
+template <class Plain>
+std::string escaped(std::string_view text, const Plain& plain) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string result = "'";
-  for (const char character : text.substr(0, most)) {
+  std::string result;
+  for (const char character : text) {
     const auto byte = static_cast<unsigned char>(character);
-    if (byte >= 0x20 && byte < 0x7f) {
+    if (plain(byte)) {
       result += character;
     } else {
       result += "\\x";
@@ -20,7 +23,19 @@ std::string excerpt(std::string_view text) {
       result += digits[byte & 15];
     }
   }
-  return result + (text.size() > most ? "...'" : "'");
+  return result;
+}
+
+}  // namespace
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t most = 40;
+  const auto is_plain = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
+  return "'" + escaped(text.substr(0, most), is_plain) + (text.size() > most ? "...'" : "'");
+}
+
+std::string without_control(std::string_view text) {
+  return escaped(text, [](unsigned char byte) { return byte >= 0x20 && byte != 0x7f; });
 }
 
 std::string number_text(double number) {

@@ -10,6 +10,9 @@ namespace gradus::core {
 /// 'text' in single quotes, at most 40 bytes of it, with control and non-ASCII bytes written as \xNN.
 std::string excerpt(std::string_view text);
 
+/// The text with control bytes (also of the end of a line) written as \xNN, for a terminal.
+std::string without_control(std::string_view text);
+
 /// The shortest text that reads back as this number; an exponent only where the number is very large or small.
 std::string number_text(double number);
 

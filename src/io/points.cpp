@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/stop.hpp"
+#include "core/text.hpp"
 #include "io/csv.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
@@ -65,7 +66,7 @@ PointsOf<To> converted(MatrixView<const From> from, std::string_view name, const
       const To result = static_cast<To>(value);
       if (std::isinf(result) && !std::isinf(value))
         throw InputError("'" + std::string(name) + "': row " + std::to_string(row) + ", column " +
-                         std::to_string(column) + ": " + std::to_string(value) +
+                         std::to_string(column) + ": " + core::number_text(value) +
                          " is beyond the range of f32 (rows and columns count from 0)");
       to(row, column) = result;
     }

@@ -188,6 +188,11 @@ class Prepared {
     room::require_distinct(points_, weights_, clusters, gpu_.get(), stop_);
   }
 
+  /// Several clusters can be told apart.
+  void require_distances(std::int64_t clusters) const {
+    if (clusters > 1) room::require_distances(statistics_);
+  }
+
   double mean_column_variance() const {
     if (gpu_)
       if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
@@ -317,6 +322,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   {
     core::PhaseTimer timer(phases, "examine");
     prepared.require_distinct(options.clusters);
+    prepared.require_distances(options.clusters);
     if (options.tolerance > 0) problem.shift_limit = options.tolerance * prepared.mean_column_variance();
   }
 
@@ -374,6 +380,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
                              on_gpu, on_gpu ? variant.gpu_memory(shape) : 0, phases);
+  prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment

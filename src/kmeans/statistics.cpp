@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "core/stop.hpp"
+#include "core/text.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 
@@ -31,7 +32,7 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
                        (std::isnan(weight) ? "NaN"
                         : weight < 0       ? "negative"
                                            : "too large") +
-                       "; weights are finite and not negative");
+                       "; weights are not negative and at most 2^500");
     largest = std::max(largest, weight);
     finest = std::min(finest, core::finest_bit(weight));
   }
@@ -39,6 +40,22 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
   statistics.weight_exponent = core::exponent_above(largest, -1000);
   statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
   statistics.finest_weight = finest - statistics.weight_exponent;
+}
+
+/// The box of points and initial centroids.
+struct Box {
+  double longest = 0;   ///< side
+  double farthest = 0;  ///< squared distance of two corners
+};
+
+Box box_of(const Statistics& statistics) {
+  Box box;
+  for (std::size_t column = 0; column < statistics.lowest.size(); ++column) {
+    const double extent = statistics.highest[column] - statistics.lowest[column];
+    box.farthest += extent * extent;
+    box.longest = std::max(box.longest, extent);
+  }
+  return box;
 }
 
 }  // namespace
@@ -72,14 +89,9 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
       statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);
     }
   }
-  double farthest = 0;  // the squared distance of two corners
-  double longest = 0;
-  for (std::size_t column = 0; column < d; ++column) {
-    const double extent = statistics.highest[column] - statistics.lowest[column];
+  for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
-    farthest += extent * extent;
-    longest = std::max(longest, extent);
-  }
+  const auto [longest, farthest] = box_of(statistics);
   // Twice the bound: rounding in the distance chain and in this sum stays far below that.
   if (!std::isfinite(2 * farthest))
     throw InputError("points: squared distances over " + std::to_string(d) +
@@ -87,6 +99,13 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest, core::least_grid_exponent), n);
   statistics.coordinate_scale = std::ldexp(1.0, -core::exponent_above(longest));
   return statistics;
+}
+
+void require_distances(const Statistics& statistics) {
+  const auto [longest, farthest] = box_of(statistics);
+  if (longest > 0 && !(farthest > 0))
+    throw InputError("points: in no column do they differ by more than " + core::number_text(longest) +
+                     ", and the squares of such differences are zero in double; scale the points up");
 }
 
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
@@ -212,8 +231,9 @@ void require_distinct(MatrixView<const T> points, VectorView<const T> weights, s
   };
   visit_rows(points, gpu, see);
   if (static_cast<std::int64_t>(seen.size()) >= k) return;
-  throw InputError("points: " + std::to_string(k) + " clusters were asked for, but there are only " +
-                   std::to_string(seen.size()) + " different points" + (weights.empty() ? "" : " of positive weight") +
+  throw InputError("points: " + std::to_string(k) + " clusters were asked for, but there " +
+                   (seen.size() == 1 ? "is" : "are") + " only " + std::to_string(seen.size()) + " different point" +
+                   (seen.size() == 1 ? "" : "s") + (weights.empty() ? "" : " of positive weight") +
                    "; ask for at most that many clusters");
 }
 

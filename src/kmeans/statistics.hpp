@@ -18,6 +18,9 @@ template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
                     MatrixView<const T> initial_centroids, const std::stop_token& stop = {});
 
+/// InputError where points (and initial centroids) differ, but all of their squared distances are zero in double.
+void require_distances(const Statistics& statistics);
+
 /// For rows of unit length (Metric::cosine): their centroids are scaled to unit length, too, and may so lie outside the
 /// range of the rows.
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows);

@@ -131,7 +131,7 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
                    (std::isnan(weight)   ? "NaN"
                     : std::isinf(weight) ? "infinite"
                                          : "too large") +
-                   "; weights are finite");
+                   "; weights are at most 2^500 in magnitude");
 }
 
 template <class T>

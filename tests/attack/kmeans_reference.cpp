@@ -80,6 +80,24 @@ std::int32_t nearest(const std::vector<T>& point, const Rows<T>& centroids) {
   return static_cast<std::int32_t>(best);
 }
 
+/// Refuses rows that differ though all of their squared distances are zero in double.
+template <class T>
+void check_distances(const Rows<T>& points, const Rows<T>& centroids) {
+  bool differ = false;
+  for (std::size_t dim = 0; dim < points[0].size(); ++dim) {
+    double lowest = static_cast<double>(points[0][dim]);
+    double highest = lowest;
+    for (const Rows<T>* rows : {&points, &centroids})
+      for (const std::vector<T>& row : *rows) {
+        lowest = std::min(lowest, static_cast<double>(row[dim]));
+        highest = std::max(highest, static_cast<double>(row[dim]));
+      }
+    if (std::pow(highest - lowest, 2) > 0) return;
+    differ = differ || highest > lowest;
+  }
+  if (differ) throw InputError("squared distances are zero in double");
+}
+
 template <class T>
 class Fit {
  public:
@@ -296,7 +314,9 @@ KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansOptions
   Rows<T> first = options.init == KMeansInit::given
                       ? prepared(options.initial_centroids, options.metric)
                       : Rows<T>(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(options.clusters));
-  return Fit<T>(rows, weights_of(options.weights, points.rows()), std::move(first), options).run();
+  std::vector<double> weights = weights_of(options.weights, points.rows());
+  if (options.clusters > 1) check_distances(rows, first);
+  return Fit<T>(rows, std::move(weights), std::move(first), options).run();
 }
 
 template <class T>
@@ -306,7 +326,9 @@ KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<cons
   KMeansOptions<T> options;
   options.metric = metric;
   KMeansAnswer<T> answer;
-  Fit<T>(rows, weights_of(weights, points.rows()), prepared(centroids, metric), options).finish(answer);
+  const Rows<T> to = prepared(centroids, metric);
+  if (to.size() > 1) check_distances(rows, to);
+  Fit<T>(rows, weights_of(weights, points.rows()), to, options).finish(answer);
   return answer;
 }
 

@@ -459,19 +459,37 @@ class BadInput(Case):
                         says=["a.npy", "row 1", "NaN"])
             self.refuse(3, write_npy(self.path("a.npy"), dtype, (3, 2), [1, 2, 3, 4, -inf, 6]), "-k", 2,
                         says=["a.npy", "row 2", "infinite"])
+        self.refuse(3, write_npy(self.path("a.npy"), "<f8", (2, 1), [1, 1e160]), "-k", 2,
+                    says=["a.npy", "row 1", "too large", "2^500"])
+        self.refuse(3, self.file("a.csv", "x\n1e39\n2\n"), "-k", 2, "--dtype", "f32", says=["1e+39 is beyond"])
+
+    def test_differences_whose_squares_are_zero(self):
+        for dimensions in (1, 3):
+            tiny = write_npy(self.path("tiny.npy"), "<f8", (3 * dimensions, dimensions),
+                             [row * 1e-170 for row in range(3 * dimensions) for _ in range(dimensions)])
+            self.refuse(3, tiny, "-k", 2, says=["tiny.npy", "e-170", "zero in double", "scale the points up"])
+            self.refuse(3, tiny, "-k", 2, "--init", "first", says=["zero in double"])
+            self.refused(3, "predict", tiny, tiny, says=["zero in double"])
+            self.succeed("kmeans", tiny, "-k", 1)
+            self.succeed("kmeans", tiny, "-k", 1, "--init", "random")
+        visible = write_npy(self.path("visible.npy"), "<f8", (3, 1), [1e-160, 2e-160, 9e-160])
+        self.succeed("kmeans", visible, "-k", 2)
 
     def test_clusters(self):
         points = self.points(n=20)
         self.refuse(2, points, "-k", 0, says=["-k"])
         self.refuse(3, points, "-k", 21, says=["21 clusters", "20 points"])
         same = write_npy(self.path("same.npy"), "<f4", (6, 1), [1, 2, 1, 2, 1, 2])
-        self.refuse(3, same, "-k", 3, says=["same.npy", "3 clusters", "2 different"])
+        self.refuse(3, same, "-k", 3, says=["same.npy", "3 clusters", "are only 2 different points"])
+        one = write_npy(self.path("one.npy"), "<f4", (2, 1), [7, 7])
+        self.refuse(3, one, "-k", 2, says=["is only 1 different point;"])
         for init in ("random", "first", "k-means-parallel"):
             self.refuse(3, same, "-k", 3, "--init", init, says=["2 different"])
 
     def test_weights(self):
         points = self.points(n=4)
-        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
+        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]),
+                           ("1\n2\n1e200\n4\n", ["row 2", "too large", "2^500"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
                            ("0\n0\n0\n0\n", ["zero"]), ("2,1\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
             self.refuse(3, points, "-k", 2, "--weights", self.file("w.csv", text), says=["w.csv"] + says)
         self.refuse(3, points, "-k", 2, "--weights", self.path("none.csv"), says=["none.csv", "No such file"])
@@ -505,6 +523,32 @@ class Output(Case):
             closed = self.path("closed")
             os.mkdir(closed, 0o555)
             self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(closed, "out"), says=["Permission denied"])
+
+    def test_no_input_is_overwritten(self):
+        os.makedirs(self.path("fit"))
+        points = self.file("fit/labels.npy", content(self.points()))
+        table = self.file("points.csv", "x,y\n1,2\n3,4\n5,7\n")
+        alias = self.path("alias.csv")
+        os.symlink(table, alias)
+        weights = self.file("weights.csv", "weight\n1\n2\n3\n")
+        centroids = self.file("fit/centroids.npy", content(points))
+        histogram = ("pair-histogram", table, "--bin-width", 1, "--bins", 3)
+        for arguments in (
+            (*histogram, "-o", table),
+            (*histogram, "-o", alias),
+            (*histogram, "--weights", weights, "-o", weights),
+            (*histogram, "--cross", self.file("others.csv", content(table)), "-o", self.path("others.csv")),
+            ("kmeans", points, "-k", 2, "-o", self.path("fit")),
+            ("kmeans", table, "-k", 1, "--init", centroids, "-o", self.path("fit")),
+            ("predict", points, centroids, "-o", centroids),
+            ("predict", points, centroids, "-o", points),
+            ("transform", centroids, points, "-o", centroids),
+            ("bench", "kmeans", "--data", points, "-k", 2, "--json", points),
+        ):
+            before = {name: content(name) for name in (points, table, weights, centroids)}
+            self.refused(2, *arguments, says=["would be overwritten", "somewhere else"])
+            self.assertEqual({name: content(name) for name in before}, before)
+        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is no folder"])
 
     def test_limit_on_the_size_of_files(self):
         def limit():  # enough for the files that an OpenMP runtime shares between its libraries
@@ -892,6 +936,23 @@ class PairHistogram(Case):
         half = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--cross", self.path("two.xyz"),
                                        "--bin-width", 1, "--json").stdout)
         self.assertEqual((half["cross"], half["pairs"], half["counts"]), (64, 2 * 64 * 64, [2 * 64, 2 * 64 * 26]))
+
+    def test_frames_with_and_without_a_box(self):
+        lattice = 'Lattice="9 0 0 0 9 0 0 0 9" Properties=species:S:1:pos:R:3'
+        frames = {True: "2\n%s\nC 0 0 0\nC 8 0 0\n" % lattice, False: "2\nfree\nC 0 0 0\nC 8 0 0\n"}
+        for first in (True, False):
+            path = self.file("mixed.xyz", frames[first] + frames[not first])
+            self.refused(3, "pair-histogram", path, "--bin-width", 1, "--bins", 4,
+                         says=["(in frame 2, counted from 1)", "is periodic", "is not", "--box"])
+            result = self.succeed("pair-histogram", path, "--bin-width", 1, "--bins", 4, "--box", "9,9,9")
+            self.assertIn("\n1,2,2\n", result.stdout)
+
+    def test_edges_where_squares_lose_digits(self):
+        path = self.file("points.csv", "x\n1e-170\n2e-170\n4e-170\n")
+        result = self.succeed("pair-histogram", path, "--bin-width", "1e-171", "--bins", 3)
+        self.assertIn("scale the points up", result.stderr)
+        result = self.succeed("pair-histogram", path, "--bin-width", "1e-100", "--bins", 3)
+        self.assertNotIn("scale", result.stderr)
 
     def test_lammps_dump(self):
         head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
