@@ -488,10 +488,11 @@ class BadInput(Case):
 
     def test_weights(self):
         points = self.points(n=4)
-        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]),
-                           ("1\n2\n1e200\n4\n", ["row 2", "too large", "2^500"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
+        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
                            ("0\n0\n0\n0\n", ["zero"]), ("2,1\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
             self.refuse(3, points, "-k", 2, "--weights", self.file("w.csv", text), says=["w.csv"] + says)
+        self.refuse(3, points, "-k", 2, "--dtype", "f64", "--weights", self.file("w.csv", "1\n2\n1e200\n4\n"),
+                    says=["w.csv", "row 2", "too large", "2^500"])
         self.refuse(3, points, "-k", 2, "--weights", self.path("none.csv"), says=["none.csv", "No such file"])
 
     def test_centroids(self):
@@ -543,11 +544,14 @@ class Output(Case):
             ("predict", points, centroids, "-o", centroids),
             ("predict", points, centroids, "-o", points),
             ("transform", centroids, points, "-o", centroids),
-            ("bench", "kmeans", "--data", points, "-k", 2, "--json", points),
         ):
             before = {name: content(name) for name in (points, table, weights, centroids)}
             self.refused(2, *arguments, says=["would be overwritten", "somewhere else"])
             self.assertEqual({name: content(name) for name in before}, before)
+        refused = gradus("bench", "kmeans", "--data", table, "-k", 1, "--json", table)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("would be overwritten", refused.stderr)
+        self.assertEqual(content(table), before[table])
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is no folder"])
 
     def test_limit_on_the_size_of_files(self):
