@@ -13,7 +13,7 @@
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/gpu_points.hpp"
-#include "kmeans/openmp_common.hpp"
+#include "kmeans/openmp_reduce_first_touch.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
