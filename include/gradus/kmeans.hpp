@@ -13,10 +13,9 @@
 ///   is half of that, which is the sum of w * (1 - cosine similarity).
 /// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
 ///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
-/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in double,
-/// where
-///   e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L is the chain
-///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
+/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in
+///   double, where e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L
+///   is the chain acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
 ///
 /// Limits: coordinates and weights of at most 2^500 in magnitude, and no columns so many and so wide that squared
 /// distances overflow; InputError otherwise. Squared distances below the least double are zero, as IEEE has it.
