@@ -29,7 +29,7 @@ Room room_of(const std::string& problem, std::span<const Variant> variants) {
   return room;
 }
 
-/// One line for everything that is out of step.
+/// One line for each disagreement.
 std::vector<std::string> drift(const Room& room);
 
 }  // namespace gradus::tests
