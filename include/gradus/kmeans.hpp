@@ -93,8 +93,9 @@ GRADUS_EXPORT std::string_view to_string(StopReason reason);
 struct KMeansIteration {
   /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
   /// points and first centroids (with Metric::cosine at least 2), M_j its largest magnitude, W the sum and w the
-  /// largest of the weights (n and 1 without them), to within (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j
-  /// (the second part beyond 2^24 points times the square of n 2^-24), and what squares below the least double lose.
+  /// largest of the weights (n and 1 without them) but at least 2^-1000, to within
+  /// (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second part beyond 2^24 points times the square of
+  /// n 2^-24), and what squares below the least double lose.
   /// Infinite beyond the range of double.
   double inertia = 0;
   std::int64_t changed = 0;  ///< labels that changed; n in the first iteration
