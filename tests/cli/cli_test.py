@@ -1715,6 +1715,7 @@ class Examples(Case):
     # Chores of a clone, which build the program first or need the network: no commands of gradus.
     OTHERS = {
         "./dev demo": "builds the program, and runs 'gradus demo'",
+        "./dev test": "runs these tests",
     }
     # What would take half a minute or more is narrowed by these words behind it, and runs once where several pages have
     # it: commands that run many variants on all there is.
