@@ -552,7 +552,7 @@ class Output(Case):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("would be overwritten", refused.stderr)
         self.assertEqual(content(table), before[table])
-        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is no folder"])
+        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
         def limit():  # enough for the files that an OpenMP runtime shares between its libraries
@@ -1520,7 +1520,7 @@ class CommandLine(Case):
             (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
             (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
             (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
-            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "no others"]),
+            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "needs --cross"]),
             (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
             (["generate", "lab-points", "-n", 5, "--seed", 1, "-o", out], ["--seed has no effect", "lab-points"]),
             (["generate", "lab-atoms", "-n", 5, "--low", 1, "-o", out], ["--low has no effect"]),
