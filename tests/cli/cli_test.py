@@ -761,7 +761,8 @@ class Interrupt(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        _, stderr = job.communicate(timeout=120)
+        job.wait(timeout=120)  # before anything is read: who waits for a reader must not be helped to an end
+        _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -1576,7 +1577,7 @@ class CommandLine(Case):
         missing = self.path("missing.npy")
         self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
         for command in ("predict", "transform"):
-            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy or .csv"])
+            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
     def test_json_lists_cases(self):
         for problem in ("kmeans", "pair-histogram"):
