@@ -1,4 +1,4 @@
-// simd_bounds: the triangle inequality spares most of the work, late. The production variant for many columns and
+// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns and
 // clusters.
 //
 // The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
