@@ -273,7 +273,8 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
 }
 
 TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
-  if (cuda::why_no_gpu(cpu::this_machine()).empty()) GTEST_SKIP() << "there is a GPU; pair_histogram_gpu_test uses it";
+  if (cuda::why_no_gpu(cpu::this_machine()).empty())
+    GTEST_SKIP() << "there is a GPU; pair_histogram_gpu_points_test uses it";
   const Matrix<double> points = uniform(5, 3);
   const Matrix<double> others = uniform(4, 3);
   const Buffer<double> weights(5, 1.0);
