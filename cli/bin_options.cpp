@@ -1,11 +1,14 @@
 #include "cli/bin_options.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "cli/lists.hpp"
 #include "gradus/error.hpp"
+#include "pair_histogram/bins.hpp"
 
 namespace gradus::cli {
 
@@ -44,8 +47,11 @@ void complete_bins(PairBins& bins, const std::vector<double>& box) {
         "--bins is missing: how many bins of --bin-width there are; or give a --cutoff, or a --box, up to "
         "half of which they go");
   if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box) / 2;
-  constexpr double most_bins = 0x1p62;  // far more than the library takes, but still a whole number
-  bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most_bins));
+  const double count = std::ceil(bins.cutoff / bins.bin_width);
+  if (count > static_cast<double>(pair_histogram_detail::bin_limit))
+    throw UsageError(fmt::format("--bin-width {} up to {} makes more bins than the supported {}", bins.bin_width,
+                                 bins.cutoff, pair_histogram_detail::bin_limit));
+  bins.bins = static_cast<std::int64_t>(count);
 }
 
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {

@@ -171,7 +171,8 @@ void require_command(const std::string& word) {
 
 /// Prints the error; its exit status is the process's.
 int report(const Session& session, const char* what, int status) {
-  const std::string message = in_words_of(chosen_subcommand(*session.root), what);
+  // Names of files and columns may hold anything; a terminal obeys control bytes.
+  const std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), what));
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
   try {

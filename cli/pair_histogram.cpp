@@ -21,6 +21,7 @@
 #include "core/text.hpp"
 #include "io/npy.hpp"
 #include "io/trajectory.hpp"
+#include "pair_histogram/fold.hpp"
 
 namespace gradus::cli {
 
@@ -63,26 +64,10 @@ double volume_of(const Arguments& arguments, const Box& box) {
 
 /// The points moved into the box by whole lengths.
 template <class T>
-io::PointsOf<T> folded(MatrixView<const T> points, const Box& box, const std::stop_token& stop) {
+io::PointsOf<T> folded(MatrixView<const T> points, const char* what, const Box& box, const std::stop_token& stop) {
   if (static_cast<std::int64_t>(box.lengths.size()) != points.columns())
     throw UsageError("--fold needs a periodic box with a length for each column of the points");
-  Matrix<T> inside = Matrix<T>::copy_of(points);
-  for (std::int64_t row = 0; row < points.rows(); ++row) {
-    if (row % core::operations_between_looks == 0)
-      core::honour_stop(stop, "stopped while folding the points into the box");
-    for (std::int64_t column = 0; column < points.columns(); ++column) {
-      const double length = box.lengths[static_cast<std::size_t>(column)];
-      const double low = box.origin.empty() ? 0 : box.origin[static_cast<std::size_t>(column)];
-      const double offset = static_cast<double>(points(row, column)) - low;
-      if (offset >= 0 && offset <= length) continue;
-      T value = static_cast<T>(low + (offset - length * std::floor(offset / length)));
-      // Rounding may carry a value over a face of the box.
-      while (static_cast<double>(value) - low > length) value = std::nextafter(value, static_cast<T>(low));
-      while (static_cast<double>(value) < low) value = std::nextafter(value, std::numeric_limits<T>::infinity());
-      inside(row, column) = value;
-    }
-  }
-  return io::own(std::move(inside));
+  return io::own(pair_histogram_detail::fold(points, what, box.lengths, box.origin, stop));
 }
 
 /// A row per bin. The columns look at the histogram and the distribution.
@@ -191,16 +176,15 @@ std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
                      result.variant, counted(result.threads, "thread"));
 }
 
-/// Calls the library; what it finds wrong with an input is told of the file that it came from.
-template <class T>
-PairHistogramResult counted(const Arguments& arguments, MatrixView<const T> points,
-                            const PairHistogramOptions<T>& options, const Execution& execution) {
+/// Calls function; what the library finds wrong with an input is told of the file that it came from.
+template <class Function>
+decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
   try {
     return naming_files({{"points", arguments.input},
                          {"others", arguments.others},
                          {"weights", arguments.weights},
                          {"other weights", arguments.other_weights}},
-                        [&] { return pair_histogram<T>(points, options, execution); });
+                        function);
   } catch (const UsageError& error) {
     constexpr std::string_view role = "edges: ";
     const std::string_view message = error.what();
@@ -263,15 +247,17 @@ class Counter {
     options_.box_origin = box.origin;
     io::PointsOf<T> inside;
     io::PointsOf<T> others_inside;
-    if (arguments_.fold) {
-      inside = folded(points, box, session_.execution.stop);
-      points = inside.view;
-      if (others_reader_) {
-        others_inside = folded(others_.view, box, session_.execution.stop);
-        options_.others = others_inside.view;
+    PairHistogramResult result = naming_inputs(arguments_, [&] {
+      if (arguments_.fold) {
+        inside = folded(points, "points", box, session_.execution.stop);
+        points = inside.view;
+        if (others_reader_) {
+          others_inside = folded(others_.view, "others", box, session_.execution.stop);
+          options_.others = others_inside.view;
+        }
       }
-    }
-    PairHistogramResult result = counted(arguments_, points, options_, session_.execution);
+      return pair_histogram<T>(points, options_, session_.execution);
+    });
     sum_.memory = std::max(sum_.memory, pair_histogram_memory<T>(points, options_, session_.execution));
     if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
     if (sum_.frames++ == 0) {

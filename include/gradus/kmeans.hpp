@@ -13,8 +13,7 @@
 ///   is half of that, which is the sum of w * (1 - cosine similarity).
 /// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
 ///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
-/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in double,
-/// where
+/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in double, and
 ///   e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L is the chain
 ///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
 ///
@@ -94,8 +93,9 @@ GRADUS_EXPORT std::string_view to_string(StopReason reason);
 struct KMeansIteration {
   /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
   /// points and first centroids (with Metric::cosine at least 2), M_j its largest magnitude, W the sum and w the
-  /// largest of the weights (n and 1 without them), to within (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j
-  /// (the second part beyond 2^24 points times the square of n 2^-24), and what squares below the least double lose.
+  /// largest of the weights (n and 1 without them) but at least 2^-1000, to within
+  /// (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second part beyond 2^24 points times the square of
+  /// n 2^-24), and what squares below the least double lose.
   /// Infinite beyond the range of double.
   double inertia = 0;
   std::int64_t changed = 0;  ///< labels that changed; n in the first iteration

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "gradus/pair_histogram.hpp"
@@ -21,7 +22,8 @@ class Bins {
  public:
   Bins() = default;
   /// UsageError for what no bins can be made of. A bin that begins at the cutoff or past it is left out.
-  explicit Bins(const PairBins& bins);
+  /// InterruptedError after a stop request.
+  explicit Bins(const PairBins& bins, const std::stop_token& stop = {});
   /// Bytes that such bins take at most; UsageError where there are more than bin_limit.
   static std::uint64_t bytes(const PairBins& bins);
 
