@@ -120,7 +120,7 @@ TEST(KMeansBench, measures_every_variant_that_runs) {
     }
     EXPECT_DOUBLE_EQ(group.rows.front().speedup, 1);
     for (const auto& variant : kmeans_detail::variants()) {
-      const bool runs = variant.supports({group.n, group.d, group.k, 4, false}, cpu::this_machine()).supported;
+      const bool runs = variant.supports({group.n, group.d, group.k, 4, false}, execution::this_machine()).supported;
       EXPECT_EQ(names.contains(std::string(variant.name)), runs) << variant.name;
     }
   }

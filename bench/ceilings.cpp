@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "core/phases.hpp"
-#include "cpu/machine.hpp"
+#include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/topology.hpp"
+#include "execution/machine.hpp"
 #include "gradus/array.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -175,7 +176,7 @@ double rate(int threads, double seconds, const Work& work) {
 
 /// Elements of an array that the caches of `threads` threads do not keep.
 std::int64_t large_count(int threads) {
-  const cpu::Machine& machine = cpu::this_machine();
+  const execution::Machine& machine = execution::this_machine();
   const int caches = cpu::topology() ? std::max(1, hwloc_get_nbobjs_by_type(cpu::topology(), HWLOC_OBJ_L3CACHE)) : 1;
   const std::uint64_t cached =
       std::max(machine.l3_bytes * static_cast<std::uint64_t>(std::min(caches, threads)), machine.l2_bytes);
@@ -231,7 +232,7 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
 }  // namespace
 
 Ceilings measure_ceilings(int threads, Pinning pinning) {
-  threads = std::min(threads, cpu::this_machine().cores);  // more threads share the same cores
+  threads = std::min(threads, execution::this_machine().cores);  // more threads share the same cores
   static std::mutex mutex;
   static std::map<std::pair<int, Pinning>, Ceilings> known;
   const std::lock_guard lock(mutex);

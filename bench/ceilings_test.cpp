@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::bench {
 namespace {
@@ -14,7 +14,7 @@ TEST(Ceilings, ArePlausible) {
                             one.fma_f64_per_second, one.madd_i16_per_second}) {
     EXPECT_TRUE(rate > 1e7 && rate < 1e13) << rate;
   }
-  if (cpu::this_machine().fused_multiply_add) {
+  if (execution::this_machine().fused_multiply_add) {
     // Twice as many lanes; with room for a machine that does other work meanwhile.
     const double lanes = one.fma_f32_per_second / one.fma_f64_per_second;
     EXPECT_TRUE(lanes > 1.2 && lanes < 3.5) << lanes;
@@ -29,7 +29,7 @@ TEST(Ceilings, AreMeasuredOncePerTeam) {
 }
 
 TEST(Ceilings, MoreThreadsThanCoresAreNotMoreCores) {
-  const int cores = cpu::this_machine().cores;
+  const int cores = execution::this_machine().cores;
   EXPECT_EQ(measure_ceilings(cores, Pinning::none).fma_f32_per_second,
             measure_ceilings(4 * cores, Pinning::none).fma_f32_per_second);
 }

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "bench/build_facts.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::bench {
 
@@ -47,9 +47,9 @@ std::string command_line() {
 }  // namespace
 
 nlohmann::ordered_json facts() {
-  const cpu::Machine& machine = cpu::this_machine();
+  const execution::Machine& machine = execution::this_machine();
   nlohmann::ordered_json gpu_names = nlohmann::ordered_json::array();
-  for (const cpu::Gpu& gpu : machine.gpus()) gpu_names.push_back(gpu.name);
+  for (const execution::Gpu& gpu : machine.gpus()) gpu_names.push_back(gpu.name);
   utsname system{};
   uname(&system);
   return {{"date", time_of_day()},

@@ -19,8 +19,8 @@
 #include "bench/points.hpp"
 #include "bench/statistics.hpp"
 #include "core/registry.hpp"
-#include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
+#include "execution/machine.hpp"
 #include "gradus/execution.hpp"
 #include "io/points.hpp"
 
@@ -130,7 +130,7 @@ template <class Variant, class Shape>
 std::vector<std::string> runnable_variants(std::span<const Variant> variants, const Shape& shape) {
   std::vector<std::string> names;
   for (const Variant& variant : variants)
-    if (variant.supports(shape, cpu::this_machine())) names.emplace_back(variant.name);
+    if (variant.supports(shape, execution::this_machine())) names.emplace_back(variant.name);
   return names;
 }
 
@@ -146,7 +146,7 @@ std::vector<ProblemRow> make_rows(const Bench& bench, std::span<const Variant> v
   for (const VariantRun& run : bench.runs)
     for (const std::string& name : run.variants.empty() ? runnable_variants(variants, shape) : run.variants) {
       const Variant& variant = core::find_variant(variants, name, problem);
-      for (Row& settings : rows_of(variant, variant.supports(shape, cpu::this_machine()), run)) {
+      for (Row& settings : rows_of(variant, variant.supports(shape, execution::this_machine()), run)) {
         if (std::ranges::any_of(rows, [&](const Row& other) { return same_settings(other, settings); })) continue;
         ProblemRow row;
         static_cast<Row&>(row) = std::move(settings);

@@ -73,7 +73,7 @@ class GroupBench {
 
   // The counts of all points by the variant that runs unless another is asked for, itself verified on the prefix.
   PairHistogramResult reference(MatrixView<const T> prefix) {
-    const Variant& variant = pair_histogram_detail::choose(problem_.shape(), cpu::this_machine(), Device::cpu);
+    const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
     if (std::ranges::all_of(group_.rows, [&](const Row& row) { return row.variant == variant.name; })) {
       group_.verified += fmt::format("; on all points only {} ran", variant.name);
       return {};

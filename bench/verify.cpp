@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/phases.hpp"
-#include "core/ways.hpp"
+#include "execution/ways.hpp"
 #include "kmeans/cases.hpp"
 #include "pair_histogram/cases.hpp"
 
@@ -102,7 +102,7 @@ void verify_case(const typename Room::Case& one, const typename Room::CaseData& 
   for (std::size_t index = 0; index < variants.size(); ++index) {
     const auto& variant = *variants[index];
     VerifyRow& row = rows[index];
-    const core::Support support = variant.supports(prepared.shape(), cpu::this_machine());
+    const core::Support support = variant.supports(prepared.shape(), execution::this_machine());
     if (!support || !Room::promises(variant, data)) {
       ++row.cases_left_out;
       if (!support) row.skipped = support.reason;
@@ -110,7 +110,7 @@ void verify_case(const typename Room::Case& one, const typename Room::CaseData& 
     }
     const auto start = core::Clock::now();
     bool passed = true;
-    for (const core::Way& way : core::ways_to_run(variant, options.threads)) {
+    for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {
       const std::string difference = check(prepared, variant, way.execution);
       ++row.checks;
       if (difference.empty()) continue;

@@ -19,7 +19,7 @@
 #include "cli/problems.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::cli {
 
@@ -181,7 +181,7 @@ bench::Experiment prepared_experiment(const Arguments& arguments, const Session&
   };
   for (bench::KMeansBench& part : experiment.parts) set(part);
   for (bench::PairHistogramBench& part : experiment.pair_parts) set(part);
-  const int cores = cpu::this_machine().cores;
+  const int cores = execution::this_machine().cores;
   if (arguments.threads.empty() && bench::limit_threads(experiment, cores))
     session.note(fmt::format("more threads than the {} core{} here are left out; --threads asks for any number", cores,
                              cores == 1 ? "" : "s"));
@@ -217,7 +217,7 @@ std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, co
     if (kind(variant_info(problem.name, name).backend)) return "";
   if (arguments.variants.empty())
     for (const core::VariantInfo& info : problem.variants())
-      if (kind(info.backend) && problem.support(info.name, cpu::this_machine())) return "";
+      if (kind(info.backend) && problem.support(info.name, execution::this_machine())) return "";
   return fmt::format("none of the variants to be measured {}", kinds);
 }
 

@@ -6,7 +6,8 @@
 
 #include "cli/command.hpp"
 #include "cli/help.hpp"
-#include "cpu/machine.hpp"
+#include "cpu/memory.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::cli {
 
@@ -23,19 +24,19 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.4g} {}", value, units[unit]);
 }
 
-std::string gpu_text(const cpu::Machine& machine) {
+std::string gpu_text(const execution::Machine& machine) {
   if (machine.gpus().empty()) return machine.cuda_compiled ? "none found" : "none: this build has no CUDA variants";
   std::vector<std::string> texts;
-  for (const cpu::Gpu& gpu : machine.gpus())
+  for (const execution::Gpu& gpu : machine.gpus())
     texts.push_back(fmt::format("{}: {} ({}, {} multiprocessors, compute capability {}){}", gpu.index, gpu.name,
                                 bytes_text(gpu.memory_bytes), gpu.multiprocessors, gpu.compute_capability,
                                 gpu.usable ? "" : ", for which this build has no code"));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-Json info_json(const cpu::Machine& machine) {
+Json info_json(const execution::Machine& machine) {
   Json gpus = Json::array();
-  for (const cpu::Gpu& gpu : machine.gpus())
+  for (const execution::Gpu& gpu : machine.gpus())
     gpus.push_back({{"index", gpu.index},
                     {"name", gpu.name},
                     {"memory_bytes", gpu.memory_bytes},
@@ -63,7 +64,7 @@ Json info_json(const cpu::Machine& machine) {
 }
 
 int info(const Session& session) {
-  const cpu::Machine& machine = cpu::this_machine();
+  const execution::Machine& machine = execution::this_machine();
   if (session.json) {
     session.print_json(info_json(machine));
     return 0;

@@ -8,8 +8,8 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/problems.hpp"
-#include "cpu/machine.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::cli {
 
@@ -34,7 +34,7 @@ std::string_view place_of(core::Backend backend) {
   return "?";
 }
 
-std::string ladder(const Session& session, const ProblemRow& problem, const cpu::Machine& machine) {
+std::string ladder(const Session& session, const ProblemRow& problem, const execution::Machine& machine) {
   TextTable table({{"variant", TextTable::Align::left},
                    {"runs on", TextTable::Align::left},
                    {"here", TextTable::Align::left},
@@ -58,7 +58,7 @@ std::string ladder(const Session& session, const ProblemRow& problem, const cpu:
   return text;
 }
 
-Json ladder_json(const ProblemRow& problem, const cpu::Machine& machine) {
+Json ladder_json(const ProblemRow& problem, const execution::Machine& machine) {
   Json variants = Json::array();
   for (const core::VariantInfo& variant : problem.variants()) {
     const core::Support support = problem.support(variant.name, machine);
@@ -80,8 +80,8 @@ int list(const std::string& name, const Session& session) {
   if (!name.empty()) chosen.push_back(&find_problem(name));
   else
     for (const ProblemRow& problem : problems()) chosen.push_back(&problem);
-  cpu::Machine machine = cpu::this_machine();
-  machine.gpus = cpu::Gpus(cuda::see_gpus);
+  execution::Machine machine = execution::this_machine();
+  machine.gpus = execution::Gpus(execution::see_gpus);
   if (session.json) {
     Json all = Json::array();
     for (const ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));

@@ -12,7 +12,7 @@ namespace gradus::cli {
 namespace {
 
 /// A variant runs here if it can take any of these; some are made for few columns, some for many.
-core::Support kmeans_support(std::string_view name, const cpu::Machine& machine) {
+core::Support kmeans_support(std::string_view name, const execution::Machine& machine) {
   const kmeans_detail::Variant& variant = core::find_variant(kmeans_detail::variants(), name, "kmeans");
   core::Support support;
   for (const std::int64_t dimensions : {2, 16, 128})
@@ -25,7 +25,7 @@ core::Support kmeans_support(std::string_view name, const cpu::Machine& machine)
 }
 
 /// The same: some are made for a cutoff or for few wide bins.
-core::Support pair_histogram_support(std::string_view name, const cpu::Machine& machine) {
+core::Support pair_histogram_support(std::string_view name, const execution::Machine& machine) {
   const pair_histogram_detail::Variant& variant =
       core::find_variant(pair_histogram_detail::variants(), name, "pair_histogram");
   core::Support support;

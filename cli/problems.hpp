@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/registry.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::cli {
 
@@ -16,7 +16,7 @@ struct ProblemRow {
   std::string_view summary;
   std::vector<core::VariantInfo> (*variants)();
   /// On the machine, for at least one of the problem's usual shapes. Looks for GPUs where the variant needs one.
-  core::Support (*support)(std::string_view variant, const cpu::Machine& machine);
+  core::Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
 std::span<const ProblemRow> problems();

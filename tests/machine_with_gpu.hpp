@@ -3,27 +3,27 @@
 
 #include <vector>
 
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::tests {
 
 /// With one GPU of the size of an NVIDIA H200, in a build that has the GPU variants.
-inline cpu::Machine machine_with_gpu() {
-  cpu::Gpu gpu;
+inline execution::Machine machine_with_gpu() {
+  execution::Gpu gpu;
   gpu.usable = true;
   gpu.memory_bytes = 141'000'000'000;
   gpu.shared_bytes = 232448;
-  cpu::Machine machine;
+  execution::Machine machine;
   machine.cuda_compiled = true;
-  machine.gpus = cpu::Gpus({gpu});
+  machine.gpus = execution::Gpus({gpu});
   return machine;
 }
 
 /// The same, but an error for whoever looks for its GPUs.
-inline cpu::Machine machine_with_untouchable_gpus() {
-  cpu::Machine machine = machine_with_gpu();
-  machine.gpus = cpu::Gpus(+[]() -> std::vector<cpu::Gpu> { throw Error("looked for a GPU"); });
+inline execution::Machine machine_with_untouchable_gpus() {
+  execution::Machine machine = machine_with_gpu();
+  machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("looked for a GPU"); });
   return machine;
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <typeinfo>
 
-#include "cuda/devices.hpp"
 #include "cuda/memory.hpp"
+#include "execution/devices.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::tests {
@@ -20,7 +20,8 @@ inline constexpr MemoryPlace gpu_place = MemoryPlace::on_gpu(0);
 class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+      GTEST_SKIP() << reason;
   }
 };
 

@@ -1,13 +1,11 @@
-// The range of each column of some points, and the refusal of values that no distance can be computed with.
+// What is known of the columns of some points, and the refusal of values that no distance can be computed with. The
+// points are read by cpu/column_ranges.hpp or cuda/column_ranges.hpp, wherever they lie.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <stop_token>
 #include <vector>
 
 #include "core/exact_accumulator.hpp"
-#include "gradus/array.hpp"
 
 namespace gradus::core {
 
@@ -30,18 +28,6 @@ struct FoundRanges {
 
 /// InputError that begins with `what`, for a value that is NaN, infinite, or above largest_magnitude.
 [[noreturn]] void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, double value);
-
-/// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
-/// NaN, infinite, or above largest_magnitude. InterruptedError after a stop request.
-template <class T>
-ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop = {});
-
-/// Per column, the least exponent of a bit of its values: every value is an integer times two to that power. Where that
-/// is not below `enough` of the column, `enough`. Reads all rows, shared among threads; InterruptedError after a stop
-/// request.
-template <class T>
-std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
-                             const std::stop_token& stop = {});
 
 /// Above the exponent of any bit.
 inline constexpr int no_bits = 4096;

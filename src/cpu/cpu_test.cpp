@@ -1,4 +1,4 @@
-// Threads and their shares of the work, pinning, control groups, machine facts.
+// Threads and their shares of the work, pinning, control groups.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "cpu/control_group.hpp"
-#include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/topology.hpp"
 #include "gradus/error.hpp"
@@ -51,7 +50,7 @@ TEST(Share, DoesNotOverflow) {
 
 TEST(ThreadCount, TakesTheRequestOrEveryCore) {
   Execution execution;
-  EXPECT_EQ(thread_count(execution), this_machine().cores);
+  EXPECT_EQ(thread_count(execution), usable_cores());
   execution.threads = 7;
   EXPECT_EQ(thread_count(execution), 7);
   execution.threads = 4096;
@@ -287,43 +286,6 @@ TEST_F(ControlGroupTest, RubbishIsNoLimit) {
   const ControlGroup group = read();
   EXPECT_EQ(group.processors, std::numeric_limits<double>::infinity());
   EXPECT_EQ(group.memory_left, ControlGroup::no_limit);
-}
-
-int looks = 0;
-
-TEST(GpusOfAMachine, are_looked_for_once_when_somebody_asks) {
-  const Gpus gpus(+[] {
-    ++looks;
-    return std::vector<Gpu>(2);
-  });
-  const std::vector<Gpus> copies{gpus, gpus};
-  EXPECT_EQ(looks, 0);
-  EXPECT_EQ(copies[1]().size(), 2U);
-  EXPECT_EQ(gpus().size(), 2U);
-  EXPECT_EQ(looks, 1);
-}
-
-TEST(Machine, FactsAreSane) {
-  const Machine& machine = this_machine();
-  EXPECT_FALSE(machine.processor.empty());
-  EXPECT_GE(machine.cores, 1);
-  EXPECT_LE(machine.cores, static_cast<int>(allowed_processors().size()));
-  EXPECT_GE(machine.physical_cores, 1);
-  EXPECT_LE(machine.physical_cores, static_cast<int>(allowed_processors().size()));
-  EXPECT_GE(machine.physical_cores * machine.hardware_threads_per_core, static_cast<int>(allowed_processors().size()));
-  EXPECT_GE(machine.packages, 1);
-  EXPECT_GE(machine.memory_nodes, 1);
-  EXPECT_FALSE(machine.simd.empty());
-#if defined(__x86_64__)
-  EXPECT_EQ(machine.fused_multiply_add, __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"));
-#endif
-  if (machine.l1_bytes > 0 && machine.l2_bytes > 0) {
-    EXPECT_LE(machine.l1_bytes, machine.l2_bytes);
-  }
-  EXPECT_GT(machine.memory_bytes, std::uint64_t{1} << 20);
-  EXPECT_EQ(&this_machine(), &machine);
-  EXPECT_GT(available_memory(), 0U);
-  EXPECT_LE(available_memory(), machine.memory_bytes);
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <system_error>
 
-#include "cpu/machine.hpp"
+#include "cpu/control_group.hpp"
 #include "cpu/topology.hpp"
 #include "gradus/error.hpp"
 
@@ -59,7 +60,7 @@ int thread_count(const Execution& execution) {
   if (execution.threads < 0 || execution.threads > most)
     throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
                      std::to_string(execution.threads));
-  return execution.threads > 0 ? execution.threads : this_machine().cores;
+  return execution.threads > 0 ? execution.threads : usable_cores();
 }
 
 int start_team(int threads) {
@@ -92,6 +93,15 @@ std::vector<int> thread_affinity() {
 const std::vector<int>& allowed_processors() {
   static const std::vector<int> allowed = find_allowed_processors();
   return allowed;
+}
+
+int usable_cores() {
+  static const int cores = [] {
+    const auto allowed = static_cast<int>(allowed_processors().size());
+    const double quota = read_control_group().processors;
+    return quota < allowed ? std::max(1, static_cast<int>(std::ceil(quota))) : allowed;
+  }();
+  return cores;
 }
 
 std::vector<int> pinning_order(Pinning pinning) {

@@ -71,6 +71,10 @@ class SharedWork {
   std::vector<Share> shares_;
 };
 
+/// Threads that this process may keep busy: the number of its allowed processors, or its control group's quota rounded
+/// up if that is less. Found out once.
+int usable_cores();
+
 /// The logical processors that this process may run on, ascending. Found out once, so that a thread which has been
 /// bound since still sees all of them.
 const std::vector<int>& allowed_processors();

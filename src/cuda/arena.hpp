@@ -4,22 +4,22 @@
 
 #include <span>
 
-#include "core/gpu_support.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/sizes.hpp"
 
 namespace gradus::cuda {
 
 class Arena {
  public:
   Arena() = default;
-  /// `bytes`: the sum of core::gpu_part_bytes() of all parts that will be taken. Throws gradus::Error with what was
+  /// `bytes`: the sum of part_bytes() of all parts that will be taken. Throws gradus::Error with what was
   /// needed and what was free.
   explicit Arena(std::uint64_t bytes) : memory_(static_cast<std::int64_t>(bytes)) {}
 
   /// The next part, uninitialised; it lives as long as the arena.
   template <class T>
   T* take(std::int64_t count) {
-    const std::uint64_t bytes = core::gpu_part_bytes(count, sizeof(T));
+    const std::uint64_t bytes = part_bytes(count, sizeof(T));
     if (bytes > static_cast<std::uint64_t>(memory_.size()) - taken_)
       throw Error("internal error: a job takes more memory of the GPU than it said");
     unsigned char* part = memory_.data() + taken_;

@@ -15,7 +15,7 @@ constexpr std::int64_t column_range_words(std::int64_t columns) { return 3 * col
 template <class T>
 core::FoundRanges find_column_ranges(MatrixView<const T> rows, unsigned long long* scratch, const Stream& stream);
 
-/// What core::column_ranges gives for rows in host memory, its errors included.
+/// What cpu::column_ranges gives for rows in host memory, its errors included.
 template <class T>
 core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, const Stream& stream);
 

@@ -102,7 +102,7 @@ TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
 }
 
 TEST_F(OnGpu, parts_of_an_arena_lie_apart_and_within_it) {
-  Arena arena(core::gpu_part_bytes(3, 8) + core::gpu_part_bytes(0, 4) + core::gpu_part_bytes(65, 4));
+  Arena arena(part_bytes(3, 8) + part_bytes(0, 4) + part_bytes(65, 4));
   const Stream stream;
   double* const numbers = zero_part<double>(arena, 3, stream);
   const float* const none = arena.take<float>(0);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cuda/memory.hpp"
+#include "cuda/sizes.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::cuda {
@@ -17,7 +18,7 @@ namespace gradus::cuda {
 /// driver: should the driver forget it (cudaDeviceReset) or refuse it, copies are slower and right all the same.
 class BorrowedMemory {
  public:
-  static constexpr std::int64_t bytes = std::int64_t{4} << 20;
+  static constexpr auto bytes = static_cast<std::int64_t>(staging_bytes / 2);
 
   BorrowedMemory();
   BorrowedMemory(const BorrowedMemory&) = delete;
@@ -36,7 +37,7 @@ class Staging {
   explicit Staging(std::stop_token stop = {}) : stop_(std::move(stop)) {}
   const std::stop_token& stop() const { return stop_; }
 
-  static constexpr std::int64_t bytes = 2 * BorrowedMemory::bytes;
+  static constexpr std::int64_t bytes = staging_bytes;
 
   struct Part {
     BorrowedMemory memory;

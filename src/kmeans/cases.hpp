@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ways.hpp"
+#include "execution/ways.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {

@@ -56,7 +56,7 @@ bool readable_by_quads(const CudaPoints<T>& points) {
 
 template <class T>
 CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
-    : problem_(problem), gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), layout_(layout) {
+    : problem_(problem), gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), layout_(layout) {
   const auto start = core::Clock::now();
   const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
   extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);

@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
-#include "cuda/devices.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
+#include "execution/devices.hpp"
 #include "kmeans/cuda_points.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/lloyd.hpp"
@@ -36,7 +36,7 @@ class CudaJob {
   const Problem<T>& problem() const { return problem_; }
   const cuda::Stream& stream() const { return session_->stream; }
   cuda::Staging& staging() { return session_->staging; }
-  const cpu::Gpu& gpu() const { return gpu_; }
+  const execution::Gpu& gpu() const { return gpu_; }
   int threads() const { return session_->threads; }
   Layout layout() const { return layout_; }
   const T* points() const { return points_; }
@@ -55,7 +55,7 @@ class CudaJob {
   void lay_out_columns(MatrixView<const T> rows);
 
   const Problem<T>& problem_;
-  const cpu::Gpu& gpu_;
+  const execution::Gpu& gpu_;
   Layout layout_;
   std::unique_ptr<CudaPoints<T>> own_;  ///< of points in host memory
   std::shared_ptr<CudaSession> session_;

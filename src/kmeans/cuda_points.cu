@@ -96,7 +96,7 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, CudaSession& ses
 template <class T>
 CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
                           std::uint64_t extra_bytes)
-    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)),
+    : gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)),
       session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution), execution.stop)),
       points_(points), weights_(weights) {
   const MemoryPlace here = MemoryPlace::on_gpu(execution.gpu);
@@ -265,7 +265,7 @@ std::unique_ptr<GpuPoints<T>> make_gpu_points(MatrixView<const T> points, Vector
 template <class T>
 Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution) {
   if (rows.place().is_host()) return Matrix<T>::copy_of(rows);
-  cuda::require_gpu(cpu::this_machine(), rows.place().gpu);
+  execution::require_gpu(execution::this_machine(), rows.place().gpu);
   const cuda::CurrentDevice device(rows.place().gpu);
   cuda::wait_for_caller(execution);
   cuda::require_memory_of(rows.data(), rows.place().gpu, what);

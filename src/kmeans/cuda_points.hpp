@@ -30,7 +30,7 @@ class CudaPoints : public GpuPoints<T> {
              std::uint64_t extra_bytes);
 
   const std::shared_ptr<CudaSession>& session() const { return session_; }
-  const cpu::Gpu& gpu() const { return gpu_; }
+  const execution::Gpu& gpu() const { return gpu_; }
   DeviceRows<T> device_rows() const {
     return {points_.data(), points_.rows(), points_.row_stride(), static_cast<int>(points_.columns())};
   }
@@ -54,7 +54,7 @@ class CudaPoints : public GpuPoints<T> {
  private:
   unsigned int blocks(int per_multiprocessor) const;
 
-  const cpu::Gpu& gpu_;
+  const execution::Gpu& gpu_;
   std::shared_ptr<CudaSession> session_;
   MatrixView<const T> points_;
   VectorView<const T> weights_;

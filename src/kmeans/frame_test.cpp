@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "core/philox.hpp"
-#include "cpu/machine.hpp"
 #include "cpu/threads.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/initialize.hpp"
 #include "kmeans/problem.hpp"
@@ -110,12 +110,13 @@ Execution with_threads(int threads) {
 class Frame : public testing::TestWithParam<const Variant*> {
  protected:
   void SetUp() override {
-    if (const core::Support support = GetParam()->supports(Shape{100, 2, 3, 8, false}, cpu::this_machine()); !support)
+    if (const core::Support support = GetParam()->supports(Shape{100, 2, 3, 8, false}, execution::this_machine());
+        !support)
       GTEST_SKIP() << support.reason;
   }
   /// The most columns, of those given, that the variant takes.
   std::int64_t columns(std::int64_t wanted) const {
-    while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, cpu::this_machine())) --wanted;
+    while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, execution::this_machine())) --wanted;
     return wanted;
   }
   Execution on(int threads) const {
@@ -744,7 +745,8 @@ TEST(Refusal, zero_row_with_the_cosine_metric) {
 }
 
 TEST(Refusal, points_on_a_gpu_where_there_is_none) {
-  if (cuda::why_no_gpu(cpu::this_machine()).empty()) GTEST_SKIP() << "there is a GPU; kmeans_gpu_points_test uses it";
+  if (execution::why_no_gpu(execution::this_machine()).empty())
+    GTEST_SKIP() << "there is a GPU; kmeans_gpu_points_test uses it";
   const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
   const MatrixView<const double> there(points.data(), points.rows(), points.columns(), MemoryPlace::on_gpu(0));
   error_of<UnsupportedError>([&] { kmeans<double>(there, {}); });
@@ -834,7 +836,7 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
 }
 
 TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
-  cpu::Machine machine = tests::machine_with_gpu();
+  execution::Machine machine = tests::machine_with_gpu();
   const auto name = [&](Shape shape, Device device = Device::automatic) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
@@ -855,12 +857,12 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_large_dim");
   EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 27, 20, (1 << 26) + 1, 4, false}), "simd_bounds");
-  machine.gpus = cpu::Gpus();
+  machine.gpus = execution::Gpus();
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
 }
 
 TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
-  const cpu::Machine machine = tests::machine_with_untouchable_gpus();
+  const execution::Machine machine = tests::machine_with_untouchable_gpus();
   const auto choose = [&](std::int64_t points, Device device) {
     return kmeans_detail::choose({points, 2, 8, 8, false}, machine, device).name;
   };

@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "cpu/column_ranges.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/gpu_points.hpp"
 #include "kmeans/initialize.hpp"
@@ -96,7 +97,7 @@ void check_cases(const Case& data) {
   const CaseData made = data.make(3);
   const PreparedCase<T> prepared(made);
   for (const Variant& variant : variants()) {
-    if (!variant.gpu_memory || !variant.supports(prepared.shape(), cpu::this_machine())) continue;
+    if (!variant.gpu_memory || !variant.supports(prepared.shape(), execution::this_machine())) continue;
     const bool exact = variant.contract == core::Contract::same_bits;
     if (!exact && !made.well_conditioned) continue;
     EXPECT_EQ(check_on_device(prepared, variant, 0), "") << data.name << " " << variant.name;
@@ -318,14 +319,14 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
       const OnDevice<T> device(points.view());
       const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);
       const core::ColumnRanges found = gpu->column_ranges();
-      const core::ColumnRanges truth = core::column_ranges<T>(points.view(), "points", 2);
+      const core::ColumnRanges truth = cpu::column_ranges<T>(points.view(), "points", 2);
       EXPECT_EQ(found.lowest, truth.lowest) << n << " x " << d;
       EXPECT_EQ(found.highest, truth.highest) << n << " x " << d;
       const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
       EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2))
           << n << " x " << d;
       const std::vector<int> no_limit(static_cast<std::size_t>(d), core::no_bits);
-      EXPECT_EQ(found.finest, core::finest_bits<T>(points.view(), no_limit, 2)) << n << " x " << d;
+      EXPECT_EQ(found.finest, cpu::finest_bits<T>(points.view(), no_limit, 2)) << n << " x " << d;
     }
 }
 

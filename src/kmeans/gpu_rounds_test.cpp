@@ -55,7 +55,7 @@ class Rounds : public tests::OnGpu {
     std::vector<const Variant*> exact;
     for (const Variant& variant : variants())
       if (variant.backend == core::Backend::cuda && variant.contract == core::Contract::same_bits &&
-          variant.supports(shape, cpu::this_machine()))
+          variant.supports(shape, execution::this_machine()))
         exact.push_back(&variant);
     return exact;
   }

@@ -8,10 +8,10 @@
 
 #include "core/checked.hpp"
 #include "core/phases.hpp"
-#include "core/request.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
+#include "execution/request.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 #include "kmeans/initialize.hpp"
@@ -37,7 +37,7 @@ namespace {
 
 template <class T>
 void check_points(MatrixView<const T> points) {
-  core::check_extent(points, "points");
+  execution::check_extent(points, "points");
   if (points.rows() < 1 || points.columns() < 1)
     throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
                      " x " + std::to_string(points.columns()));
@@ -57,15 +57,15 @@ void check_options(const KMeansOptions<T>& options) {
     throw UsageError("the tolerance must be a finite number and not negative");
   if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
     throw UsageError("the changed fraction must lie between 0 and 1");
-  core::check_choice(options.init, KMeansInit::given, "init");
-  core::check_choice(options.empty, EmptyCluster::error, "empty");
-  core::check_choice(options.metric, Metric::cosine, "metric");
-  core::check_view(options.weights, "weights");
-  core::check_view(options.labels, "labels");
+  execution::check_choice(options.init, KMeansInit::given, "init");
+  execution::check_choice(options.empty, EmptyCluster::error, "empty");
+  execution::check_choice(options.metric, Metric::cosine, "metric");
+  execution::check_view(options.weights, "weights");
+  execution::check_view(options.labels, "labels");
 }
 
 void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
-  core::check_view(labels, "labels");
+  execution::check_view(labels, "labels");
   if (labels.size() == n) return;
   throw InputError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
                    std::to_string(n) + " points");
@@ -77,11 +77,11 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& op
   if (options.clusters > n)
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
                      std::to_string(n) + " points; ask for at most that many clusters");
-  core::check_number(options.weights, n, "weights", "points");
+  execution::check_number(options.weights, n, "weights", "points");
   if (!options.labels.empty()) require_labels(options.labels, n);
   if (options.init != KMeansInit::given) return;
   const MatrixView<const T>& given = options.initial_centroids;
-  core::check_view(given, "initial centroids");
+  execution::check_view(given, "initial centroids");
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
@@ -107,12 +107,12 @@ void check_graph_file(const room::Variant& variant, const Execution& execution) 
                    execution.graph_file + "'; the variants that have one: " + writers);
 }
 
-/// `place`: of the points; `execution`: as core::run_where_it_lies() gives it.
+/// `place`: of the points; `execution`: as execution::run_where_it_lies() gives it.
 const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace place = {}) {
-  const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
-  core::check_takes_gpu_memory(room::variants(), variant, place, "kmeans");
+  const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
+  execution::check_takes_gpu_memory(room::variants(), variant, place, "kmeans");
   check_graph_file(variant, execution);
-  core::check_runs_here(variant, shape, execution, "kmeans");
+  execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
 
@@ -270,14 +270,14 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const ro
 template <class T>
 std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
                             const Execution& execution) {
-  core::check_execution(execution);
+  execution::check_execution(execution);
   check_options(options);
   constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
   if (points < 1 || dimensions < 1 || points > most_points)
     throw UsageError("a fit has 1 to " + std::to_string(most_points) + " points of at least one dimension, not " +
                      std::to_string(points) + " x " + std::to_string(dimensions));
-  core::check_size({points, dimensions, 64}, "points");
-  core::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, dimensions, 256}, "clusters");
+  execution::check_size({points, dimensions, 64}, "points");
+  execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, dimensions, 256}, "clusters");
   const room::Shape shape = shape_of(points, dimensions, options);
   return memory_needed(shape, options, execution, select(shape, execution));
 }
@@ -285,17 +285,17 @@ std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const 
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution) {
   const auto start = core::Clock::now();
-  core::check_execution(execution);
+  execution::check_execution(execution);
   check_options(options);
   check_points(points);
   check_against_points(points, options);
-  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
+  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape = shape_of(points.rows(), points.columns(), options);
   const room::Variant& variant = select(shape, here, points.place());
   const bool on_gpu = variant.gpu_memory != nullptr;
-  core::check_beside(options.weights.place(), "weights", on_gpu, here.gpu);
-  core::check_beside(options.labels.place(), "labels", on_gpu, here.gpu);
-  core::check_memory(memory_needed(shape, options, here, variant), here);
+  execution::check_beside(options.weights.place(), "weights", on_gpu, here.gpu);
+  execution::check_beside(options.labels.place(), "labels", on_gpu, here.gpu);
+  execution::check_memory(memory_needed(shape, options, here, variant), here);
 
   std::vector<Phase> phases;
   Matrix<T> copied_centroids;
@@ -343,7 +343,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   }
   deliver(best->labels, options.labels, prepared.gpu(), here.stop);
   best->variant = variant.name;
-  best->device = core::device_name(variant, here);
+  best->device = execution::device_name(variant, here);
   core::add_phase(phases, "total", core::seconds_since(start));
   best->phases = std::move(phases);
   return std::move(*best);
@@ -353,10 +353,10 @@ namespace {
 
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric, const Execution& execution) {
-  core::check_execution(execution);
-  core::check_choice(metric, Metric::cosine, "metric");
+  execution::check_execution(execution);
+  execution::check_choice(metric, Metric::cosine, "metric");
   check_points(points);
-  core::check_extent(centroids, "centroids");
+  execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
                      std::to_string(centroids.columns()) + ", but the points have " + std::to_string(points.columns()) +
@@ -367,15 +367,15 @@ template <class T>
 KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
                             Metric metric, const Execution& execution) {
   check_model(centroids, points, metric, execution);
-  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
+  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
   const room::Variant& variant = select(shape, here, points.place());
   const bool on_gpu = variant.gpu_memory != nullptr;
-  core::check_beside(labels.place(), "labels", on_gpu, here.gpu);
+  execution::check_beside(labels.place(), "labels", on_gpu, here.gpu);
   KMeansOptions<T> options;
   options.init = KMeansInit::given;
   options.metric = metric;
-  core::check_memory(memory_needed(shape, options, here, variant), here);
+  execution::check_memory(memory_needed(shape, options, here, variant), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
@@ -444,15 +444,15 @@ template <class T>
 void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
                       const Execution& execution) {
   check_model(centroids, points, metric, execution);
-  core::check_view(distances, "distances");
+  execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
     throw InputError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  const Execution here = core::run_where_it_lies(points.place(), "points", execution);
+  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const bool on_gpu = here.device == Device::gpu;
-  if (on_gpu) cuda::require_gpu(cpu::this_machine(), here.gpu);
-  core::check_beside(distances.place(), "distances", on_gpu, here.gpu);
+  if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
+  execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,

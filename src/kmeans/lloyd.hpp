@@ -31,10 +31,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/column_ranges.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
-#include "cpu/machine.hpp"
+#include "cpu/column_ranges.hpp"
+#include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
@@ -292,7 +292,7 @@ class Lloyd {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
         enough.push_back(grid.unit - problem_.statistics.finest_weight);
-      finest = core::finest_bits(problem_.points, enough, threads_, problem_.stop);
+      finest = cpu::finest_bits(problem_.points, enough, threads_, problem_.stop);
       const std::vector<DoubtfulMean> before =
           std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
       for (const DoubtfulMean& mean : before) find(mean.cluster);

@@ -9,7 +9,7 @@
 
 #include "core/exact_total.hpp"
 #include "core/registry.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 #include "gradus/kmeans.hpp"
 
 namespace gradus::kmeans_detail {
@@ -105,7 +105,7 @@ struct TakenPoint {
 
 /// A row of the table of variants. `run` does a whole fit from the problem's initial centroids.
 struct Variant : core::VariantInfo {
-  core::Support (*supports)(const Shape&, const cpu::Machine&);
+  core::Support (*supports)(const Shape&, const execution::Machine&);
   std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
   KMeansResult<float> (*run_f32)(const Problem<float>&, const Execution&);
   KMeansResult<double> (*run_f64)(const Problem<double>&, const Execution&);
@@ -124,7 +124,7 @@ std::span<const Variant> variants();
 
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
-const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device = Device::automatic);
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 /// The canonical squared distance.
 template <class T>

@@ -10,6 +10,7 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/column_ranges.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/gpu_points.hpp"
 
@@ -63,8 +64,7 @@ Box box_of(const Statistics& statistics) {
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
                    int threads, const std::stop_token& stop) {
-  return describe(core::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids,
-                  stop);
+  return describe(cpu::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids, stop);
 }
 
 template <class T>
@@ -83,7 +83,7 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
     statistics.to_high.push_back(statistics.columns.back().to_high);
   }
   if (initial_centroids.rows() > 0) {
-    const core::ColumnRanges first = core::column_ranges(initial_centroids, "initial centroids", 1, stop);
+    const core::ColumnRanges first = cpu::column_ranges(initial_centroids, "initial centroids", 1, stop);
     for (std::size_t column = 0; column < d; ++column) {
       statistics.lowest[column] = std::min(statistics.lowest[column], first.lowest[column]);
       statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/column_ranges.hpp"
 #include "core/philox.hpp"
-#include "cuda/devices.hpp"
+#include "cpu/column_ranges.hpp"
+#include "execution/devices.hpp"
 #include "kmeans/cover.hpp"
 #include "kmeans/distance.hpp"
 #include "kmeans/initialize.hpp"
@@ -41,7 +41,7 @@ Matrix<float> random_points(std::int64_t n, std::int64_t d) {
 template <class T>
 double seconds_of_a_look(MatrixView<const T> points) {
   const double start = processor_seconds();
-  core::column_ranges(points, "points", threads);
+  cpu::column_ranges(points, "points", threads);
   return processor_seconds() - start;
 }
 
@@ -84,7 +84,7 @@ class Assignment : public testing::TestWithParam<const Variant*> {
     bool any = false;
     for (const LongPass& pass : long_passes(*GetParam())) {
       const Shape shape{pass.n, pass.d, pass.k, 4, false};
-      if (!GetParam()->supports(shape, cpu::this_machine())) continue;
+      if (!GetParam()->supports(shape, execution::this_machine())) continue;
       SCOPED_TRACE(std::to_string(pass.n) + " x " + std::to_string(pass.d) + " in " + std::to_string(pass.k));
       const Matrix<float> points = random_points(pass.n, pass.d);
       const double examined = 6 * seconds_of_a_look(points.view());
@@ -122,11 +122,12 @@ INSTANTIATE_TEST_SUITE_P(kmeans, Assignment, testing::ValuesIn(processor_variant
 class GpuAssignment : public testing::TestWithParam<const Variant*> {};
 
 TEST_P(GpuAssignment, of_a_fit) {
-  if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty()) GTEST_SKIP() << reason;
+  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+    GTEST_SKIP() << reason;
   constexpr std::int64_t n = 2'000'000;
   bool any = false;
   for (const auto& [d, k] : {std::pair<std::int64_t, std::int64_t>{64, 40'000}, {16, 500}, {3, 500}}) {
-    if (!GetParam()->supports({n, d, k, 4, false}, cpu::this_machine())) continue;
+    if (!GetParam()->supports({n, d, k, 4, false}, execution::this_machine())) continue;
     SCOPED_TRACE(std::to_string(d) + " columns, " + std::to_string(k) + " clusters");
     const Matrix<float> points = random_points(n, d);
     KMeansOptions<float> options = one_iteration(k);

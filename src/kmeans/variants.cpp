@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "core/checked.hpp"
-#include "core/gpu_support.hpp"
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
 #include "kmeans/cuda_ordered.hpp"
 #include "kmeans/cuda_small_dim.hpp"
 #include "kmeans/cuda_tensor.hpp"
@@ -25,11 +26,11 @@ namespace {
 
 using core::Backend;
 using core::Contract;
-using core::cuda_staging_bytes;
-using core::fits_shared;
 using core::Support;
+using cuda::staging_bytes;
+using execution::fits_shared;
 
-Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
+Support always(const Shape&, const execution::Machine&) { return Support::yes(); }
 
 std::uint64_t one_float_sum(const Shape& shape, int) { return FloatSums<double>::bytes(shape); }
 
@@ -49,7 +50,7 @@ std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
   return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
 }
 
-Support small_dim(const Shape& shape, const cpu::Machine&) {
+Support small_dim(const Shape& shape, const execution::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
   return Support::no("it is made for at most " + std::to_string(small_dim_limit) + " columns, not " +
                      std::to_string(shape.dimensions) + "; simd_large_dim takes more");
@@ -67,7 +68,7 @@ std::uint64_t float_sums_small_dim(const Shape& shape, int threads) {
                                                       : SmallDimAssigner<double>::bytes(shape, threads));
 }
 
-Support grid_dim(const Shape& shape, const cpu::Machine&) {
+Support grid_dim(const Shape& shape, const execution::Machine&) {
   if (shape.dimensions <= grid_dim_limit) return Support::yes();
   return Support::no("it is made for at most " + std::to_string(grid_dim_limit) + " columns, not " +
                      std::to_string(shape.dimensions) + "; simd_small_dim and simd_large_dim take more");
@@ -97,16 +98,16 @@ std::uint64_t bounds_memory(const Shape& shape, int threads) {
 #define GRADUS_CUDA_RUNS(name) nullptr, nullptr
 #endif
 
-Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::supported_on_gpu(machine); }
+Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
 
-Support centroids_in_shared(const Shape& shape, const cpu::Machine& machine) {
+Support centroids_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   return fits_shared(
       core::checked_multiply(shape.clusters * shape.dimensions, std::int64_t{shape.element_bytes}, "centroids"),
       "the centroids", machine);
 }
 
-Support sums_in_shared(const Shape& shape, const cpu::Machine& machine) {
+Support sums_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   const std::int64_t bytes = shape.clusters * ((8 + shape.element_bytes) * shape.dimensions + 16);
   return fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
@@ -114,14 +115,12 @@ Support sums_in_shared(const Shape& shape, const cpu::Machine& machine) {
 
 // Of the host: what the rungs that update on the processor take there.
 std::uint64_t cuda_host_update(const Shape& shape, int threads) {
-  return 4 * static_cast<std::uint64_t>(shape.points) + float_sums_per_thread(shape, threads) + cuda_staging_bytes;
+  return 4 * static_cast<std::uint64_t>(shape.points) + float_sums_per_thread(shape, threads) + staging_bytes;
 }
 
-std::uint64_t cuda_host_sums(const Shape& shape, int) {
-  return 2 * FloatSums<double>::bytes(shape) + cuda_staging_bytes;
-}
+std::uint64_t cuda_host_sums(const Shape& shape, int) { return 2 * FloatSums<double>::bytes(shape) + staging_bytes; }
 
-Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.dimensions > cuda_small_dim_columns)
     return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
@@ -130,7 +129,7 @@ Support few_columns_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
-Support ordered_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+Support ordered_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.dimensions > cuda_ordered_columns)
     return Support::no("it is made for at most " + std::to_string(cuda_ordered_columns) + " columns, not " +
@@ -141,7 +140,7 @@ Support ordered_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   return fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
-Support tiles_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.points > std::numeric_limits<std::int32_t>::max())
     return Support::no("it is made for fewer than 2^31 points");
@@ -154,9 +153,7 @@ Support tiles_on_gpu(const Shape& shape, const cpu::Machine& machine) {
   return fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
 }
 
-std::uint64_t cuda_host_exact(const Shape& shape, int) {
-  return 2 * ExactSums<double>::bytes(shape) + cuda_staging_bytes;
-}
+std::uint64_t cuda_host_exact(const Shape& shape, int) { return 2 * ExactSums<double>::bytes(shape) + staging_bytes; }
 
 // On the GPU, beside points and weights.
 std::uint64_t gpu_labels(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
@@ -312,17 +309,17 @@ namespace {
 
 /// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
 /// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
-bool fits_gpu(const Variant& variant, const Shape& shape, const cpu::Machine& machine) {
+bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
   double needed =
       shape.bytes() + static_cast<double>(std::max(variant.gpu_memory(shape), gpu_cover_bytes(shape.points, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
-  for (const cpu::Gpu& gpu : machine.gpus())
+  for (const execution::Gpu& gpu : machine.gpus())
     if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;
   return true;
 }
 
 /// The best GPU variant for the shape, whether or not it can run here.
-const Variant& choose_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machine) {
   // From a quarter of a million points on, ordering them pays for itself within some thirty iterations
   // (docs/decisions/0025).
   const Variant& along_curve = core::find_variant(variants(), "cuda_ordered", "kmeans");
@@ -337,7 +334,7 @@ const Variant& choose_on_gpu(const Shape& shape, const cpu::Machine& machine) {
 
 }  // namespace
 
-const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   // A process that did nothing on the GPU yet spends some 0.3 s on getting ready; with fewer multiply-adds in an
   // iteration, or in the choice of the first centroids, the processor is done by then (docs/decisions/0020).
   constexpr double worth_a_gpu = 1e9;

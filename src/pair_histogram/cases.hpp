@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ways.hpp"
+#include "execution/ways.hpp"
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {

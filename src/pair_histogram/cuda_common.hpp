@@ -248,7 +248,7 @@ class CudaPairs {
 
   PairJob<T>& job() { return job_; }
   const cuda::Stream& stream() const { return points_.stream(); }
-  const cpu::Gpu& gpu() const { return points_.gpu(); }
+  const execution::Gpu& gpu() const { return points_.gpu(); }
   cuda::Arena& memory() { return points_.memory(); }
 
   /// Phase count: launches the kernel, a thread for each first point, for one range of second points after the other.

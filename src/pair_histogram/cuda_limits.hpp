@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "core/gpu_support.hpp"
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/simd_pairs.hpp"
 
@@ -36,12 +37,12 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
 /// needs.
 inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
   constexpr std::uint64_t look = 256;
-  return core::gpu_part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
-         core::gpu_part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
-         core::gpu_part_bytes(shape.bins + 1, sizeof(double)) +
-         core::gpu_part_bytes((shape.bins + 2) * (shape.weighted ? 1 + words_in_shared : 1), sizeof(std::uint64_t)) +
-         (shape.weighted ? core::gpu_part_bytes(shape.points, sizeof(std::int64_t)) +
-                               core::gpu_part_bytes(shape.others, sizeof(std::int64_t))
+  return cuda::part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
+         cuda::part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +
+         cuda::part_bytes((shape.bins + 2) * (shape.weighted ? 1 + words_in_shared : 1), sizeof(std::uint64_t)) +
+         (shape.weighted ? cuda::part_bytes(shape.points, sizeof(std::int64_t)) +
+                               cuda::part_bytes(shape.others, sizeof(std::int64_t))
                          : 0) +
          look;
 }
@@ -57,11 +58,10 @@ constexpr std::int64_t filter_places(std::int64_t points) {
 inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
   if (shape.weighted) return 0;
   constexpr std::size_t place = 4 * sizeof(float);
-  return core::gpu_part_bytes(filter_places(shape.points), place) +
-         core::gpu_part_bytes(filter_places(shape.others), place) +
-         core::gpu_part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
-         core::gpu_part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
-         core::gpu_part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
+  return cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
+         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
+         cuda::part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
 }
 
 }  // namespace gradus::pair_histogram_detail

@@ -10,7 +10,7 @@ namespace gradus::pair_histogram_detail {
 
 template <class T>
 CudaPoints<T>::CudaPoints(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes)
-    : gpu_(cuda::require_gpu(cpu::this_machine(), execution.gpu)), threads_(cpu::thread_count(execution)),
+    : gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), threads_(cpu::thread_count(execution)),
       device_(execution.gpu), memory_(copied_bytes(problem) + job_bytes), staging_(execution.stop),
       scratch_(memory_.take<unsigned long long>(cuda::column_range_words(dimension_limit))) {
   const bool on_host = problem.points.place().is_host() && problem.others.place().is_host() &&
@@ -27,9 +27,9 @@ template <class T>
 std::uint64_t CudaPoints<T>::copied_bytes(const Problem<T>& problem) {
   std::uint64_t bytes = 0;
   for (const MatrixView<const T>& rows : {problem.points, problem.others})
-    if (rows.place().is_host()) bytes += core::gpu_part_bytes(rows.rows() * rows.columns(), sizeof(T));
+    if (rows.place().is_host()) bytes += cuda::part_bytes(rows.rows() * rows.columns(), sizeof(T));
   for (const VectorView<const T>& weights : {problem.weights, problem.other_weights})
-    if (weights.place().is_host()) bytes += core::gpu_part_bytes(weights.size(), sizeof(T));
+    if (weights.place().is_host()) bytes += cuda::part_bytes(weights.size(), sizeof(T));
   return bytes;
 }
 

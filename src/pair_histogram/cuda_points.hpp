@@ -20,7 +20,7 @@ class CudaPoints : public GpuPoints<T> {
   WeightSpan find_weight_span(VectorView<const T> weights) override;
   Matrix<T> copy_to_host(MatrixView<const T> rows) const override;
 
-  const cpu::Gpu& gpu() const { return gpu_; }
+  const execution::Gpu& gpu() const { return gpu_; }
   const cuda::Stream& stream() const { return stream_; }
   /// What the variant said that it needs.
   cuda::Arena& memory() { return memory_; }
@@ -30,7 +30,7 @@ class CudaPoints : public GpuPoints<T> {
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what);
   VectorView<const T> bring(VectorView<const T> weights, const char* what);
 
-  const cpu::Gpu& gpu_;
+  const execution::Gpu& gpu_;
   int threads_;  ///< of the processor, for transfers
   cuda::CurrentDevice device_;
   cuda::Arena memory_;

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/generate.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/problem.hpp"
@@ -273,7 +273,7 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
 }
 
 TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
-  if (cuda::why_no_gpu(cpu::this_machine()).empty())
+  if (execution::why_no_gpu(execution::this_machine()).empty())
     GTEST_SKIP() << "there is a GPU; pair_histogram_gpu_points_test uses it";
   const Matrix<double> points = uniform(5, 3);
   const Matrix<double> others = uniform(4, 3);
@@ -328,7 +328,7 @@ TEST(PairHistogram, HonoursAStopRequest) {
     Execution execution;
     execution.variant = variant.name;
     execution.stop = source.get_token();
-    if (variant.supports(room::Shape{}, cpu::this_machine())) {
+    if (variant.supports(room::Shape{}, execution::this_machine())) {
       EXPECT_THROW(run(points, bins_of(1, 5), execution), InterruptedError) << variant.name;
     }
   }
@@ -341,7 +341,7 @@ TEST(PairHistogram, ReportsProgressToTheEnd) {
   constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more than a portion of one thread has
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
-    if (!variant.supports(room::Shape{}, cpu::this_machine())) continue;
+    if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
     std::int64_t last = 0;
     std::int64_t total = 0;
     int calls = 0;
@@ -390,7 +390,7 @@ room::Shape all_pairs(std::int64_t points) {
 }
 
 TEST(Choice, AGpuIsTakenWhereItPays) {
-  const cpu::Machine machine = tests::machine_with_gpu();
+  const execution::Machine machine = tests::machine_with_gpu();
   const auto name = [&](const room::Shape& shape, Device device = Device::automatic) {
     return room::choose(shape, machine, device).name;
   };
@@ -415,7 +415,7 @@ TEST(Choice, AGpuIsTakenWhereItPays) {
 }
 
 TEST(Choice, NobodyLooksForAGpuThatWouldNotBeTaken) {
-  const cpu::Machine machine = tests::machine_with_untouchable_gpus();
+  const execution::Machine machine = tests::machine_with_untouchable_gpus();
   EXPECT_EQ(room::choose(all_pairs(1000), machine, Device::automatic).name, "simd_filter");
   EXPECT_EQ(room::choose(all_pairs(1000000), machine, Device::cpu).name, "simd_filter");
   EXPECT_THROW(room::choose(all_pairs(1000000), machine, Device::automatic), Error);
@@ -570,7 +570,7 @@ std::vector<double> sums_of(const std::vector<double>& values) {
   room::Shape shape;
   shape.weighted = true;
   for (const room::Variant& variant : room::variants()) {
-    if (!variant.supports(shape, cpu::this_machine())) continue;
+    if (!variant.supports(shape, execution::this_machine())) continue;
     Execution execution;
     execution.variant = variant.name;
     EXPECT_EQ(run(points, options, execution).weighted, sums) << variant.name;
@@ -686,7 +686,7 @@ TEST_P(Published, table_of_10000_points) {
   const std::vector<std::uint64_t> counts = room::published_counts(10000);
   ASSERT_EQ(counts.size(), 80u);
   const Matrix<double> points = make(core::Generator::lab_atoms, 10000, 3);
-  if (const core::Support support = GetParam()->supports(room::Shape{}, cpu::this_machine()); !support)
+  if (const core::Support support = GetParam()->supports(room::Shape{}, execution::this_machine()); !support)
     GTEST_SKIP() << support.reason;
   Execution execution;
   execution.variant = GetParam()->name;

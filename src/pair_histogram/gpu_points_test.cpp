@@ -58,7 +58,7 @@ void check_cases(const Case& data) {
   const ProblemOnDevice<T> plain(prepared.points(), prepared.options());
   const ProblemOnDevice<T> moved(prepared.points(), prepared.options(), 1);
   for (const Variant& variant : variants()) {
-    if (!variant.gpu_memory || !variant.supports(prepared.shape(), cpu::this_machine())) continue;
+    if (!variant.gpu_memory || !variant.supports(prepared.shape(), execution::this_machine())) continue;
     for (const ProblemOnDevice<T>* problem : {&plain, &moved})
       EXPECT_EQ(prepared.compare_with_truth(problem->count(by(variant.name))), "") << data.name << " " << variant.name;
   }
@@ -84,7 +84,7 @@ TEST_F(OnGpu, points_there_are_counted_there) {
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
   const PairHistogramResult result = there.count();
   EXPECT_EQ(result.variant, "cuda_filter");
-  EXPECT_EQ(result.device, cpu::this_machine().gpus().front().name);
+  EXPECT_EQ(result.device, execution::this_machine().gpus().front().name);
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
   EXPECT_EQ(pair_histogram_memory<double>(there.points(), there.options()),
             pair_histogram_memory<double>(points.view(), bins_of(0.5, 30), by("cuda_filter")));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/generate.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/published.hpp"
@@ -35,7 +35,8 @@ TEST(PairHistogramLong, PublishedTableOf512000Points) {
 class GpuVariants : public testing::TestWithParam<const pair_histogram_detail::Variant*> {
  protected:
   void SetUp() override {
-    if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+      GTEST_SKIP() << reason;
   }
 
   /// Counts in blocks of this size, 0: the variant's own, and notes the reports of progress.

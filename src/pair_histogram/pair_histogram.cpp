@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "core/phases.hpp"
-#include "core/request.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "execution/request.hpp"
 #include "pair_histogram/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
 
@@ -40,19 +40,19 @@ std::array<NamedPlace, 4> places(MatrixView<const T> points, const PairHistogram
 template <class T>
 Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                           const Execution& execution) {
-  core::check_execution(execution);
-  core::check_view(points, "points");
-  core::check_view(options.others, "others");
-  core::check_view(options.weights, "weights");
-  core::check_view(options.other_weights, "other weights");
+  execution::check_execution(execution);
+  execution::check_view(points, "points");
+  execution::check_view(options.others, "others");
+  execution::check_view(options.weights, "weights");
+  execution::check_view(options.other_weights, "other weights");
   const std::array<NamedPlace, 4> all = places(points, options);
   const auto* const there = std::ranges::find_if(all, [](const NamedPlace& one) { return !one.place.is_host(); });
   if (there == all.end()) return execution;
-  Execution here = core::run_where_it_lies(there->place, there->what, execution);
-  for (const NamedPlace& one : all) core::check_beside(one.place, one.what, true, here.gpu);
+  Execution here = execution::run_where_it_lies(there->place, there->what, execution);
+  for (const NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
   if (here.variant.empty()) return here;
   const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
-  core::check_takes_gpu_memory(room::variants(), variant, there->place, problem_name);
+  execution::check_takes_gpu_memory(room::variants(), variant, there->place, problem_name);
   return here;
 }
 
@@ -63,11 +63,12 @@ bool is_bound_for_gpu(const Execution& execution) {
 }
 
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
-  const room::Variant& variant = core::wanted_variant(room::variants(), room::choose, shape, execution, problem_name);
+  const room::Variant& variant =
+      execution::wanted_variant(room::variants(), room::choose, shape, execution, problem_name);
   if (!execution.graph_file.empty())
     throw UsageError(std::string("no variant of ") + problem_name + " has a task graph to write to '" +
                      execution.graph_file + "'");
-  core::check_runs_here(variant, shape, execution, problem_name);
+  execution::check_runs_here(variant, shape, execution, problem_name);
   return variant;
 }
 
@@ -137,7 +138,7 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   if (!examine_on_gpu) examine();
   const room::Shape shape = problem.shape();
   const room::Variant& variant = select(shape, here);
-  core::check_memory(memory_needed(shape, here, variant), here);
+  execution::check_memory(memory_needed(shape, here, variant), here);
 
   const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(here);
   PairHistogramResult result;
@@ -151,12 +152,12 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
     if (examine_on_gpu) {
       examine();
       // Now that the weights were looked at.
-      core::check_memory(memory_needed(problem.shape(), here, variant), here);
+      execution::check_memory(memory_needed(problem.shape(), here, variant), here);
     }
     result = finish(problem, variant.run(problem, here, phases));
   }
   result.variant = variant.name;
-  result.device = core::device_name(variant, here);
+  result.device = execution::device_name(variant, here);
   result.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
   result.phases = std::move(phases);

@@ -23,9 +23,9 @@ class Ladder : public testing::TestWithParam<Row> {};
 template <class T>
 void check(const Row& row) {
   const PreparedCase<T> prepared(row.data->make(1));
-  if (const core::Support support = row.variant->supports(prepared.shape(), cpu::this_machine()); !support)
+  if (const core::Support support = row.variant->supports(prepared.shape(), execution::this_machine()); !support)
     GTEST_SKIP() << support.reason;
-  for (const core::Way& way : core::ways_to_run(*row.variant, {1, 2, 3, 7, 16}))
+  for (const execution::Way& way : execution::ways_to_run(*row.variant, {1, 2, 3, 7, 16}))
     EXPECT_EQ(prepared.check(*row.variant, way.execution), "") << way.text;
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/column_ranges.hpp"
-#include "core/request.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "core/visit_copies.hpp"
+#include "cpu/column_ranges.hpp"
 #include "cpu/threads.hpp"
+#include "execution/request.hpp"
 #include "pair_histogram/gpu_points.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -19,7 +19,7 @@ constexpr std::string_view while_examining = "stopped while examining the points
 
 template <class T>
 void check_points(MatrixView<const T> points) {
-  core::check_extent(points, "points");
+  execution::check_extent(points, "points");
   if (points.columns() < 1 || points.columns() > dimension_limit)
     throw InputError("points: there are " + std::to_string(points.columns()) +
                      " columns; 1, 2 or 3 are needed, one for each coordinate");
@@ -27,7 +27,7 @@ void check_points(MatrixView<const T> points) {
 
 template <class T>
 void check_others(MatrixView<const T> points, MatrixView<const T> others) {
-  core::check_extent(others, "others");
+  execution::check_extent(others, "others");
   if (others.columns() != points.columns())
     throw InputError("others: there are " + std::to_string(others.columns()) + " columns, but the points have " +
                      std::to_string(points.columns()));
@@ -35,10 +35,10 @@ void check_others(MatrixView<const T> points, MatrixView<const T> others) {
 
 template <class T>
 void check_weights(const PairHistogramOptions<T>& options, std::int64_t points, bool cross) {
-  core::check_number(options.weights, points, "weights", "points");
+  execution::check_number(options.weights, points, "weights", "points");
   if (!cross && !options.other_weights.empty())
     throw UsageError("other weights: there are weights for others, but no others");
-  core::check_number(options.other_weights, options.others.rows(), "other weights", "others");
+  execution::check_number(options.other_weights, options.others.rows(), "other weights", "others");
   if (cross && points > 0 && options.others.rows() > 0 && options.weights.empty() != options.other_weights.empty())
     throw UsageError(std::string("the ") + (options.weights.empty() ? "points" : "others") +
                      " have no weights, but the " + (options.weights.empty() ? "others" : "points") +
@@ -154,7 +154,7 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
 
 template <class T>
 core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> rows, const char* what, int threads) {
-  if (problem.gpu == nullptr) return core::column_ranges(rows, what, threads, problem.stop);
+  if (problem.gpu == nullptr) return cpu::column_ranges(rows, what, threads, problem.stop);
   const core::FoundRanges found = problem.gpu->find_ranges(rows);
   if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
   return found.ranges;
@@ -182,7 +182,7 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& o
   problem.periodic = !options.box.empty();
   std::copy(options.box.begin(), options.box.end(), problem.box.begin());
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
-  core::check_memory(Bins::bytes(options.bins), execution);
+  execution::check_memory(Bins::bytes(options.bins), execution);
   problem.bins = Bins(options.bins);
   check_reach(problem.bins.reach(), options.box);
   return problem;

@@ -13,7 +13,7 @@
 
 #include "core/exact_sum.hpp"
 #include "core/registry.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/weight_sums.hpp"
@@ -111,7 +111,7 @@ struct Histogram {
 /// A row of the table of variants. `run` counts all pairs. A variant may leave the last slot (pairs beyond the bins)
 /// wrong, and its weight: the frame sets it to what is missing from the number of all pairs.
 struct Variant : core::VariantInfo {
-  core::Support (*supports)(const Shape&, const cpu::Machine&);
+  core::Support (*supports)(const Shape&, const execution::Machine&);
   std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
   Histogram (*run_f32)(const Problem<float>&, const Execution&, std::vector<Phase>&);
   Histogram (*run_f64)(const Problem<double>&, const Execution&, std::vector<Phase>&);
@@ -129,7 +129,7 @@ std::span<const Variant> variants();
 
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
-const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device = Device::automatic);
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
 /// The canonical squared distance of two rows of `dimensions` columns; `box` has a length for each column, or is null.
 template <class T>

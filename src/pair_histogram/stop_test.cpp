@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/philox.hpp"
-#include "cpu/machine.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
 #include "tests/stopping.hpp"

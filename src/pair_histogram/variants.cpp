@@ -7,7 +7,8 @@
 #include <string>
 
 #include "core/checked.hpp"
-#include "core/gpu_support.hpp"
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
 #include "pair_histogram/cuda_limits.hpp"
 #include "pair_histogram/simd_pairs.hpp"
 
@@ -17,10 +18,10 @@ namespace {
 
 using core::Backend;
 using core::Contract;
-using core::cuda_staging_bytes;
 using core::Support;
+using cuda::staging_bytes;
 
-Support always(const Shape&, const cpu::Machine&) { return Support::yes(); }
+Support always(const Shape&, const execution::Machine&) { return Support::yes(); }
 
 std::uint64_t one_histogram(const Shape& shape, int) { return Histogram::bytes(shape); }
 
@@ -40,7 +41,7 @@ std::uint64_t cells_memory(const Shape& shape, int threads) {
                   bytes_to_filter(shape, threads) + bytes_to_sort_into_cells(shape, threads));
 }
 
-Support without_weights(const Shape& shape, const cpu::Machine&) {
+Support without_weights(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (shape.weighted)
     return Support::no(
@@ -64,18 +65,18 @@ std::uint64_t tree_memory(const Shape& shape, int threads) {
 
 std::uint64_t filter_gpu_memory(const Shape& shape) { return gpu_columns_bytes(shape) + gpu_filter_bytes(shape); }
 
-Support on_gpu(const Shape&, const cpu::Machine& machine) { return core::supported_on_gpu(machine); }
+Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
 
 // What a block keeps in shared memory, with the most threads that it may have.
-Support histogram_in_shared(const Shape& shape, const cpu::Machine& machine) {
+Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  const Support fits = core::fits_shared(
+  const Support fits = execution::fits_shared(
       tile_bytes(1024, shape.element_bytes, shape.weighted) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
       "a tile of points and a histogram", machine);
   return fits ? fits : Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
 }
 
-Support filter_on_gpu(const Shape& shape, const cpu::Machine& machine) {
+Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (std::max(shape.points, shape.others) > most)
     return Support::no("it is made for at most 2^30 points; cuda_tiled_privatized takes more");
@@ -83,7 +84,7 @@ Support filter_on_gpu(const Shape& shape, const cpu::Machine& machine) {
 }
 
 // Of the host: what stages the transfers, and the histogram as it comes.
-std::uint64_t cuda_host_memory(const Shape& shape, int) { return 2 * Histogram::bytes(shape) + cuda_staging_bytes; }
+std::uint64_t cuda_host_memory(const Shape& shape, int) { return 2 * Histogram::bytes(shape) + staging_bytes; }
 
 constexpr std::array table = {
     Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::same_bits, 0},
@@ -196,7 +197,7 @@ bool cells_pay(const Shape& shape) {
 // The share of the pairs that a tree leaves to be counted one by one is about 1.4 times the side of a leaf over the
 // width of a bin, and nearly all pairs out of reach are settled. Measured in space: it pays below 0.8, from 5000 points
 // on; the threshold leaves a margin.
-bool tree_pays(const Shape& shape, const cpu::Machine& machine) {
+bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t fewest = 5000;
   constexpr double leaf_points = 16;
   constexpr double crossover = 0.7;
@@ -225,7 +226,7 @@ bool gpu_pays(const Shape& shape, std::string_view on_processor) {
 
 std::span<const Variant> variants() { return table; }
 
-const Variant& choose(const Shape& shape, const cpu::Machine& machine, Device device) {
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
   if (device == Device::gpu) {
     if (const Support support = on_device.supports(shape, machine); !support)

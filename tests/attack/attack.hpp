@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/registry.hpp"
-#include "core/ways.hpp"
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
+#include "execution/ways.hpp"
 #include "gradus/error.hpp"
 #include "tests/attack/random.hpp"
 
@@ -123,7 +123,7 @@ std::vector<Run> runs_of(std::span<const Variant> variants, const Shape& shape, 
                          std::uint64_t number) {
   std::vector<Run> runs;
   for (const Variant& variant : variants)
-    if (variant.supports(shape, cpu::this_machine())) add_runs(runs, variant, options, number);
+    if (variant.supports(shape, execution::this_machine())) add_runs(runs, variant, options, number);
   if (options.variant.empty()) {  // and the one that is chosen
     Run chosen;
     chosen.execution.device = options.device;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 #include "kmeans/problem.hpp"
 #include "tests/attack/attack.hpp"
 #include "tests/attack/flat.hpp"

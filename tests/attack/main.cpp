@@ -15,7 +15,7 @@ void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const At
               std::uint64_t number) {
   if (!options.variant.empty() && variant.name != options.variant) return;
   if ((variant.backend == core::Backend::cuda) != (options.device == Device::gpu)) return;
-  const std::vector<core::Way> ways = core::ways_to_run(variant, options.threads);
+  const std::vector<execution::Way> ways = execution::ways_to_run(variant, options.threads);
   const std::size_t other = ways.size() < 2 ? 0 : 1 + number % (ways.size() - 1);
   for (std::size_t way = 0; way < ways.size(); ++way) {
     if (way != 0 && way != other && number % 8 != 0) continue;

@@ -7,7 +7,7 @@
 #include "core/registry.hpp"
 #include "gradus/execution.hpp"
 
-namespace gradus::core {
+namespace gradus::execution {
 
 struct Way {
   Execution execution;
@@ -15,6 +15,6 @@ struct Way {
 };
 
 /// With each number of threads, or on a GPU with several block sizes.
-std::vector<Way> ways_to_run(const VariantInfo& variant, const std::vector<int>& threads);
+std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
-}  // namespace gradus::core
+}  // namespace gradus::execution

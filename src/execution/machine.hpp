@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace gradus::cpu {
+namespace gradus::execution {
 
 struct Gpu {
   int index = 0;  ///< its number among the GPUs that this process sees
@@ -54,11 +54,4 @@ struct Machine {
 /// The machine this process runs on; found out once, its GPUs when somebody asks for them.
 const Machine& this_machine();
 
-/// Bytes that a job may still take: MemAvailable, or what the control group leaves if that is less.
-std::uint64_t available_memory();
-
-/// Asks the operating system for large pages behind memory that has not been touched yet: fewer page faults, and fewer
-/// misses of the translation cache afterwards. Whether they come is its decision; nothing else depends on it.
-void prefer_large_pages(void* memory, std::uint64_t bytes);
-
-}  // namespace gradus::cpu
+}  // namespace gradus::execution

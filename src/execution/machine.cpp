@@ -1,25 +1,18 @@
-#include "cpu/machine.hpp"
+#include "execution/machine.hpp"
 
 #include <hwy/highway.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 
-#include "cpu/control_group.hpp"
+#include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/topology.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
 
-namespace gradus::cpu {
+namespace gradus::execution {
 namespace {
-
-std::uint64_t pages(int which) {
-  const long count = sysconf(which);
-  return count > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
 
 std::string processor_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -28,19 +21,19 @@ std::string processor_name() {
       const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
       if (line.find(':') != std::string::npos && begin != std::string::npos) return line.substr(begin);
     }
-  if (topology() != nullptr)  // not every architecture has a model name there
-    if (hwloc_obj* package = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
+  if (cpu::topology() != nullptr)  // not every architecture has a model name there
+    if (hwloc_obj* package = hwloc_get_obj_by_type(cpu::topology(), HWLOC_OBJ_PACKAGE, 0); package != nullptr)
       if (const char* name = hwloc_obj_get_info_by_name(package, "CPUModel"); name != nullptr) return name;
   return "unknown processor";
 }
 
 int object_count(hwloc_obj_type_t type) {
-  return topology() == nullptr ? 1 : std::max(1, hwloc_get_nbobjs_by_type(topology(), type));
+  return cpu::topology() == nullptr ? 1 : std::max(1, hwloc_get_nbobjs_by_type(cpu::topology(), type));
 }
 
 std::uint64_t cache_bytes(hwloc_obj_type_t type, int fallback) {
-  if (topology() != nullptr)
-    if (const hwloc_obj* cache = hwloc_get_obj_by_type(topology(), type, 0);
+  if (cpu::topology() != nullptr)
+    if (const hwloc_obj* cache = hwloc_get_obj_by_type(cpu::topology(), type, 0);
         cache != nullptr && cache->attr->cache.size)
       return cache->attr->cache.size;
   const long bytes = sysconf(fallback);
@@ -48,10 +41,10 @@ std::uint64_t cache_bytes(hwloc_obj_type_t type, int fallback) {
 }
 
 int threads_per_core() {
-  if (topology() == nullptr) return 1;
+  if (cpu::topology() == nullptr) return 1;
   int most = 1;
   hwloc_obj_t core = nullptr;
-  while ((core = hwloc_get_next_obj_by_type(topology(), HWLOC_OBJ_CORE, core)) != nullptr)
+  while ((core = hwloc_get_next_obj_by_type(cpu::topology(), HWLOC_OBJ_CORE, core)) != nullptr)
     most = std::max(most, hwloc_bitmap_weight(core->cpuset));
   return most;
 }
@@ -77,12 +70,10 @@ bool has_fused_multiply_add(std::int64_t target) {
 
 Machine examine() {
   Machine found;
-  const std::vector<int>& allowed = allowed_processors();
-  const ControlGroup group = read_control_group();
+  const std::vector<int>& allowed = cpu::allowed_processors();
   found.processor = processor_name();
-  found.cores = static_cast<int>(allowed.size());
-  if (group.processors < found.cores) found.cores = std::max(1, static_cast<int>(std::ceil(group.processors)));
-  found.physical_cores = core_count(topology(), allowed);
+  found.cores = cpu::usable_cores();
+  found.physical_cores = cpu::core_count(cpu::topology(), allowed);
   found.hardware_threads_per_core = threads_per_core();
   found.packages = object_count(HWLOC_OBJ_PACKAGE);
   found.memory_nodes = object_count(HWLOC_OBJ_NUMANODE);
@@ -92,37 +83,17 @@ Machine examine() {
   found.l1_bytes = cache_bytes(HWLOC_OBJ_L1CACHE, _SC_LEVEL1_DCACHE_SIZE);
   found.l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE);
   found.l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE);
-  found.memory_bytes = std::min(pages(_SC_PHYS_PAGES), group.memory_limit);
-  found.cuda_compiled = cuda::is_compiled();
-  found.gpus = Gpus(cuda::find_gpus);
+  found.memory_bytes = cpu::total_memory();
+  found.cuda_compiled = is_compiled();
+  found.gpus = Gpus(find_gpus);
   return found;
 }
 
 }  // namespace
-
-std::uint64_t available_memory() {
-  std::uint64_t available = pages(_SC_AVPHYS_PAGES);
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);)
-    if (line.starts_with("MemAvailable:")) available = std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
-  return std::min(available, read_control_group().memory_left);
-}
 
 const Machine& this_machine() {
   static const Machine machine = examine();
   return machine;
 }
 
-void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::uint64_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 4096;
-  constexpr std::uint64_t worth_while = std::uint64_t{4} << 20;
-  if (bytes < worth_while) return;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the address was rounded to a page as a number
-  (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-}
-
-}  // namespace gradus::cpu
+}  // namespace gradus::execution

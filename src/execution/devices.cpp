@@ -1,4 +1,4 @@
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +15,7 @@
 #include <optional>
 #endif
 
-namespace gradus::cuda {
+namespace gradus::execution {
 
 bool runs_on(std::string_view architectures, int major, int minor) {
   while (!architectures.empty()) {
@@ -45,8 +45,8 @@ namespace {
 
 std::atomic<pid_t> finding_process{0};  // that called CUDA first; inherited by forked children
 
-cpu::Gpu gpu_of(int index, const char* name, int major, int minor) {
-  cpu::Gpu gpu;
+Gpu gpu_of(int index, const char* name, int major, int minor) {
+  Gpu gpu;
   gpu.index = index;
   gpu.name = name;
   gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
@@ -56,8 +56,8 @@ cpu::Gpu gpu_of(int index, const char* name, int major, int minor) {
 
 }  // namespace
 
-std::vector<cpu::Gpu> find_gpus() {
-  std::vector<cpu::Gpu> gpus;
+std::vector<Gpu> find_gpus() {
+  std::vector<Gpu> gpus;
   finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
@@ -70,7 +70,7 @@ std::vector<cpu::Gpu> find_gpus() {
       cudaGetLastError();
       continue;
     }
-    cpu::Gpu gpu = gpu_of(index, properties.name, properties.major, properties.minor);
+    Gpu gpu = gpu_of(index, properties.name, properties.major, properties.minor);
     gpu.memory_bytes = properties.totalGlobalMem;
     gpu.multiprocessors = properties.multiProcessorCount;
     gpu.shared_bytes = properties.sharedMemPerBlockOptin;
@@ -82,7 +82,7 @@ std::vector<cpu::Gpu> find_gpus() {
 namespace {
 
 /// By NVML; nothing where it cannot tell, or CUDA might see something else.
-std::optional<std::vector<cpu::Gpu>> gpus_by_nvml() {
+std::optional<std::vector<Gpu>> gpus_by_nvml() {
   if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
   // The library comes with the driver, and its header not with CUDA: its functions are found by name.
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -91,7 +91,7 @@ std::optional<std::vector<cpu::Gpu>> gpus_by_nvml() {
     auto* const function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(library, name));
     return function && function(arguments...) == 0;
   };
-  std::optional<std::vector<cpu::Gpu>> gpus;
+  std::optional<std::vector<Gpu>> gpus;
   if (call("nvmlInit_v2")) {
     int version = 0;
     unsigned count = 0;
@@ -120,20 +120,20 @@ std::optional<std::vector<cpu::Gpu>> gpus_by_nvml() {
 
 }  // namespace
 
-std::vector<cpu::Gpu> see_gpus() {
-  if (std::optional<std::vector<cpu::Gpu>> seen = gpus_by_nvml()) return std::move(*seen);
+std::vector<Gpu> see_gpus() {
+  if (std::optional<std::vector<Gpu>> seen = gpus_by_nvml()) return std::move(*seen);
   return find_gpus();
 }
 
 #else
 
 bool is_compiled() { return false; }
-std::vector<cpu::Gpu> find_gpus() { return {}; }
-std::vector<cpu::Gpu> see_gpus() { return {}; }
+std::vector<Gpu> find_gpus() { return {}; }
+std::vector<Gpu> see_gpus() { return {}; }
 
 #endif
 
-std::string why_no_gpu(const cpu::Machine& machine) {
+std::string why_no_gpu(const Machine& machine) {
   if (!machine.cuda_compiled) return "this build has no CUDA";
 #ifdef GRADUS_HAS_CUDA
   if (const pid_t finder = finding_process; finder != 0 && finder != ::getpid())
@@ -141,16 +141,16 @@ std::string why_no_gpu(const cpu::Machine& machine) {
            "process anew: by exec, or in Python's multiprocessing by the start method 'spawn'";
 #endif
   if (machine.gpus().empty()) return "no NVIDIA GPU is present";
-  for (const cpu::Gpu& gpu : machine.gpus())
+  for (const Gpu& gpu : machine.gpus())
     if (gpu.usable) return "";
-  const cpu::Gpu& first = machine.gpus().front();
+  const Gpu& first = machine.gpus().front();
   return "this build has no code for " + first.name + " (compute capability " + first.compute_capability + ")";
 }
 
-const cpu::Gpu& require_gpu(const cpu::Machine& machine, int gpu) {
+const Gpu& require_gpu(const Machine& machine, int gpu) {
   if (const std::string reason = why_no_gpu(machine); !reason.empty())
     throw UnsupportedError("no GPU can be used: " + reason);
-  for (const cpu::Gpu& found : machine.gpus()) {
+  for (const Gpu& found : machine.gpus()) {
     if (found.index != gpu) continue;
     if (found.usable) return found;
     throw UnsupportedError("this build has no code for GPU " + std::to_string(gpu) + ", " + found.name +
@@ -160,4 +160,4 @@ const cpu::Gpu& require_gpu(const cpu::Machine& machine, int gpu) {
                          std::to_string(machine.gpus().size()) + ", counted from 0");
 }
 
-}  // namespace gradus::cuda
+}  // namespace gradus::execution

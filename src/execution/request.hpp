@@ -10,12 +10,12 @@
 
 #include "core/checked.hpp"
 #include "core/registry.hpp"
-#include "cpu/machine.hpp"
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 
-namespace gradus::core {
+namespace gradus::execution {
 
 /// UsageError for a view that cannot be true, wherever it lies: see gradus/array.hpp.
 template <class T>
@@ -95,27 +95,27 @@ void check_memory(std::uint64_t needed, const Execution& execution);
 /// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
 template <class Variant, class Shape>
 const Variant& wanted_variant(std::span<const Variant> variants,
-                              const Variant& (*choose)(const Shape&, const cpu::Machine&, Device), const Shape& shape,
+                              const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
                               const Execution& execution, std::string_view problem) {
-  const cpu::Machine& machine = cpu::this_machine();
-  if (execution.device == Device::gpu) cuda::require_gpu(machine, execution.gpu);
+  const Machine& machine = this_machine();
+  if (execution.device == Device::gpu) require_gpu(machine, execution.gpu);
   if (execution.variant.empty()) return choose(shape, machine, execution.device);
-  return find_variant(variants, execution.variant, problem);
+  return core::find_variant(variants, execution.variant, problem);
 }
 
 /// UsageError where the variant does not run on the device asked for, or has no use for a block size that is given.
-void check_device(const VariantInfo& variant, const Execution& execution, std::string_view problem);
+void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
 /// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
-  if (const Support support = variant.supports(shape, cpu::this_machine()); !support)
+  if (const core::Support support = variant.supports(shape, this_machine()); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
 }
 
 /// What the variant runs on, for a person.
-const std::string& device_name(const VariantInfo& variant, const Execution& execution);
+const std::string& device_name(const core::VariantInfo& variant, const Execution& execution);
 
-}  // namespace gradus::core
+}  // namespace gradus::execution

@@ -1,5 +1,5 @@
 // What is said of GPUs on machines with and without them.
-#include "cuda/devices.hpp"
+#include "execution/devices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "gradus/error.hpp"
 
-namespace gradus::cuda {
+namespace gradus::execution {
 namespace {
 
 TEST(cuda_devices, code_runs_where_it_was_made_for) {
@@ -34,48 +34,48 @@ TEST(cuda_devices, looking_for_gpus_never_fails) {
 
 TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
   // What a glance tells of each GPU, in any order.
-  const auto facts = [](const std::vector<cpu::Gpu>& gpus) {
+  const auto facts = [](const std::vector<Gpu>& gpus) {
     std::multiset<std::tuple<std::string, std::string, bool>> all;
-    for (const cpu::Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
+    for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
     return all;
   };
-  const std::vector<cpu::Gpu> seen = see_gpus();
-  const std::vector<cpu::Gpu> found = find_gpus();
+  const std::vector<Gpu> seen = see_gpus();
+  const std::vector<Gpu> found = find_gpus();
   EXPECT_EQ(facts(seen), facts(found));
-  for (const cpu::Gpu& gpu : seen)
-    for (const cpu::Gpu& other : found) {
+  for (const Gpu& gpu : seen)
+    for (const Gpu& other : found) {
       if (gpu.name != other.name) continue;
       EXPECT_LE(gpu.shared_bytes, other.shared_bytes) << gpu.name;
     }
 }
 
 TEST(cuda_devices, says_why_there_is_no_gpu) {
-  cpu::Machine machine;
+  Machine machine;
   EXPECT_EQ(why_no_gpu(machine), "this build has no CUDA");
   machine.cuda_compiled = true;
   EXPECT_EQ(why_no_gpu(machine), "no NVIDIA GPU is present");
-  cpu::Gpu old;
+  Gpu old;
   old.name = "Old GPU";
   old.compute_capability = "7.0";
-  machine.gpus = cpu::Gpus({old});
+  machine.gpus = Gpus({old});
   EXPECT_EQ(why_no_gpu(machine), "this build has no code for Old GPU (compute capability 7.0)");
-  cpu::Gpu good;
+  Gpu good;
   good.index = 1;
   good.usable = true;
-  machine.gpus = cpu::Gpus({old, good});
+  machine.gpus = Gpus({old, good});
   EXPECT_EQ(why_no_gpu(machine), "");
 }
 
 TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
-  cpu::Machine machine;
+  Machine machine;
   EXPECT_THROW(require_gpu(machine, 0), UnsupportedError);
   machine.cuda_compiled = true;
-  cpu::Gpu old;
+  Gpu old;
   old.name = "Old GPU";
-  cpu::Gpu good;
+  Gpu good;
   good.index = 1;
   good.usable = true;
-  machine.gpus = cpu::Gpus({old, good});
+  machine.gpus = Gpus({old, good});
   EXPECT_EQ(&require_gpu(machine, 1), &machine.gpus()[1]);
   const auto message = [&](int gpu) {
     try {
@@ -90,4 +90,4 @@ TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
 }
 
 }  // namespace
-}  // namespace gradus::cuda
+}  // namespace gradus::execution

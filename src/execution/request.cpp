@@ -1,6 +1,7 @@
-#include "core/request.hpp"
+#include "execution/request.hpp"
 
 #include "core/text.hpp"
+#include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 
 namespace gradus {
@@ -33,7 +34,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
 
 }  // namespace gradus
 
-namespace gradus::core {
+namespace gradus::execution {
 
 void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
   std::int64_t product = 1;
@@ -53,7 +54,7 @@ std::string gpu_number(int gpu) { return "GPU " + std::to_string(gpu); }
 Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution) {
   Execution here = execution;
   if (place.is_host()) return here;
-  if (const std::string reason = cuda::why_no_gpu(cpu::this_machine()); !reason.empty())
+  if (const std::string reason = why_no_gpu(this_machine()); !reason.empty())
     throw UnsupportedError(std::string(what) + ": the view says that they lie on " + gpu_number(place.gpu) + ", but " +
                            reason + "; pass host memory");
   if (execution.device == Device::cpu)
@@ -77,13 +78,13 @@ void check_memory(std::uint64_t needed, const Execution& execution) {
   const bool limited = execution.memory_limit > 0;
   const std::uint64_t available = limited ? execution.memory_limit : cpu::available_memory();
   if (needed <= available) return;
-  throw Error("the job needs " + size_text(needed) + " of memory beyond its input, but " +
-              (limited ? "Execution::memory_limit allows only " + size_text(available)
-                       : "only " + size_text(available) + " are available"));
+  throw Error("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
+              (limited ? "Execution::memory_limit allows only " + core::size_text(available)
+                       : "only " + core::size_text(available) + " are available"));
 }
 
-void check_device(const VariantInfo& variant, const Execution& execution, std::string_view problem) {
-  const bool on_gpu = variant.backend == Backend::cuda;
+void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
+  const bool on_gpu = variant.backend == core::Backend::cuda;
   if (execution.block_size != 0 && !on_gpu)
     throw UsageError("Execution::block_size: " + std::string(problem) + " variant '" + std::string(variant.name) +
                      "' runs on the CPU, where there are no blocks of threads; leave it out, or ask for the GPU");
@@ -92,9 +93,9 @@ void check_device(const VariantInfo& variant, const Execution& execution, std::s
                    (on_gpu ? "GPU" : "CPU") + ", but the " + (on_gpu ? "CPU" : "GPU") + " was asked for");
 }
 
-const std::string& device_name(const VariantInfo& variant, const Execution& execution) {
-  const cpu::Machine& machine = cpu::this_machine();
-  return variant.backend == Backend::cuda ? cuda::require_gpu(machine, execution.gpu).name : machine.processor;
+const std::string& device_name(const core::VariantInfo& variant, const Execution& execution) {
+  const Machine& machine = this_machine();
+  return variant.backend == core::Backend::cuda ? require_gpu(machine, execution.gpu).name : machine.processor;
 }
 
-}  // namespace gradus::core
+}  // namespace gradus::execution

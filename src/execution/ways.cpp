@@ -1,10 +1,10 @@
-#include "core/ways.hpp"
+#include "execution/ways.hpp"
 
-namespace gradus::core {
+namespace gradus::execution {
 
-std::vector<Way> ways_to_run(const VariantInfo& variant, const std::vector<int>& threads) {
+std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads) {
   std::vector<Way> ways;
-  if (variant.backend == Backend::cuda) {
+  if (variant.backend == core::Backend::cuda) {
     for (const int block_size : {0, 32, 96, 1024}) {
       Way way;
       way.execution.threads = 1;
@@ -23,4 +23,4 @@ std::vector<Way> ways_to_run(const VariantInfo& variant, const std::vector<int>&
   return ways;
 }
 
-}  // namespace gradus::core
+}  // namespace gradus::execution

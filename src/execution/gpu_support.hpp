@@ -1,0 +1,36 @@
+// What the tables of all problems ask of a GPU: that there is one, and that a block's data fit its shared memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/registry.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
+
+namespace gradus::execution {
+
+inline core::Support supported_on_gpu(const Machine& machine) {
+  const std::string reason = why_no_gpu(machine);
+  return reason.empty() ? core::Support::yes() : core::Support::no(reason);
+}
+
+/// Shared memory that a block of every usable GPU may have.
+inline std::uint64_t shared_memory(const Machine& machine) {
+  std::uint64_t least = 0;
+  for (const Gpu& gpu : machine.gpus())
+    if (gpu.usable && (least == 0 || gpu.shared_bytes < least)) least = gpu.shared_bytes;
+  return least;
+}
+
+/// Whether `what`, so many bytes in each block, fit the shared memory of the machine's GPUs.
+inline core::Support fits_shared(std::uint64_t needed, const char* what, const Machine& machine) {
+  constexpr std::uint64_t reserved = 512;  // for what kernels keep there beside it
+  const std::uint64_t available = shared_memory(machine) - reserved;
+  if (needed <= available) return core::Support::yes();
+  return core::Support::no(std::string(what) + " take " + std::to_string(needed) +
+                           " bytes and do not fit the shared memory of a block, " + std::to_string(available) +
+                           " bytes");
+}
+
+}  // namespace gradus::execution

@@ -1,0 +1,51 @@
+// What is found out about this machine.
+#include "execution/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cpu/memory.hpp"
+#include "cpu/threads.hpp"
+
+namespace gradus::execution {
+namespace {
+
+int looks = 0;
+
+TEST(GpusOfAMachine, are_looked_for_once_when_somebody_asks) {
+  const Gpus gpus(+[] {
+    ++looks;
+    return std::vector<Gpu>(2);
+  });
+  const std::vector<Gpus> copies{gpus, gpus};
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(copies[1]().size(), 2U);
+  EXPECT_EQ(gpus().size(), 2U);
+  EXPECT_EQ(looks, 1);
+}
+
+TEST(Machine, FactsAreSane) {
+  const Machine& machine = this_machine();
+  EXPECT_FALSE(machine.processor.empty());
+  EXPECT_GE(machine.cores, 1);
+  EXPECT_LE(machine.cores, static_cast<int>(cpu::allowed_processors().size()));
+  EXPECT_GE(machine.physical_cores, 1);
+  EXPECT_LE(machine.physical_cores, static_cast<int>(cpu::allowed_processors().size()));
+  EXPECT_GE(machine.physical_cores * machine.hardware_threads_per_core,
+            static_cast<int>(cpu::allowed_processors().size()));
+  EXPECT_GE(machine.packages, 1);
+  EXPECT_GE(machine.memory_nodes, 1);
+  EXPECT_FALSE(machine.simd.empty());
+#if defined(__x86_64__)
+  EXPECT_EQ(machine.fused_multiply_add, __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"));
+#endif
+  if (machine.l1_bytes > 0 && machine.l2_bytes > 0) {
+    EXPECT_LE(machine.l1_bytes, machine.l2_bytes);
+  }
+  EXPECT_GT(machine.memory_bytes, std::uint64_t{1} << 20);
+  EXPECT_EQ(&this_machine(), &machine);
+  EXPECT_GT(cpu::available_memory(), 0U);
+  EXPECT_LE(cpu::available_memory(), machine.memory_bytes);
+}
+
+}  // namespace
+}  // namespace gradus::execution
