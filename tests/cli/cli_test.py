@@ -1112,7 +1112,7 @@ class PairHistogram(Case):
             ([points, "--bin-width", 1, "--bins", 3, "--rdf"], ["--volume", "--box"]),
             ([points, "--bin-width", 1, "--bins", 3, "--rdf", "--volume", 0], ["--volume"]),
             ([points, "--bin-width", 1, "--bins", 3, "--variant", "sequentail"], ["did you mean 'sequential'?"]),
-            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["no others"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["needs --cross"]),
             (["-", "--bin-width", 1, "--bins", 3, "--cross", "-"], ["standard input"]),
         ]:
             self.refused(2, "pair-histogram", *arguments, says=says)
