@@ -55,7 +55,7 @@ double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;
   if (box.lengths.empty())
     throw UsageError(
-        "--rdf compares with as many points spread uniformly; say in what volume (--volume), or give the "
+        "--rdf compares with as many points spread uniformly; give their volume (--volume) or the "
         "periodic --box");
   double volume = 1;
   for (const double length : box.lengths) volume *= length;
@@ -236,7 +236,7 @@ class Counter {
     Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
     if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
-      throw InputError(fmt::format("'{}': {} is periodic, {} is not; one box for all of them is said by --box",
+      throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
                                    arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
                                    box.lengths.empty() ? "this frame" : "the first frame"));
     next_others();
@@ -356,16 +356,16 @@ void add_space_options(Options& options, Arguments& arguments) {
   constexpr double most = std::numeric_limits<double>::max();
   options.heading("Space");
   add_box_option(options, arguments.box);
-  options.value("--box-origin", "X,Y,Z", "its lower corner [0,0,0]", [&arguments](const std::string& text) {
+  options.value("--box-origin", "X,Y,Z", "lower corner of the box [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
   options.flag("--fold", arguments.fold, "move points that lie outside the box into it, by whole lengths");
   options.flag("--rdf", arguments.radial,
                "also the radial distribution g, the density around a point, and the coordination number");
   options.useless_where(
-      options.value("--volume", "V", "for --rdf: volume that the points lie in [of the box]",
+      options.value("--volume", "V", "for --rdf: volume that the points occupy [that of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
-      [&arguments] { return arguments.radial ? "" : "it is for --rdf, which is not asked for"; });
+      [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
 
 }  // namespace
@@ -377,13 +377,11 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                  "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
-  options.file("--cross", arguments->others, "FILE", "count the pairs of a point with one of these");
+  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.useless_where(
-      options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross"),
-      [arguments = arguments.get()] {
-        return arguments->others.empty() ? "it weighs the points of --cross, and there are no others" : "";
-      });
+      options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
+      [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
   options.heading("Bins");
   add_bin_options(options, arguments->bins, arguments->edges);

@@ -14,7 +14,7 @@
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/gpu_points.hpp"
-#include "kmeans/openmp_common.hpp"
+#include "kmeans/openmp_reduce_first_touch.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
@@ -52,7 +52,7 @@ std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
 
 Support small_dim(const Shape& shape, const execution::Machine&) {
   if (shape.dimensions <= small_dim_limit) return Support::yes();
-  return Support::no("it is made for at most " + std::to_string(small_dim_limit) + " columns, not " +
+  return Support::no("it takes at most " + std::to_string(small_dim_limit) + " columns, not " +
                      std::to_string(shape.dimensions) + "; simd_large_dim takes more");
 }
 
@@ -70,7 +70,7 @@ std::uint64_t float_sums_small_dim(const Shape& shape, int threads) {
 
 Support grid_dim(const Shape& shape, const execution::Machine&) {
   if (shape.dimensions <= grid_dim_limit) return Support::yes();
-  return Support::no("it is made for at most " + std::to_string(grid_dim_limit) + " columns, not " +
+  return Support::no("it takes at most " + std::to_string(grid_dim_limit) + " columns, not " +
                      std::to_string(shape.dimensions) + "; simd_small_dim and simd_large_dim take more");
 }
 
@@ -123,32 +123,33 @@ std::uint64_t cuda_host_sums(const Shape& shape, int) { return 2 * FloatSums<dou
 Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.dimensions > cuda_small_dim_columns)
-    return Support::no("it is made for at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
+    return Support::no("it takes at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
                        std::to_string(shape.dimensions));
-  if (shape.clusters >= 1 << 16) return Support::no("it is made for fewer clusters");  // and one label says: none
+  if (constexpr int most = (1 << 16) - 1; shape.clusters > most)  // one label of 16 bits says: none
+    return Support::no("it takes at most " + std::to_string(most) + " clusters, not " + std::to_string(shape.clusters));
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
 Support ordered_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (shape.dimensions > cuda_ordered_columns)
-    return Support::no("it is made for at most " + std::to_string(cuda_ordered_columns) + " columns, not " +
+    return Support::no("it takes at most " + std::to_string(cuda_ordered_columns) + " columns, not " +
                        std::to_string(shape.dimensions));
-  if (shape.clusters > cuda_ordered_clusters) return Support::no("it is made for fewer clusters");
-  if (shape.points > std::numeric_limits<std::int32_t>::max())
-    return Support::no("it is made for fewer than 2^31 points");
+  if (shape.clusters > cuda_ordered_clusters)
+    return Support::no("it takes at most " + std::to_string(cuda_ordered_clusters) + " clusters, not " +
+                       std::to_string(shape.clusters));
+  if (shape.points > std::numeric_limits<std::int32_t>::max()) return Support::no("it takes fewer than 2^31 points");
   return fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
 Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.points > std::numeric_limits<std::int32_t>::max())
-    return Support::no("it is made for fewer than 2^31 points");
+  if (shape.points > std::numeric_limits<std::int32_t>::max()) return Support::no("it takes fewer than 2^31 points");
   if (shape.dimensions > cuda_tensor_columns)
-    return Support::no("it is made for at most " + std::to_string(cuda_tensor_columns) + " columns, not " +
+    return Support::no("it takes at most " + std::to_string(cuda_tensor_columns) + " columns, not " +
                        std::to_string(shape.dimensions));
   if (shape.clusters > cuda_tensor_clusters)
-    return Support::no("it is made for at most " + std::to_string(cuda_tensor_clusters) + " clusters, not " +
+    return Support::no("it takes at most " + std::to_string(cuda_tensor_clusters) + " clusters, not " +
                        std::to_string(shape.clusters));
   return fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
 }

@@ -31,7 +31,7 @@ class Bins {
   /// count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1 also where bins are uniform. There
   /// edge i is the least double that divided by the width gives i or more: i times the width but for rounding.
   std::span<const double> edges() const { return edges_; }
-  /// The same for a person: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
+  /// The same to be read: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
   std::vector<double> nominal_edges() const;
   /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
   std::span<const double> thresholds() const { return thresholds_; }
@@ -50,7 +50,7 @@ class Bins {
 
  private:
   double width_ = 0;
-  double end_ = 0;  ///< the last edge for a person
+  double end_ = 0;  ///< the last edge, to be read
   std::vector<double> edges_;
   std::vector<double> thresholds_;
 };

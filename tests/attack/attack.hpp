@@ -109,7 +109,7 @@ struct Run {
   Execution execution;
   core::Contract contract = core::Contract::same_bits;
   double tolerance = 0;
-  std::string text;  ///< variant and threads, for a person
+  std::string text;  ///< variant and threads, human-readable
 };
 
 /// The ways in which case `number` runs a variant: in every eighth case all of them, otherwise with one thread (on a

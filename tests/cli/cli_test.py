@@ -552,7 +552,7 @@ class Output(Case):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("would be overwritten", refused.stderr)
         self.assertEqual(content(table), before[table])
-        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is no folder"])
+        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
         def limit():  # enough for the files that an OpenMP runtime shares between its libraries
@@ -761,7 +761,8 @@ class Interrupt(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        _, stderr = job.communicate(timeout=120)
+        job.wait(timeout=120)  # before anything is read: who waits for a reader must not be helped to an end
+        _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -1519,7 +1520,7 @@ class CommandLine(Case):
             (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
             (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
             (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
-            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "no others"]),
+            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "needs --cross"]),
             (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
             (["generate", "lab-points", "-n", 5, "--seed", 1, "-o", out], ["--seed has no effect", "lab-points"]),
             (["generate", "lab-atoms", "-n", 5, "--low", 1, "-o", out], ["--low has no effect"]),
@@ -1576,7 +1577,7 @@ class CommandLine(Case):
         missing = self.path("missing.npy")
         self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
         for command in ("predict", "transform"):
-            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy or .csv"])
+            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
     def test_json_lists_cases(self):
         for problem in ("kmeans", "pair-histogram"):
