@@ -329,6 +329,9 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
 
 // A float counter stops at 2^24 and a float sum soon after.
 TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
+#ifdef GRADUS_SANITIZED
+  GTEST_SKIP() << "16 million points by every variant; the release build runs them";
+#endif
   const std::int64_t n = (std::int64_t{1} << 24) + 6;
   Matrix<float> points(n, 1);
   for (std::int64_t point = 0; point < n; ++point) points(point, 0) = point < 4 ? 0.0F : 3.0F;
