@@ -19,7 +19,7 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t k = problem.k();
   const std::int64_t d = problem.d();
   const int threads = cpu::thread_count(execution);
@@ -36,10 +36,10 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
     return assign_and_reduce<T>(job, centroids, labels, copies, static_cast<int>(copies.size()), total);
   };
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce(const Problem<float>&, const Execution&);
-template KMeansResult<double> openmp_reduce(const Problem<double>&, const Execution&);
+template KMeansResult<float> openmp_reduce(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> openmp_reduce(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

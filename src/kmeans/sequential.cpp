@@ -10,7 +10,7 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const auto assign_and_sum = [](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                                  FloatSums<T>& sums) {
     Outcome outcome{0, 0.0};
@@ -28,10 +28,10 @@ KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution
   Execution one_thread = execution;
   one_thread.threads = 1;
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, one_thread, engine);
+  return lloyd(problem, one_thread, engine, phases);
 }
 
-template KMeansResult<float> sequential(const Problem<float>&, const Execution&);
-template KMeansResult<double> sequential(const Problem<double>&, const Execution&);
+template KMeansResult<float> sequential(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> sequential(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
