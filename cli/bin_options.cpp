@@ -1,11 +1,14 @@
 #include "cli/bin_options.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "cli/lists.hpp"
 #include "gradus/error.hpp"
+#include "pair_histogram/bins.hpp"
 
 namespace gradus::cli {
 
@@ -22,7 +25,7 @@ void add_bin_options(Options& options, PairBins& bins, std::string& edges_file) 
 }
 
 void add_box_option(Options& options, std::vector<double>& box) {
-  options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are those of the nearest images",
+  options.value("--box", "X,Y,Z", "lengths of a periodic box: distances are between nearest images",
                 [&box](const std::string& text) {
                   box.clear();
                   for (const std::string& part : parse_list("--box", text))
@@ -34,18 +37,21 @@ void check_bins(const PairBins& bins, const std::string& edges_file) {
   if (edges_file.empty() == (bins.bin_width == 0))
     throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
   if (!edges_file.empty() && bins.bins != 0)
-    throw UsageError("--bins is for bins of one width; --edges says how many there are by itself");
+    throw UsageError("--bins is for bins of equal width; --edges already says how many there are");
 }
 
 void complete_bins(PairBins& bins, const std::vector<double>& box) {
   if (bins.bin_width == 0 || bins.bins > 0) return;
   if (bins.cutoff == 0 && box.empty())
     throw UsageError(
-        "--bins is missing: how many bins of --bin-width there are; or give a --cutoff, or a --box, up to "
-        "half of which they go");
+        "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
+        "they go");
   if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box) / 2;
-  constexpr double most_bins = 0x1p62;  // far more than the library takes, but still a whole number
-  bins.bins = static_cast<std::int64_t>(std::min(std::ceil(bins.cutoff / bins.bin_width), most_bins));
+  const double count = std::ceil(bins.cutoff / bins.bin_width);
+  if (count > static_cast<double>(pair_histogram_detail::bin_limit))
+    throw UsageError(fmt::format("--bin-width {} up to {} makes more bins than the supported {}", bins.bin_width,
+                                 bins.cutoff, pair_histogram_detail::bin_limit));
+  bins.bins = static_cast<std::int64_t>(count);
 }
 
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {

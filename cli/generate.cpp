@@ -89,7 +89,7 @@ Action setup_generate(Options& options, Session& session) {
   core::PointSpecification& points = arguments->points;
   const std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
   Options::required(options.value("KIND", "KIND",
-                                  "uniform; blobs (bell-shaped groups); or, bit for bit, those of the published "
+                                  "uniform; blobs (Gaussian groups); or, bit for bit, those of the published "
                                   "experiments: lab-points (k-means), lab-atoms (pair histograms)",
                                   [&points, kinds](const std::string& text) {
                                     points.kind = static_cast<core::Generator>(parse_choice("KIND", text, kinds));
@@ -98,14 +98,15 @@ Action setup_generate(Options& options, Session& session) {
   options.value("-n,--points", "N", "number of points", [arguments = arguments.get()](const std::string& text) {
     arguments->rows = parse_whole("-n", text, 1, std::numeric_limits<std::int64_t>::max());
   });
-  options.value("--size-mib", "N", "or so many MiB of them", [arguments = arguments.get()](const std::string& text) {
-    arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
-  });
+  options.value("--size-mib", "N", "or their total size in MiB",
+                [arguments = arguments.get()](const std::string& text) {
+                  arguments->size_mib = parse_whole("--size-mib", text, 1, std::int64_t{1} << 40);
+                });
   options.value("-d,--dimensions", "N", "coordinates of a point [2; of lab-atoms: 3]",
                 [arguments = arguments.get()](const std::string& text) {
                   arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
-  Options::required(options.file("-o,--output", arguments->output, "FILE", "a name that ends in .npy or .csv"));
+  Options::required(options.file("-o,--output", arguments->output, "FILE", "output file, .npy or .csv"));
   const std::vector<std::string> types{"f32", "f64"};
   options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
                 [arguments = arguments.get(), types](const std::string& text) {
@@ -124,9 +125,9 @@ Action setup_generate(Options& options, Session& session) {
       return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
     });
   };
-  not_published(options.whole("--seed", points.seed, "of uniform and blobs"));
-  not_published(options.real("--low", points.low, "coordinates (of blobs: centres) from here"));
-  not_published(options.real("--high", points.high, "to here"));
+  not_published(options.whole("--seed", points.seed, "seed of the random numbers"));
+  not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
+  not_published(options.real("--high", points.high, "upper bound"));
   of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
   of_blobs(options.real("--spread", points.spread, "standard deviation of a blob", 0));
   options.value("--threads", "N", "number of threads; the points do not depend on it [one per core]",

@@ -273,7 +273,7 @@ Action setup_kmeans(Options& options, Session& session) {
                 [arguments = arguments.get()](const std::string& text) {
                   if (text.empty() || text == "-")
                     throw UsageError("--output: " + core::excerpt(text) +
-                                     " is no folder; the result is several files (--json prints its summary)");
+                                     " is not a folder; the result is several files (--json prints its summary)");
                   arguments->output = text;
                 },
                 {.choices = {}, .file = true});
@@ -289,11 +289,12 @@ Action setup_kmeans(Options& options, Session& session) {
                 "rows [k-means++]",
                 [arguments = arguments.get()](const std::string& text) { parse_init(text, *arguments); },
                 {.choices = methods, .file = true});
-  options.useless_where(options.whole("--restarts", fit.restarts, "fits from different seeds; the best one counts", 1),
-                        [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-  options.useless_where(options.whole("--seed", fit.seed, "of all that is random"),
+  options.useless_where(
+      options.whole("--restarts", fit.restarts, "number of fits, each from its own seed; the best one is kept", 1),
+      [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
+  options.useless_where(options.whole("--seed", fit.seed, "seed of the random numbers"),
                         [&fit] { return why_nothing_is_random(fit.init); });
-  options.whole("--max-iterations", fit.max_iterations, "stop after as many", 1);
+  options.whole("--max-iterations", fit.max_iterations, "iteration limit", 1);
   options.real("--tolerance", fit.tolerance,
                "stop when the centroids' squared movements sum to less than this times the mean variance of a column",
                0);

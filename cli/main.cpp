@@ -62,7 +62,7 @@ void add_threads(Options& options, Execution& execution) {
 }
 
 void add_device(Options& options, Execution& execution) {
-  options.value("--device", "auto|cpu|gpu[:N]", "a GPU where there is one that helps, or what is named [auto]",
+  options.value("--device", "auto|cpu|gpu[:N]", "where to run; auto takes a GPU if it helps [auto]",
                 [&execution](const std::string& text) {
                   if (text.starts_with("gpu:")) {
                     execution.device = Device::gpu;
@@ -79,7 +79,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   Execution& execution = session.execution;
   options.heading(std::string(job_heading));
   add_device(options, execution);
-  options.value("--variant", "NAME", fmt::format("run this one ('gradus list {}') instead of the best", problem),
+  options.value("--variant", "NAME", fmt::format("run this variant ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
                   variant_info(problem, text);
                   execution.variant = core::with_underscores(text);
@@ -93,7 +93,8 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
-  options.bytes("--memory-limit", execution.memory_limit, "refuse a job that needs more [what is free]; 500M, 1.5G");
+  options.bytes("--memory-limit", execution.memory_limit,
+                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
 }
 
 /// The nearest name of an option of the subcommand to the one that was typed.
@@ -171,7 +172,8 @@ void require_command(const std::string& word) {
 
 /// Prints the error; its exit status is the process's.
 int report(const Session& session, const char* what, int status) {
-  const std::string message = in_words_of(chosen_subcommand(*session.root), what);
+  // Names of files and columns may hold anything; a terminal obeys control bytes.
+  const std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), what));
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
   try {

@@ -96,8 +96,8 @@ std::string page(const Session& session) {
   text += ".SH EXIT STATUS\n";
   constexpr std::pair<std::string_view, std::string_view> statuses[] = {
       {"0", "done"},
-      {"1", "failure at run time: a full disk, too little memory"},
-      {"2", "wrong use: an unknown option, an impossible value"},
+      {"1", "run-time failure: a full disk, too little memory"},
+      {"2", "usage error: an unknown option, an impossible value"},
       {"3", "bad input data"},
       {"4", "no such device, or not supported here"},
       {"5", "verification found a wrong result"},

@@ -21,6 +21,7 @@
 #include "core/text.hpp"
 #include "io/npy.hpp"
 #include "io/trajectory.hpp"
+#include "pair_histogram/fold.hpp"
 
 namespace gradus::cli {
 
@@ -54,7 +55,7 @@ double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;
   if (box.lengths.empty())
     throw UsageError(
-        "--rdf compares with as many points spread uniformly; say in what volume (--volume), or give the "
+        "--rdf compares with as many points spread uniformly; give their volume (--volume) or the "
         "periodic --box");
   double volume = 1;
   for (const double length : box.lengths) volume *= length;
@@ -63,26 +64,10 @@ double volume_of(const Arguments& arguments, const Box& box) {
 
 /// The points moved into the box by whole lengths.
 template <class T>
-io::PointsOf<T> folded(MatrixView<const T> points, const Box& box, const std::stop_token& stop) {
+io::PointsOf<T> folded(MatrixView<const T> points, const char* what, const Box& box, const std::stop_token& stop) {
   if (static_cast<std::int64_t>(box.lengths.size()) != points.columns())
     throw UsageError("--fold needs a periodic box with a length for each column of the points");
-  Matrix<T> inside = Matrix<T>::copy_of(points);
-  for (std::int64_t row = 0; row < points.rows(); ++row) {
-    if (row % core::operations_between_looks == 0)
-      core::honour_stop(stop, "stopped while folding the points into the box");
-    for (std::int64_t column = 0; column < points.columns(); ++column) {
-      const double length = box.lengths[static_cast<std::size_t>(column)];
-      const double low = box.origin.empty() ? 0 : box.origin[static_cast<std::size_t>(column)];
-      const double offset = static_cast<double>(points(row, column)) - low;
-      if (offset >= 0 && offset <= length) continue;
-      T value = static_cast<T>(low + (offset - length * std::floor(offset / length)));
-      // Rounding may carry a value over a face of the box.
-      while (static_cast<double>(value) - low > length) value = std::nextafter(value, static_cast<T>(low));
-      while (static_cast<double>(value) < low) value = std::nextafter(value, std::numeric_limits<T>::infinity());
-      inside(row, column) = value;
-    }
-  }
-  return io::own(std::move(inside));
+  return io::own(pair_histogram_detail::fold(points, what, box.lengths, box.origin, stop));
 }
 
 /// A row per bin. The columns look at the histogram and the distribution.
@@ -191,16 +176,15 @@ std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
                      result.variant, counted(result.threads, "thread"));
 }
 
-/// Calls the library; what it finds wrong with an input is told of the file that it came from.
-template <class T>
-PairHistogramResult counted(const Arguments& arguments, MatrixView<const T> points,
-                            const PairHistogramOptions<T>& options, const Execution& execution) {
+/// Calls function; what the library finds wrong with an input is told of the file that it came from.
+template <class Function>
+decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
   try {
     return naming_files({{"points", arguments.input},
                          {"others", arguments.others},
                          {"weights", arguments.weights},
                          {"other weights", arguments.other_weights}},
-                        [&] { return pair_histogram<T>(points, options, execution); });
+                        function);
   } catch (const UsageError& error) {
     constexpr std::string_view role = "edges: ";
     const std::string_view message = error.what();
@@ -252,7 +236,7 @@ class Counter {
     Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
     if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
-      throw InputError(fmt::format("'{}': {} is periodic, {} is not; one box for all of them is said by --box",
+      throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
                                    arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
                                    box.lengths.empty() ? "this frame" : "the first frame"));
     next_others();
@@ -263,15 +247,17 @@ class Counter {
     options_.box_origin = box.origin;
     io::PointsOf<T> inside;
     io::PointsOf<T> others_inside;
-    if (arguments_.fold) {
-      inside = folded(points, box, session_.execution.stop);
-      points = inside.view;
-      if (others_reader_) {
-        others_inside = folded(others_.view, box, session_.execution.stop);
-        options_.others = others_inside.view;
+    PairHistogramResult result = naming_inputs(arguments_, [&] {
+      if (arguments_.fold) {
+        inside = folded(points, "points", box, session_.execution.stop);
+        points = inside.view;
+        if (others_reader_) {
+          others_inside = folded(others_.view, "others", box, session_.execution.stop);
+          options_.others = others_inside.view;
+        }
       }
-    }
-    PairHistogramResult result = counted(arguments_, points, options_, session_.execution);
+      return pair_histogram<T>(points, options_, session_.execution);
+    });
     sum_.memory = std::max(sum_.memory, pair_histogram_memory<T>(points, options_, session_.execution));
     if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
     if (sum_.frames++ == 0) {
@@ -370,16 +356,16 @@ void add_space_options(Options& options, Arguments& arguments) {
   constexpr double most = std::numeric_limits<double>::max();
   options.heading("Space");
   add_box_option(options, arguments.box);
-  options.value("--box-origin", "X,Y,Z", "its lower corner [0,0,0]", [&arguments](const std::string& text) {
+  options.value("--box-origin", "X,Y,Z", "lower corner of the box [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
   options.flag("--fold", arguments.fold, "move points that lie outside the box into it, by whole lengths");
   options.flag("--rdf", arguments.radial,
                "also the radial distribution g, the density around a point, and the coordination number");
   options.useless_where(
-      options.value("--volume", "V", "for --rdf: volume that the points lie in [of the box]",
+      options.value("--volume", "V", "for --rdf: volume that the points occupy [that of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
-      [&arguments] { return arguments.radial ? "" : "it is for --rdf, which is not asked for"; });
+      [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
 
 }  // namespace
@@ -391,13 +377,11 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                  "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
-  options.file("--cross", arguments->others, "FILE", "count the pairs of a point with one of these");
+  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.useless_where(
-      options.file("--cross-weights", arguments->other_weights, "FILE", "those of the points of --cross"),
-      [arguments = arguments.get()] {
-        return arguments->others.empty() ? "it weighs the points of --cross, and there are no others" : "";
-      });
+      options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
+      [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
   options.heading("Bins");
   add_bin_options(options, arguments->bins, arguments->edges);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/stop.hpp"
+#include "core/text.hpp"
 
 namespace gradus::cli {
 
@@ -97,7 +98,7 @@ void Session::note(std::string_view message) const {
   if (quiet) return;
   end_progress();
   std::fflush(stdout);  // so that the two streams mix in order where both go to one place
-  fmt::print(stderr, "gradus: {}\n", message);
+  fmt::print(stderr, "gradus: {}\n", core::without_control(message));
 }
 
 std::string Session::bold(std::string_view text) const {

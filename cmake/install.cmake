@@ -1,35 +1,7 @@
-# The library as others use it: libgradus, its headers, find_package(gradus), pkg-config; and the program.
+# The library as others use it: libgradus, its headers, find_package(gradus), pkg-config; and the program, if it is built.
 include(CMakePackageConfigHelpers)
 
-# The public library from the objects that are compiled once. A shared one exports what GRADUS_EXPORT marks and nothing
-# else: gradus.map also hides the templates of the standard library, which the compiler would leave visible.
-function(gradus_add_public_library target kind)
-  add_library(${target} ${kind} $<TARGET_OBJECTS:gradus_objects>)
-  target_compile_features(${target} PUBLIC cxx_std_20)
-  target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX TBB::tbb PkgConfig::HWLOC PkgConfig::HWY
-                        ${GRADUS_CUDA_RUNTIME})
-  # Before 1.0 a minor version may change the binary interface.
-  set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME gradus EXPORT_NAME gradus LINKER_LANGUAGE CXX
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  if(kind STREQUAL "SHARED")
-    target_link_options(${target} PRIVATE
-      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/gradus.map -Wl,--no-undefined)
-    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/gradus.map)
-  endif()
-endfunction()
-
-if(BUILD_SHARED_LIBS)
-  gradus_add_public_library(gradus_library SHARED)
-else()
-  gradus_add_public_library(gradus_library STATIC)
-endif()
-add_library(gradus::gradus ALIAS gradus_library)
-
 install(TARGETS gradus_library EXPORT gradus)
-install(TARGETS gradus)
 install(DIRECTORY include/gradus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
 # find_package(gradus)
@@ -59,7 +31,11 @@ endif()
 configure_file(cmake/gradus.pc.in ${PROJECT_BINARY_DIR}/cmake/gradus.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradus.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# What the program writes of itself: the manual and the completions.
+# The program, and what it writes of itself: the manual and the completions, made once, where the program runs.
+if(NOT GRADUS_TOOLS)
+  return()
+endif()
+install(TARGETS gradus)
 if(NOT CMAKE_CROSSCOMPILING AND NOT GRADUS_SANITIZE)
   set(folder ${PROJECT_BINARY_DIR}/texts)
   file(MAKE_DIRECTORY ${folder})

@@ -15,10 +15,12 @@ step() { printf '\n== %s\n' "$*"; }
 step 'install'
 cmake --install "$build" --prefix "$prefix"
 "$prefix/bin/gradus" list >"$work/list"
-grep -q kmeans "$work/list"
-for file in man/man1/gradus.1 bash-completion/completions/gradus zsh/site-functions/_gradus \
-  fish/vendor_completions.d/gradus.fish; do
-  grep -q kmeans "$prefix/share/$file"
+for consumer in "$source"/src/*/tests/consumer.cpp; do
+  problem=$(basename "${consumer%/tests/consumer.cpp}" | tr _ -)
+  for file in "$work/list" "$prefix/share/man/man1/gradus.1" "$prefix/share/bash-completion/completions/gradus" \
+    "$prefix/share/zsh/site-functions/_gradus" "$prefix/share/fish/vendor_completions.d/gradus.fish"; do
+    sed 's/\\//g; y/_/-/' "$file" | grep -q -e "$problem" || { echo "$file does not know $problem" >&2; exit 1; }
+  done
 done
 
 step 'use it by find_package'
@@ -26,9 +28,8 @@ step 'use it by find_package'
 mv "$prefix" "$work/moved"
 prefix=$work/moved
 cmake -G Ninja -S "$source/tests/consumer" -B "$work/consumer" -D CMAKE_CXX_COMPILER="$compiler" \
-  -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH="$prefix"
-cmake --build "$work/consumer"
-"$work/consumer/consumer"
+  -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH="$prefix" -D GRADUS_BY=package
+cmake --build "$work/consumer" --target consume
 
 step 'use it by pkg-config'
 library=$(dirname "$(find "$prefix" -name 'libgradus.*' | head -n 1)")
@@ -36,9 +37,11 @@ PKG_CONFIG_PATH=$library/pkgconfig
 export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs gradus)
 echo "$flags"
-# shellcheck disable=SC2086 # one word per flag
-"$compiler" -std=c++20 -Wall -Wextra -Werror "$source/tests/consumer/consumer.cpp" -o "$work/by_pkg_config" $flags
-LD_LIBRARY_PATH=$library "$work/by_pkg_config"
+for consumer in "$source"/src/*/tests/consumer.cpp; do
+  # shellcheck disable=SC2086 # one word per flag
+  "$compiler" -std=c++20 -Wall -Wextra -Werror "$consumer" -o "$work/by_pkg_config" $flags
+  LD_LIBRARY_PATH=$library "$work/by_pkg_config"
+done
 
 step 'every public header stands on its own'
 for header in "$prefix"/include/gradus/*.hpp; do
@@ -49,7 +52,7 @@ done
 if [ -e "$library/libgradus.so" ]; then
   step 'the shared library exports nothing but its own'
   nm --dynamic --defined-only --demangle "$library/libgradus.so" >"$work/symbols"
-  grep -q ' gradus::kmeans<\| gradus::KMeansResult<float> gradus::kmeans<' "$work/symbols"
+  grep -q ' gradus::' "$work/symbols"
   if grep -v ' [A-Za-z] .*\bgradus::' "$work/symbols"; then
     echo 'the symbols above are not those of Gradus' >&2
     exit 1

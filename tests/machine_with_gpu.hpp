@@ -20,7 +20,7 @@ inline execution::Machine machine_with_gpu() {
   return machine;
 }
 
-/// The same, but an error for whoever looks for its GPUs.
+/// The same, but looking for its GPUs is an error.
 inline execution::Machine machine_with_untouchable_gpus() {
   execution::Machine machine = machine_with_gpu();
   machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("looked for a GPU"); });

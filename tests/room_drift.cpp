@@ -9,16 +9,69 @@
 
 namespace gradus::tests {
 
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The rows of the table behind each line `marker`, without the two lines of its head.
+std::vector<std::vector<std::string>> tables_behind(const std::string& marker, const std::string& document) {
+  std::vector<std::vector<std::string>> tables;
+  std::istringstream lines(document);
+  for (std::string line; std::getline(lines, line);) {
+    if (line != marker) continue;
+    std::vector<std::string> rows;
+    while (std::getline(lines, line) && (line.empty() ? rows.empty() : line.front() == '|'))
+      if (!line.empty()) rows.push_back(line);
+    rows.erase(rows.begin(), rows.begin() + std::min<std::ptrdiff_t>(2, std::ssize(rows)));
+    tables.push_back(std::move(rows));
+  }
+  return tables;
+}
+
+/// What the documents outside the room say of its variants.
+void find_drift_of_documents(const Room& room, std::vector<std::string>& found) {
+  const auto ladders = [&](const std::string& document) {
+    return tables_behind("<!-- ladder of " + room.problem + " -->", document);
+  };
+  const std::regex first_name("\\| `([a-z0-9_]+)` \\|.*");
+  const std::regex any_name("`((sequential|openmp|tbb|simd|cuda)[a-z0-9_]*)`");
+  for (const auto& [name, document] : room.documents) {
+    for (const std::vector<std::string>& ladder : ladders(document)) {
+      std::vector<std::string> names;
+      for (const std::string& row : ladder) {
+        std::smatch match;
+        names.push_back(std::regex_match(row, match, first_name) ? match[1].str() : row);
+      }
+      if (names != room.table) found.push_back(name + " has another ladder of " + room.problem + " than the table");
+    }
+    for (const auto& rows : tables_behind("<!-- variants of " + room.problem + " -->", document))
+      for (const std::string& row : rows)
+        for (std::sregex_iterator match(row.begin(), row.end(), any_name), end; match != end; ++match)
+          if (std::ranges::count(room.table, (*match)[1].str()) == 0)
+            found.push_back(name + " names " + (*match)[1].str() + ", which is no variant of " + room.problem);
+  }
+  const auto readme = room.documents.find("README.md");
+  if (readme == room.documents.end() || ladders(readme->second).empty())
+    found.push_back("the project's README.md has no ladder of " + room.problem);
+}
+
+}  // namespace
+
 Room read_room(const std::string& problem) {
-  const std::filesystem::path folder = std::filesystem::path(GRADUS_SOURCE_DIR) / "src" / problem;
+  const std::filesystem::path source(GRADUS_SOURCE_DIR);
+  const std::filesystem::path folder = source / "src" / problem;
   Room room;
+  room.problem = problem;
+  for (const char* document : {"README.md", "docs/guide.md"}) room.documents[document] = contents(source / document);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".cu") continue;
     std::ifstream file(entry.path());
     std::getline(file, room.first_lines[entry.path().filename().string()]);
   }
-  std::ifstream readme(folder / "README.md");
-  room.readme.assign(std::istreambuf_iterator<char>(readme), {});
+  room.readme = contents(folder / "README.md");
   return room;
 }
 
@@ -57,6 +110,7 @@ std::vector<std::string> drift(const Room& room) {
     if (std::ranges::count(rows, name) != 1)
       found.push_back("README.md has " + std::to_string(std::ranges::count(rows, name)) + " rows for " + name);
   if (found.empty() && rows != room.table) found.emplace_back("README.md has its rows in another order than the table");
+  find_drift_of_documents(room, found);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Whether a room's files, its table of variants and its README are in step.
+// Whether a room's files, its table of variants and the documents that list its variants agree.
 #pragma once
 
 #include <map>
@@ -10,9 +10,13 @@ namespace gradus::tests {
 
 /// What the check looks at, so that it can be tested with wrong rooms too.
 struct Room {
+  std::string problem;
   std::vector<std::string> table;                  ///< the variants' names in the table's order
   std::map<std::string, std::string> first_lines;  ///< of every .cpp and .cu file, by the file's name
-  std::string readme;
+  std::string readme;                              ///< the room's own
+  /// README.md and docs/guide.md, by name. Behind a line "<!-- ladder of PROBLEM -->" a table has a row for each
+  /// variant, in order; behind "<!-- variants of PROBLEM -->" it names variants that exist.
+  std::map<std::string, std::string> documents;
 };
 
 /// The folder src/`problem` with everything but the table.
@@ -25,7 +29,7 @@ Room room_of(const std::string& problem, std::span<const Variant> variants) {
   return room;
 }
 
-/// One line for everything that is out of step.
+/// One line for each disagreement.
 std::vector<std::string> drift(const Room& room);
 
 }  // namespace gradus::tests

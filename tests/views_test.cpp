@@ -1,4 +1,4 @@
-// Every public call refuses views that cannot be true, enumerators that there are not, and sizes that overflow, before
+// Every public call refuses impossible views, values that are no enumerators, and sizes that overflow, before
 // it reads anything: each of these would otherwise be a crash or worse.
 #include <gtest/gtest.h>
 

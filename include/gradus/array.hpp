@@ -1,7 +1,7 @@
 /// Arrays and views. A view names memory that someone else owns and carries where that memory lives;
-/// a Matrix owns host memory. A view itself checks nothing. Every function of the library that takes one refuses with
-/// UsageError, before it reads anything, what cannot be true: a null pointer to elements, negative sizes, rows that
-/// begin less than a row apart, an address that is no element's, sizes of more bytes than 64 bits count.
+/// a Matrix owns host memory. A view itself checks nothing. Every function of the library that takes views checks them
+/// before it reads anything, and throws UsageError for an impossible one: a null pointer to elements, negative sizes,
+/// rows that begin less than a row apart, a misaligned address, sizes whose bytes overflow 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct MemoryPlace {
 };
 
 namespace detail {
-/// What a view says of itself, for check_view().
+/// What a view claims, for check_view().
 struct ViewFacts {
   const void* data;
   std::int64_t rows;
@@ -41,7 +41,7 @@ struct ViewFacts {
   std::size_t element_bytes;
   std::size_t alignment;
 };
-/// UsageError that begins with `what` for a view that cannot be true. Reads no element.
+/// Throws UsageError, its message beginning with `what`, for an impossible view. Reads no element.
 GRADUS_EXPORT void check_view(const ViewFacts& view, const char* what);
 }  // namespace detail
 
@@ -114,7 +114,7 @@ struct FreeDeleter {
 
 /// Owned host memory for `size` elements, aligned to a page when large and to a cache line otherwise, and
 /// deliberately left uninitialised: on a machine with several memory nodes a page belongs to the thread that
-/// writes it first. Throws gradus::Error when the size overflows or the memory cannot be had.
+/// writes it first. Throws gradus::Error when the size overflows or the allocation fails.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -28,7 +28,7 @@ struct Progress {
   std::string_view phase;   ///< for example "iteration" or "initialise"
   std::int64_t done = 0;    ///< steps finished
   std::int64_t total = 0;   ///< steps at most; the job may end sooner
-  std::string_view detail;  ///< a few words for a person, may be empty
+  std::string_view detail;  ///< a few human-readable words; may be empty
 };
 
 /// Seconds spent in a named part of a job.
@@ -42,7 +42,7 @@ struct Execution {
   int gpu = 0;          ///< which GPU, when there are several
   std::string variant;  ///< empty: chosen from the shape and the machine
   /// 0: one per available core. Several threads are refused with UnsupportedError in a forked child of a process that
-  /// ran a job on several: they are not there any more, and the runtime would wait for them. One thread works; so does
+  /// ran a job on several: the child does not have them, and the runtime would wait for them. One thread works; so does
   /// a process that was started anew (exec; the method 'spawn' of Python's multiprocessing).
   int threads = 0;
   Pinning pinning = Pinning::none;
@@ -53,7 +53,7 @@ struct Execution {
   std::stop_token stop;  ///< a stop request ends the job with InterruptedError within half a second
   /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and
   /// written after what the caller put into it before the call; when the call returns its results are there, for any
-  /// stream. Not looked at where no view lies on a GPU.
+  /// stream. Ignored where no view lies on a GPU.
   void* stream = nullptr;
 };
 

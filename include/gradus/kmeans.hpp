@@ -7,19 +7,18 @@
 /// * Label of x: the lowest cluster among those with the least D(x, c).
 /// * Centroid: the exact weighted mean of the cluster's points, sum of w*x over sum of w in real numbers, rounded once
 ///   to T (nearest, ties to even), whatever the spread of values and weights. Points of weight 0 have labels and are
-///   counted, but do not pull.
+///   counted, but do not affect centroids.
 /// * Inertia: the exact sum of the products w * D(x, c_label), each rounded to the 53 bits of a double with no limit to
 ///   its exponent; rounded once to double. InputError where that is beyond the range of double. With Metric::cosine it
 ///   is half of that, which is the sum of w * (1 - cosine similarity).
 /// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
 ///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
-/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in double,
-/// where
-///   e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L is the chain
-///   acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
+/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in
+///   double, where e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L
+///   is the chain acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
 ///
 /// Limits: coordinates and weights of at most 2^500 in magnitude, and no columns so many and so wide that squared
-/// distances overflow; InputError otherwise. Squared distances below the least double are zero, as IEEE has it.
+/// distances overflow; InputError otherwise. Squared distances below the least double are zero, as in IEEE arithmetic.
 ///
 /// Memory of a GPU: every view may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc, a memory pool, or
 /// managed memory. Points there are used where they are, and the job runs on that GPU: on another device, and with a
@@ -72,15 +71,15 @@ struct KMeansOptions {
   KMeansInit init = KMeansInit::kmeans_plus_plus;
   MatrixView<const T> initial_centroids;  ///< clusters x d, read when init is `given`
   VectorView<const T> weights;            ///< one non-negative weight per point, or empty
-  /// Memory of the caller's for the n labels, in host memory or on the GPU that the job runs on; then
+  /// The caller's memory for the n labels, in host memory or on the GPU that the job runs on; then
   /// KMeansResult::labels stays empty. Empty: the labels are in the result.
   VectorView<std::int32_t> labels;
-  int restarts = 1;  ///< fits from different seeds; the one with the least inertia wins
+  int restarts = 1;  ///< number of fits, each from its own seed; the one with the least inertia wins
   int max_iterations = 300;
   /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
-  /// columns (scikit-learn's definition; from exact sums). 0 switches the rule off; "no label changed" always stops.
+  /// columns (scikit-learn's definition; from exact sums). 0 disables the rule; "no label changed" always stops.
   double tolerance = 1e-4;
-  /// Stop when at most this fraction of the points changed its label. 0 switches the rule off.
+  /// Stop when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;
   EmptyCluster empty = EmptyCluster::relocate;
   Metric metric = Metric::euclidean;
@@ -94,8 +93,9 @@ GRADUS_EXPORT std::string_view to_string(StopReason reason);
 struct KMeansIteration {
   /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
   /// points and first centroids (with Metric::cosine at least 2), M_j its largest magnitude, W the sum and w the
-  /// largest of the weights (n and 1 without them), to within (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j
-  /// (the second part beyond 2^24 points times the square of n 2^-24), and what squares below the least double lose.
+  /// largest of the weights (n and 1 without them) but at least 2^-1000, to within
+  /// (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second part beyond 2^24 points times the square of
+  /// n 2^-24), and what squares below the least double lose.
   /// Infinite beyond the range of double.
   double inertia = 0;
   std::int64_t changed = 0;  ///< labels that changed; n in the first iteration
@@ -115,7 +115,7 @@ struct KMeansResult {
   std::vector<KMeansIteration> history;
   std::vector<Phase> phases;
   std::string variant;  ///< which one ran
-  std::string device;   ///< what it ran on, for a person
+  std::string device;   ///< what it ran on, human-readable
   int threads = 0;
   int restart = 0;       ///< which of the restarts won
   double rechecked = 0;  ///< share of the assignments that the fast filter left to the double chain
@@ -140,8 +140,8 @@ template <class T>
 GRADUS_EXPORT KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                                  Metric metric = Metric::euclidean, const Execution& execution = {});
 
-/// The same into memory of the caller's: n labels, in host memory or on the GPU that the job runs on. Returns the
-/// inertia. InputError where the labels' number is not that of the points.
+/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. Returns the
+/// inertia. InputError where the number of labels is not that of the points.
 template <class T>
 GRADUS_EXPORT double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                     VectorView<std::int32_t> labels, Metric metric = Metric::euclidean,
@@ -152,9 +152,9 @@ template <class T>
 GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
                                          Metric metric = Metric::euclidean, const Execution& execution = {});
 
-/// The same into memory of the caller's: n x k elements, in host memory or, for a job on a GPU, there. The job runs on
-/// a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are nearer
-/// to the result. There are no variants: Execution::variant is not looked at. InputError where the shape is not n x k.
+/// The same, written to the caller's memory: n x k elements, in host memory or, for a job on a GPU, there. The job runs
+/// on a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are
+/// nearer to the result. There are no variants: Execution::variant is ignored. InputError where the shape is not n x k.
 template <class T>
 GRADUS_EXPORT void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                                     Metric metric = Metric::euclidean, const Execution& execution = {});

@@ -16,10 +16,10 @@
 /// Memory of a GPU: points, others and both weights may lie on a GPU (MemoryPlace::on_gpu), in memory from cudaMalloc,
 /// a memory pool, or managed memory. Where one of them does, the job runs on that GPU, with the same bits: another
 /// device, a variant of the processor and a view on a second GPU are refused (UnsupportedError, or UsageError where the
-/// request names another GPU, or the view says what is not so). Rows and weights there are read where they are, however
-/// far apart the rows; of those in host memory a copy is made there. The result is in host memory. Execution::stream
-/// says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes where it filters,
-/// or 8 n for weights.
+/// request names another GPU, or the view is wrong about its memory). Rows and weights there are read where they are,
+/// however far apart the rows; of those in host memory a copy is made there. The result is in host memory.
+/// Execution::stream says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes
+/// where it filters, or 8 n for weights.
 ///
 /// Complexity: O(n^2) pairs at most; where the largest edge is small against the extent of the points, O(n) times the
 /// number of neighbours; where bins are wide, less than the number of pairs, for whole groups are counted at once.
@@ -63,7 +63,7 @@ struct PairHistogramResult {
   std::uint64_t pairs = 0;            ///< all of them: n (n - 1) / 2, or n m
   std::vector<Phase> phases;
   std::string variant;  ///< which one ran
-  std::string device;   ///< what it ran on, for a person
+  std::string device;   ///< what it ran on, human-readable
   int threads = 0;
   double rechecked = 0;  ///< share of the pairs that the fast filter left to the canonical rule
 };
@@ -89,7 +89,7 @@ template <class T>
 GRADUS_EXPORT std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
                                                   const Execution& execution = {});
 
-/// What physicists read off the counts, for each bin.
+/// What physicists derive from the counts, for each bin.
 struct RadialDistribution {
   std::vector<double> g;             ///< pairs in the bin's shell over those of as many points spread uniformly
   std::vector<double> density;       ///< of others in the shell around a point, per unit volume

@@ -463,8 +463,8 @@ Descriptor make_folder_like(const std::string& path, const struct stat& model) {
   return Descriptor(-1);
 }
 
-/// Puts the folder `fresh` in the place of `old`, which goes where it is empty, and otherwise comes to stand in that of
-/// `fresh`.
+/// Puts the folder `fresh` where `old` is. An empty `old` vanishes; otherwise the two exchange names. False where that
+/// is impossible.
 bool exchange(const std::string& fresh, const std::string& old) {
   if (std::rename(fresh.c_str(), old.c_str()) == 0) return true;
   return ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0;
@@ -472,7 +472,7 @@ bool exchange(const std::string& fresh, const std::string& old) {
 
 }  // namespace
 
-/// Puts a new folder with the files in the place of the old one, in one step; returns false where that cannot be, with
+/// Replaces the old folder by a new one with the files, in one step; returns false where that is impossible, with
 /// the old one as it was.
 bool OutputSet::exchange_folder() {
   const std::string real = resolved(directory_);

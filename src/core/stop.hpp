@@ -1,7 +1,7 @@
 // How a job honours a stop request within half a second, whatever its size.
 //
-// Whoever loops over much data looks at the job's stop token after about a millisecond's work. The look is one atomic
-// load, and a request is never taken back: whoever has seen it once will see it again. Therefore:
+// A loop over much data looks at the job's stop token after about a millisecond's work. The look is one atomic
+// load, and a request is never withdrawn: code that has seen it once will see it again. Therefore:
 //
 // * Code of one thread calls honour_stop(), which throws.
 // * A loop that OpenMP shares, which no exception may leave, goes by stretches, and skips those that are left:

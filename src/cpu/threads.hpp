@@ -14,7 +14,7 @@ namespace gradus::cpu {
 int thread_count(const Execution& execution);
 
 /// Every job calls this once, before its first parallel region; returns `threads`. The threads of an OpenMP runtime or
-/// of oneTBB do not live on in a forked child, where GNU's runtime would wait for them for ever: UnsupportedError for
+/// of oneTBB do not live on in a forked child, where GNU's runtime would wait for them forever: UnsupportedError for
 /// several threads in a child of a process that had a job of several.
 int start_team(int threads);
 

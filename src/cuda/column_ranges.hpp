@@ -1,4 +1,4 @@
-// The look at rows that lie on a GPU: the range of each column, and the first value that cannot be used.
+// Validation of rows that lie on a GPU: the range of each column, and the first value that cannot be used.
 #pragma once
 
 #include "core/column_ranges.hpp"

@@ -28,7 +28,7 @@ inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
 
-/// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the 48 KiB that need no asking.
+/// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB.
 /// The limit belongs to the kernel, whoever launches it: it is only ever raised, and by one thread at a time, so that a
 /// job of another shape in another thread does not take away what this one is about to use.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {

@@ -9,7 +9,7 @@ namespace gradus {
 void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(std::string(what) + ": " + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
-    refuse("the view says that they lie in a kind of memory that there is not");
+    refuse("the view names an unknown kind of memory");
   const std::string shape = std::to_string(view.rows) + " x " + std::to_string(view.columns);
   if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape + " elements; sizes are not negative");
   if (view.row_stride < view.columns)

@@ -28,12 +28,12 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view({elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)}, what);
 }
 
-/// UsageError for an enumerator that there is not; `last` is the last one.
+/// UsageError for a value that is no enumerator; `last` is the last one.
 template <class Enum>
 void check_choice(Enum value, Enum last, const char* what) {
   const auto number = static_cast<int>(value);
   if (number >= 0 && number <= static_cast<int>(last)) return;
-  throw UsageError(std::string(what) + ": " + std::to_string(number) + " is none of the values, which are 0 to " +
+  throw UsageError(std::string(what) + ": " + std::to_string(number) + " is not one of the values 0 to " +
                    std::to_string(static_cast<int>(last)));
 }
 
@@ -119,7 +119,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
                            "' cannot run here: " + support.reason);
 }
 
-/// What the variant runs on, for a person.
+/// What the variant runs on, human-readable.
 const std::string& device_name(const core::VariantInfo& variant, const Execution& execution);
 
 }  // namespace gradus::execution

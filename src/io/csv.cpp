@@ -252,7 +252,7 @@ class CsvParser {
                "; if this line names the columns, say --header yes");
     }
     if (guess.doubtful && guess.is_header)
-      note("is taken as names of columns; if it is a row with a mistake in it, mend it");
+      note("is taken as names of columns; if it is a row with an error in it, fix it");
     else if (guess.doubtful) note("is taken as a row of numbers; if it names the columns, say --header yes");
     return guess.is_header;
   }

@@ -32,7 +32,7 @@ MappedFile::MappedFile(const std::string& path, Access access) {
       if (number >= 0) ::close(number);
     }
   };
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+  // O_NONBLOCK: opening a pipe that nobody writes to would wait forever.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat status {};
   if (file.number < 0 || ::fstat(file.number, &status) != 0) refuse(reason(errno));

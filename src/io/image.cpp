@@ -307,9 +307,9 @@ void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<cons
       shape.width > PNG_UINT_31_MAX || shape.height > PNG_UINT_31_MAX ||
       pixels.size() != static_cast<std::uint64_t>(shape.width) * static_cast<std::uint64_t>(shape.height) *
                            static_cast<std::uint64_t>(shape.channels))
-    throw Error("cannot write '" + file.path() + "': " + std::to_string(pixels.size()) + " bytes are no picture of " +
-                std::to_string(shape.width) + " x " + std::to_string(shape.height) + " pixels with " +
-                std::to_string(shape.channels) + " channels");
+    throw Error("cannot write '" + file.path() + "': " + std::to_string(pixels.size()) +
+                " bytes do not make a picture of " + std::to_string(shape.width) + " x " +
+                std::to_string(shape.height) + " pixels with " + std::to_string(shape.channels) + " channels");
 
   // An exception must not pass through the C library either: it waits in the sink.
   struct Sink {

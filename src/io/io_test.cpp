@@ -811,7 +811,7 @@ TEST_F(CsvTest, DoubtfulFirstLinesAreNoted) {
   };
   for (const std::string line : {"id,2019", "x,N/A", "1st,2nd", "2020-01-01,2020-01-02", "18-24,65+", "id,0x10"})
     EXPECT_EQ(header(line), "test.csv:1: the first line, '" + line +
-                                "', is taken as names of columns; if it is a row with a mistake in it, mend it");
+                                "', is taken as names of columns; if it is a row with an error in it, fix it");
   for (const std::string line :
        {"x,y", ",x", "label,1x1", "\xc2\xb5m,\xce\x94x", "_1,_2", "(1) x,y2", "\"a,b\",c", "e,d"})
     EXPECT_EQ(header(line), "");

@@ -20,7 +20,7 @@
 #include <iterator>
 
 #include "core/atomic_file.hpp"
-#include "kmeans/cuda_device_loop.cuh"
+#include "kmeans/cuda_device_loop.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -41,14 +41,12 @@ void dump_graph(cudaGraph_t graph, const std::string& path) {
 template <class T>
 class GraphLoop {
  public:
-  using Memory = typename CudaLoopEngine<T, GraphLoop>::Memory;
-
-  GraphLoop(Memory& memory, const Execution& execution) : memory_(memory), state_(1) {
+  GraphLoop(LoopMemory<T>& memory, const Execution& execution) : memory_(memory), state_(1) {
     const cuda::Stream& stream = memory.job.stream();
     stream.wait();  // what was begun before is not part of the graph
     cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-    memory.launch_assign_and_sum(0, memory.job.problem().n());
-    memory.launch_update();
+    launch_assign_and_sum(memory, 0, memory.job.problem().n());
+    launch_update(memory);
     cuda::check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
     if (!execution.graph_file.empty()) dump_graph(graph_, execution.graph_file);
     cuda::check(cudaGraphInstantiate(&executable_, graph_, 0), "cudaGraphInstantiate");
@@ -68,8 +66,8 @@ class GraphLoop {
         const int last = std::min(queued + launches_between_looks, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
       } else {  // so long that a launch is nothing beside it, and a stop request has to be honoured meanwhile
-        memory_.launch_assign_and_sum();
-        memory_.launch_update();
+        memory_.assign_and_sum();
+        launch_update(memory_);
         ++queued;
       }
       memory_.state.copy_to_host(state_.data(), 1, stream);
@@ -81,7 +79,7 @@ class GraphLoop {
  private:
   static constexpr int launches_between_looks = 64;
 
-  Memory& memory_;
+  LoopMemory<T>& memory_;
   cuda::PinnedBuffer<LoopState> state_;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;

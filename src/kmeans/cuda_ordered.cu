@@ -1,4 +1,4 @@
-// cuda_ordered: points ordered along a curve through space; whole tiles of them ruled out by their boxes. The oracle's
+// cuda_ordered: points ordered along a curve through space; whole tiles of them pruned by bounding boxes. The oracle's
 // bits.
 //
 // What changes from `cuda_small_dim`: an iteration no longer reads all points.

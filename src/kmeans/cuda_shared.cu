@@ -11,7 +11,6 @@
 // asking); beyond that the variant says so and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
 #include "kmeans/cuda_common.hpp"
-#include "kmeans/cuda_nearest.cuh"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -19,11 +18,16 @@ namespace gradus::kmeans_detail {
 namespace {
 
 // Launch shape: one thread for each point; surplus threads of the last block help to copy and then have no point.
-// Shared memory: k d elements.
+// Dynamic shared memory: k d elements.
 template <class T>
 __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stride, int d, const T* centroids, int k,
                               std::int32_t* labels) {
-  const T* near = copy_to_shared(centroids, k * d);
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const near = reinterpret_cast<T*>(memory);
+  for (int index = static_cast<int>(threadIdx.x); index < k * d; index += static_cast<int>(blockDim.x))
+    near[index] = centroids[index];
+  __syncthreads();  // every element is there before any thread reads one; no thread may have left before
+
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;
   std::int32_t nearest = 0;
@@ -48,8 +52,8 @@ template <class T>
 KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
-  const std::size_t shared =
-      allow_shared(assign_shared<T>, static_cast<std::size_t>(problem.k() * problem.d()) * sizeof(T));
+  const std::uint64_t shared = centroid_bytes(problem);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(assign_shared<T>), shared);
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
                           const cuda::Stream& stream) {
     assign_shared<<<blocks_for(count, threads), threads, shared, stream>>>(

@@ -313,7 +313,7 @@ __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job,
   }
 }
 
-/// The points in float, where they are worth it and there is room; else nothing.
+/// The points in float, where they pay off and there is room; otherwise nothing.
 template <class T>
 cuda::DeviceBuffer<float> copy_in_float(const CudaJob<T>& job, SmallDimJob<T>& device) {
   cuda::DeviceBuffer<float> copy;

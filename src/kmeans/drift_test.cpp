@@ -1,5 +1,5 @@
-// Files on disk, the table of variants and the room's README are kept in step: whoever adds a rung in one of them and
-// forgets another is told which.
+// Files on disk, the table of variants and the documents agree: whoever adds a rung to one of them and forgets another
+// is told which.
 #include <gtest/gtest.h>
 
 #include "kmeans/problem.hpp"
@@ -13,7 +13,7 @@ using tests::Room;
 
 Room this_room() { return tests::room_of("kmeans", variants()); }
 
-TEST(ladder_drift, files_table_and_readme_are_in_step) {
+TEST(ladder_drift, files_table_and_documents_agree) {
   const Room room = this_room();
   ASSERT_FALSE(room.table.empty());
   for (const std::string& line : drift(room)) ADD_FAILURE() << line;
@@ -23,7 +23,7 @@ TEST(ladder_drift, files_table_and_readme_are_in_step) {
 TEST(ladder_drift, notices_a_missing_table_row) {
   Room room = this_room();
   room.table.pop_back();
-  EXPECT_EQ(drift(room).size(), 2u);  // the file's head and the README row
+  EXPECT_GE(drift(room).size(), 3u);  // the file's head, the README row, the other documents
 }
 
 TEST(ladder_drift, notices_a_missing_file) {
@@ -59,7 +59,18 @@ TEST(ladder_drift, notices_another_order) {
   Room room = this_room();
   ASSERT_GE(room.table.size(), 2u);
   std::swap(room.table[0], room.table[1]);
+  EXPECT_EQ(drift(room).size(), 2u);  // of the room's README and of the project's
+}
+
+TEST(ladder_drift, notices_documents_that_list_other_variants) {
+  Room room = this_room();
+  std::string& readme = room.documents.at("README.md");
+  readme.erase(readme.find("\n| `" + room.table.back() + "`"), 1);  // two rows in one line
   EXPECT_EQ(drift(room).size(), 1u);
+  readme.clear();
+  EXPECT_EQ(drift(room).size(), 1u);
+  room.documents.at("docs/guide.md") += "\n<!-- variants of kmeans -->\n| variant |\n|---|\n| `openmp_unlisted` |\n";
+  EXPECT_EQ(drift(room).size(), 2u);
 }
 
 }  // namespace

@@ -710,7 +710,7 @@ TEST(Refusal, zero_row_with_the_cosine_metric) {
 
 TEST(Refusal, points_on_a_gpu_where_there_is_none) {
   if (execution::why_no_gpu(execution::this_machine()).empty())
-    GTEST_SKIP() << "there is a GPU; gpu_points_test uses it";
+    GTEST_SKIP() << "there is a GPU; kmeans_gpu_points_test uses it";
   const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
   const MatrixView<const double> there(points.data(), points.rows(), points.columns(), MemoryPlace::on_gpu(0));
   error_of<UnsupportedError>([&] { kmeans<double>(there, {}); });

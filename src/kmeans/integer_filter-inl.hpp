@@ -86,7 +86,7 @@ inline double square_rounding(std::int64_t dimensions) { return static_cast<doub
 //
 // With u = 2^-53, D = |x - c|^2 and C the chain's result: each difference is rounded once and counts twice, and its
 // square passes through at most d fused additions, all of terms that are not negative. So |C - D| <= g D with g = (d +
-// 2) u and what is of the order of u^2; the 16 in the place of 2 covers that, and the rounding of the lengths and
+// 2) u and what is of the order of u^2; the 16 instead of 2 covers that, and the rounding of the lengths and
 // operations below. (What underflows in the chain, d 2^-1074, is far below a step of any score: those are at least
 // 2^-120 of a scaled square, whose scale is at most 2^400.)
 //

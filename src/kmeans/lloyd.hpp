@@ -7,8 +7,12 @@
 //                                      labels of the final centroids (unless they are current), and the inertia
 //   double rechecked()                 share of assignments that needed the double chain
 //
-// An engine that times parts of its pass as phases of their own takes the list of phases as a third argument. One that
-// can iterate by itself, on a GPU, also provides
+// An engine that times parts of its pass as phases of their own takes the list of phases as a third argument. One whose
+// file shows the division too provides
+//
+//   void update(centroids)             the means of the clusters that have weight; the other rows stay as they are
+//
+// and one that can iterate by itself, on a GPU,
 //
 //   Steps advance(centroids, rules, phases)
 //                                      some iterations from `centroids`, which it brings up to date
@@ -72,6 +76,11 @@ template <class T, class Engine>
 concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std::int32_t* labels,
                                std::vector<Phase>& phases) {
   engine.pass(centroids, labels, phases);
+};
+
+template <class T, class Engine>
+concept UpdatesItself = requires(Engine engine, MatrixView<T> centroids) {
+  engine.update(centroids);
 };
 
 template <class Engine>
@@ -271,9 +280,11 @@ class Lloyd {
       without[static_cast<std::size_t>(relocations[move].from)].push_back(
           {moved.row(static_cast<std::int64_t>(move)), problem_.weight(point), problem_.scaled_weight(point)});
     }
+    if constexpr (UpdatesItself<T, Engine>) engine_.update(next.view());
     std::vector<DoubtfulMean> doubtful(static_cast<std::size_t>(k));
     const auto find = [&](std::int64_t cluster) {
       const auto at = static_cast<std::size_t>(cluster);
+      if (UpdatesItself<T, Engine> && without[at].empty()) return;
       doubtful[at] = {static_cast<std::int32_t>(cluster), {}};
       if constexpr (std::is_same_v<Sums, ExactSums<T>>)
         sums.mean(cluster, next.row(cluster), without[at], doubtful[at].dims);

@@ -5,7 +5,7 @@
 // is fewer locked instructions, but where atomics collide only when two threads want the same cache line, here every
 // thread waits for every other, also for one that adds to another cluster. By Amdahl's law the speed-up cannot pass the
 // time of a point's search divided by the time of its addition, and a lock that is passed around costs more than the
-// addition it guards. The rung shows what the choice of a lock, and the length of what it guards, are worth.
+// addition it guards. The rung shows how much the choice of a lock, and the length of what it guards, matter.
 //
 // Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions one thread at a time, n
 // lock operations; n d element reads from memory. Memory: one set of sums, 8 k (d + 2) bytes.

@@ -3,37 +3,85 @@
 // What changes from `openmp_critical`: nothing is shared while the points are read, so nothing is locked. The n (d + 2)
 // synchronised additions become plain ones, and what is left to synchronise is one barrier and threads k (d + 2)
 // additions for the reduction, which the threads share by clusters. This is privatisation, and it is what makes k-means
-// scale. The loop itself is in openmp_common.hpp.
+// scale.
 //
 // Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, threads k (d + 2)
 // additions at the end; n d element reads from memory. Memory: 8 k (d + 2) bytes for each thread and the total.
 // Limits: the copies lie one after the other in one array that the calling thread allocated and cleared. Where a copy
 // is small, the end of one and the start of the next lie in the same cache line, which then travels between the cores
 // although no thread needs the other's numbers (false sharing): with k = 4 and d = 1 at every point. On a machine with
-// several memory nodes all copies lie at the calling thread's. The next rung mends both.
+// several memory nodes all copies lie at the calling thread's. The next rung fixes both.
 // Source: the `reduction` of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and
 // M. L. Scott, "False sharing and its effect on shared memory performance" (1993).
-#include "kmeans/openmp_common.hpp"
+#include "kmeans/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
 KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  const std::int64_t k = problem.k();
-  const std::int64_t d = problem.d();
   const int threads = cpu::thread_count(execution);
-  Buffer<double> sums(threads * k * d);
+  // The private copies, one after the other: k x d sums, k weights and k counts for each thread.
+  Buffer<double> sums(threads * problem.k() * problem.d());
   core::fill_until_stopped(problem.stop, sums.begin(), sums.end(), 0.0);
-  Buffer<double> weights(threads * k, 0.0);
-  Buffer<std::int64_t> counts(threads * k, 0);
-  std::vector<PrivateSums> copies;
-  for (int thread = 0; thread < threads; ++thread)
-    copies.push_back({sums.data() + thread * k * d, weights.data() + thread * k, counts.data() + thread * k});
+  Buffer<double> weights(threads * problem.k(), 0.0);
+  Buffer<std::int64_t> counts(threads * problem.k(), 0);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(threads));
 
-  const auto assign_and_sum = [&copies](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
-                                        FloatSums<T>& total) {
-    return assign_and_reduce<T>(job, centroids, labels, copies, static_cast<int>(copies.size()), total);
+  const auto assign_and_sum = [&](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
+                                  FloatSums<T>& total) {
+    const std::int64_t k = job.k();
+    const std::int64_t d = job.d();
+    const std::int64_t stretch = points_between_looks(job);
+#pragma omp parallel num_threads(threads)
+    {
+      // A loop over copies, and not the thread's number, so that a team smaller than asked for still fills all of them.
+#pragma omp for schedule(static)
+      for (int copy = 0; copy < threads; ++copy) {
+        double* const own_sums = sums.data() + copy * k * d;
+        double* const own_weights = weights.data() + copy * k;
+        std::int64_t* const own_counts = counts.data() + copy * k;
+        std::fill_n(own_sums, k * d, 0.0);
+        std::fill_n(own_weights, k, 0.0);
+        std::fill_n(own_counts, k, std::int64_t{0});
+        Outcome outcome{0, 0.0};  // on the thread's stack: no cache line is shared until the end
+        const cpu::Range range = cpu::share(job.n(), copy, threads);
+        for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += stretch)
+          for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+            const T* const row = job.points.row(point);
+            const Nearest<T> nearest = nearest_centroid(row, centroids);
+            const double weight = job.weight(point);
+            outcome.changed += labels[point] != nearest.cluster;
+            outcome.inertia += weight * static_cast<double>(nearest.distance);
+            labels[point] = nearest.cluster;
+
+            double* const sum = own_sums + nearest.cluster * d;
+            for (std::int64_t dim = 0; dim < d; ++dim) sum[dim] += weight * static_cast<double>(row[dim]);
+            own_weights[nearest.cluster] += weight;
+            ++own_counts[nearest.cluster];
+          }
+        outcomes[static_cast<std::size_t>(copy)] = outcome;
+      }  // and its implied barrier: every copy is complete
+
+      // The reduction: a thread adds up all copies of some clusters, in ascending order, so that the result depends on
+      // the number of threads but not on their timing.
+#pragma omp for schedule(static)
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+        if (job.stop.stop_requested()) continue;
+        for (int copy = 0; copy < threads; ++copy) {
+          const double* const sum = sums.data() + (copy * k + cluster) * d;
+          for (std::int64_t dim = 0; dim < d; ++dim) total.sums[cluster * d + dim] += sum[dim];
+          total.weights[cluster] += weights[copy * k + cluster];
+          total.counts[cluster] += counts[copy * k + cluster];
+        }
+      }
+    }
+    Outcome all{0, 0.0};
+    for (const Outcome& outcome : outcomes) {
+      all.changed += outcome.changed;
+      all.inertia += outcome.inertia;
+    }
+    return all;
   };
   TextbookEngine engine(problem, assign_and_sum);
   return lloyd(problem, execution, engine, phases);

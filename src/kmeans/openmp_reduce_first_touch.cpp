@@ -1,5 +1,5 @@
 // openmp_reduce_first_touch: private copies of the sums as before, each on pages of its own that its thread asked for
-// and wrote first; and each thread's share of the points in pieces, so that who is done early can help.
+// and wrote first; and each thread's share of the points in pieces, so that a thread that finishes early can help.
 //
 // What changes from `openmp_reduce`: where the copies lie. Each starts a page, so that no cache line belongs to two of
 // them and false sharing is gone; and because the operating system places a page in the memory of the core that writes
@@ -21,9 +21,12 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "kmeans/openmp_common.hpp"
+#include "kmeans/openmp_reduce_first_touch.hpp"
+#include "kmeans/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -53,6 +56,13 @@ class FreshPages {
   std::size_t bytes_ = 0;
 };
 
+/// One copy of the sums.
+struct PrivateSums {
+  double* sums;          ///< k x d
+  double* weights;       ///< k
+  std::int64_t* counts;  ///< k
+};
+
 /// A copy of the sums for each piece of each thread's share. They are made in the first pass, by the threads that will
 /// use them: earlier the threads would not be where the frame binds them.
 class OwnPages {
@@ -71,7 +81,7 @@ class OwnPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // The schedule and the shares are those of assign_and_reduce(): thread and parts are the same there.
+    // The schedule and the shares are those of assign_and_reduce(): thread and pieces are the same there.
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int thread = 0; thread < threads_; ++thread) {
       const cpu::Range own = cpu::share(parts, thread, threads_);
@@ -95,6 +105,59 @@ class OwnPages {
   std::vector<FreshPages> pages_;
   std::vector<PrivateSums> copies_;
 };
+
+/// The loop and the reduction of `openmp_reduce`, over pieces: a thread that is done with its own takes those that
+/// others have not begun. `total` is all zeros at first.
+template <class T>
+Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroids, std::int32_t* labels,
+                          std::span<const PrivateSums> copies, int threads, FloatSums<T>& total) {
+  const std::int64_t k = problem.k();
+  const std::int64_t d = problem.d();
+  const int pieces = static_cast<int>(copies.size());
+  std::vector<Outcome> outcomes(copies.size());
+  cpu::SharedWork work(pieces, threads, 1);
+  const std::int64_t stretch = points_between_looks(problem);
+  const auto add_piece = [&](int piece) {
+    const PrivateSums own = copies[static_cast<std::size_t>(piece)];
+    std::fill_n(own.sums, k * d, 0.0);
+    std::fill_n(own.weights, k, 0.0);
+    std::fill_n(own.counts, k, std::int64_t{0});
+    Outcome outcome{0, 0.0};
+    const cpu::Range range = cpu::share(problem.n(), piece, pieces);
+    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point) {
+        const Nearest<T> nearest = nearest_centroid(problem.points.row(point), centroids);
+        outcome.changed += labels[point] != nearest.cluster;
+        outcome.inertia += problem.weight(point) * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
+        add_point(problem, point, nearest.cluster, own.sums, own.weights, own.counts);
+      }
+    outcomes[static_cast<std::size_t>(piece)] = outcome;
+  };
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (int thread = 0; thread < threads; ++thread) {
+      for (cpu::Range next = work.next(thread); next.size() > 0; next = work.next(thread))
+        add_piece(static_cast<int>(next.begin));
+    }  // and its implied barrier: every copy is complete
+#pragma omp for schedule(static)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem.stop.stop_requested()) continue;
+      for (const PrivateSums& copy : copies) {
+        for (std::int64_t dim = 0; dim < d; ++dim) total.sums[cluster * d + dim] += copy.sums[cluster * d + dim];
+        total.weights[cluster] += copy.weights[cluster];
+        total.counts[cluster] += copy.counts[cluster];
+      }
+    }
+  }
+  Outcome all{0, 0.0};
+  for (const Outcome& outcome : outcomes) {
+    all.changed += outcome.changed;
+    all.inertia += outcome.inertia;
+  }
+  return all;
+}
 
 }  // namespace
 

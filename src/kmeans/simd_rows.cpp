@@ -81,7 +81,7 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
 }
 
 // Adds `sign` times a row to the 2 d raw limbs of a cluster, as ExactSums::add does: per value one rounding to the high
-// limb, one to the low one. The vectors' tag is that of the narrowest vector that is worth while for d columns.
+// limb, one to the low one. The vectors' tag is that of the narrowest vector that pays off for d columns.
 template <class T, class Lanes>
 HWY_INLINE void accumulate_row(Lanes lanes, const T* row, std::int64_t d, const double* to_high, double to_low,
                                bool subtract, std::int64_t* limbs) {

@@ -1,4 +1,4 @@
-// What the teaching rungs share: the distance in the data's own type, and the engine around their one differing part.
+// What the teaching rungs after `sequential` share: its search, and the engine around their one differing part.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Nearest {
   T distance = 0;  ///< squared
 };
 
-/// The textbook's search: every centroid, every coordinate, the first of the nearest.
+/// The search as `sequential` writes it out: every centroid, every coordinate, the first of the nearest.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};

@@ -14,7 +14,7 @@
 #include "kmeans/exact_sums.hpp"
 #include "kmeans/float_sums.hpp"
 #include "kmeans/gpu_points.hpp"
-#include "kmeans/openmp_common.hpp"
+#include "kmeans/openmp_reduce_first_touch.hpp"
 #include "kmeans/simd_bounds.hpp"
 #include "kmeans/simd_grid.hpp"
 #include "kmeans/simd_large_dim.hpp"
@@ -36,13 +36,13 @@ using execution::fits_shared;
 
 Support at_most(std::int64_t most, const char* what, std::int64_t wanted, const std::string& others = "") {
   if (wanted <= most) return Support::yes();
-  return Support::no("it is made for at most " + std::to_string(most) + " " + what + ", not " + std::to_string(wanted) +
+  return Support::no("it takes at most " + std::to_string(most) + " " + what + ", not " + std::to_string(wanted) +
                      others);
 }
 
 Support fewer_than_2_31_points(const Shape& shape) {
   if (shape.points <= std::numeric_limits<std::int32_t>::max()) return Support::yes();
-  return Support::no("it is made for fewer than 2^31 points");
+  return Support::no("it takes fewer than 2^31 points");
 }
 
 Support small_dim(const Shape& shape, const execution::Machine&) {
@@ -70,7 +70,7 @@ Support sums_in_shared(const Shape& shape, const execution::Machine& machine) {
 
 Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label says: none
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label of 16 bits says: none
   if (Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
   if (Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);

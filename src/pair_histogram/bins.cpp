@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "core/stop.hpp"
 #include "core/text.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -70,7 +71,8 @@ std::uint64_t Bins::bytes(const PairBins& bins) {
   return 2 * sizeof(double) * static_cast<std::uint64_t>(std::max<std::int64_t>(0, bin_count(bins)) + 2);
 }
 
-Bins::Bins(const PairBins& bins) {
+Bins::Bins(const PairBins& bins, const std::stop_token& stop) {
+  core::RareLook look(stop, "stopped while preparing the bins");
   if (bins.edges.empty()) check_uniform(bins);
   else check_edges(bins);
   if (!(bins.cutoff >= 0) || std::isinf(bins.cutoff))
@@ -80,6 +82,7 @@ Bins::Bins(const PairBins& bins) {
   edges_.reserve(static_cast<std::size_t>(room));
   width_ = bins.bin_width;
   for (std::int64_t edge = 0; edge <= bin_count(bins); ++edge) {
+    look.honour_stop();
     const auto index = static_cast<double>(edge);
     // What a person expects, and where the bin really begins: for uniform bins the two may differ in the last bit.
     end_ = bins.edges.empty() ? index * width_ : bins.edges[static_cast<std::size_t>(edge)] + 0.0;  // no negative zero
@@ -98,8 +101,10 @@ Bins::Bins(const PairBins& bins) {
                      core::number_text(bins.edges.front()));
 
   thresholds_.reserve(edges_.size());
-  for (const double edge : edges_)
+  for (const double edge : edges_) {
+    look.honour_stop();
     thresholds_.push_back(least_double(edge * edge, [edge](double squared) { return std::sqrt(squared) >= edge; }));
+  }
 }
 
 std::vector<double> Bins::nominal_edges() const {

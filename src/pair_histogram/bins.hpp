@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "gradus/pair_histogram.hpp"
@@ -21,7 +22,8 @@ class Bins {
  public:
   Bins() = default;
   /// UsageError for what no bins can be made of. A bin that begins at the cutoff or past it is left out.
-  explicit Bins(const PairBins& bins);
+  /// InterruptedError after a stop request.
+  explicit Bins(const PairBins& bins, const std::stop_token& stop = {});
   /// Bytes that such bins take at most; UsageError where there are more than bin_limit.
   static std::uint64_t bytes(const PairBins& bins);
 
@@ -29,7 +31,7 @@ class Bins {
   /// count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1 also where bins are uniform. There
   /// edge i is the least double that divided by the width gives i or more: i times the width but for rounding.
   std::span<const double> edges() const { return edges_; }
-  /// The same for a person: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
+  /// The same to be read: of uniform bins the multiples of the width as they round, and the cutoff as it was given.
   std::vector<double> nominal_edges() const;
   /// count() + 1: threshold i is the least squared distance at edge i or past it; the first is 0 if no pair is below.
   std::span<const double> thresholds() const { return thresholds_; }
@@ -48,7 +50,7 @@ class Bins {
 
  private:
   double width_ = 0;
-  double end_ = 0;  ///< the last edge for a person
+  double end_ = 0;  ///< the last edge, to be read
   std::vector<double> edges_;
   std::vector<double> thresholds_;
 };

@@ -129,9 +129,9 @@ struct PairJob {
   }
 };
 
-/// The histogram of a block in its shared memory, in one or more copies whose counters for a slot lie side by side. Its
-/// counters have 32 bits: a launch gives a block fewer than 2^32 pairs. Sums of weights of more than `words_in_shared`
-/// words are those of the result from the beginning.
+/// The histogram of a block in its shared memory, as `cuda_privatized` writes it out, with sums of weights, and in one
+/// or more copies whose counters for a slot lie side by side. Its counters have 32 bits: a launch gives a block fewer
+/// than 2^32 pairs. Sums of weights of more than `words_in_shared` words are those of the result from the beginning.
 template <bool weighted>
 class BlockHistogram {
  public:
@@ -185,7 +185,8 @@ class BlockHistogram {
   int copies_;
 };
 
-/// Second points in the shared memory of a block, one for each of its threads.
+/// Second points in the shared memory of a block, one for each of its threads, as `cuda_tiled` writes it out, with
+/// their weights.
 template <class T>
 class Tile {
  public:

@@ -33,10 +33,10 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// On the GPU: the columns of the points, their weights, the edges, the histogram, and what the look at the points
-/// needs.
+/// On the GPU: the columns of the points, their weights, the edges, the histogram, and scratch for input
+/// validation.
 inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
-  constexpr std::uint64_t look = 256;
+  constexpr std::uint64_t validation = 256;
   return cuda::part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
          cuda::part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
          cuda::part_bytes(shape.bins + 1, sizeof(double)) +
@@ -44,7 +44,7 @@ inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
          (shape.weighted ? cuda::part_bytes(shape.points, sizeof(std::int64_t)) +
                                cuda::part_bytes(shape.others, sizeof(std::int64_t))
                          : 0) +
-         look;
+         validation;
 }
 
 /// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.

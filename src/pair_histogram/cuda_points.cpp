@@ -1,4 +1,4 @@
-// Points on a GPU: where the caller keeps them, or copied there, and the look at them.
+// Points on a GPU: where the caller keeps them, or copied there, and their validation.
 #include "pair_histogram/cuda_points.hpp"
 
 #include "cpu/threads.hpp"

@@ -12,7 +12,8 @@
 // Two barriers for each tile: one before it is overwritten, one after it is there.
 //
 // Work for each pair: as `cuda_naive`. Bytes: a fetch from global memory for each block and second point. Shared memory
-// of a block: 4 elements for each thread. Limits: none beyond the GPU's memory.
+// of a block: 3 elements for each thread; weights, which are not this rung's matter, are read where they lie. Limits:
+// none beyond the GPU's memory.
 // Source: tiling of the n-body problem: L. Nyland, M. Harris, J. Prins, "Fast n-body simulation with CUDA" (2007).
 #include "pair_histogram/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
@@ -22,20 +23,34 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 // Launch shape: one thread for each first point. All threads of a block stay for its barriers.
+// Dynamic shared memory: three elements for each thread.
 template <class T, bool periodic, bool weighted>
 __global__ void count_tiled(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Tile<T> tile(memory);
+  T* const x = reinterpret_cast<T*>(memory);
+  T* const y = x + blockDim.x;
+  T* const z = y + blockDim.x;
   const FirstPoint<T, weighted> first(job);
-  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);
   const std::int64_t own_begin = job.first_partner(first.number);
+  const std::int64_t block_begin = job.first_partner(std::int64_t{blockIdx.x} * blockDim.x);  // the least of the block
   for (std::int64_t begin = block_begin; begin < job.end; begin += blockDim.x) {
-    tile.load(job.second, begin, job.end);
+    const int count = static_cast<int>(min(job.end - begin, std::int64_t{blockDim.x}));
+    const int mine = static_cast<int>(threadIdx.x);
+    __syncthreads();  // no thread still reads the tile before
+    if (mine < count) {
+      x[mine] = job.second.x[begin + mine];
+      y[mine] = job.second.y[begin + mine];
+      z[mine] = job.second.z[begin + mine];
+    }
+    __syncthreads();  // the whole tile is there
     if (!first.exists) continue;
-    for (int place = own_begin > begin ? static_cast<int>(own_begin - begin) : 0; place < tile.count(); ++place) {
-      const double squared = job.template squared_distance<periodic>(first.place, tile[place]);
-      const std::int64_t weight = weighted ? tile.weight(place) : 0;
-      job.histogram.template add<weighted>(job.bins.slot(squared), job.template weight<weighted>(first.weight, weight));
+    // Of the tile in which a thread's own partners begin it leaves out those before them.
+    for (int place = static_cast<int>(max(own_begin - begin, std::int64_t{0})); place < count; ++place) {
+      const Place second{static_cast<double>(x[place]), static_cast<double>(y[place]), static_cast<double>(z[place])};
+      const int slot = job.bins.slot(job.template squared_distance<periodic>(first.place, second));
+      atomicAdd(&job.histogram.counts[slot], Word{1});
+      if constexpr (weighted)
+        job.histogram.sums.add(slot, job.sums.product(first.weight, job.second.weight(begin + place)));
     }
   }
 }
@@ -47,7 +62,7 @@ Histogram cuda_tiled(const Problem<T>& problem, const Execution& execution, std:
   const int threads = cuda::block_threads(execution, 256);
   CudaPairs<T> pairs(problem, execution, phases);
   with_constants(problem, [&](auto periodic, auto weighted) {
-    pairs.count("count_tiled", count_tiled<T, periodic, weighted>, threads, tile_bytes(threads, sizeof(T), weighted));
+    pairs.count("count_tiled", count_tiled<T, periodic, weighted>, threads, tile_bytes(threads, sizeof(T), false));
   });
   return pairs.histogram();
 }

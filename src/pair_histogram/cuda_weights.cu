@@ -1,4 +1,4 @@
-// The look at weights that lie on a GPU.
+// Validation of weights that lie on a GPU.
 #include <cuda_runtime.h>
 
 #include <algorithm>

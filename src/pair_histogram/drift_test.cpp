@@ -1,5 +1,4 @@
-// Files on disk, the table of variants and the room's README are kept in step. The check itself is tested in the room
-// of k-means.
+// Files on disk, the table of variants and the documents agree. The check itself is tested in the room of k-means.
 #include <gtest/gtest.h>
 
 #include "pair_histogram/problem.hpp"
@@ -8,7 +7,7 @@
 namespace gradus::pair_histogram_detail {
 namespace {
 
-TEST(pair_histogram_drift, files_table_and_readme_are_in_step) {
+TEST(pair_histogram_drift, files_table_and_documents_agree) {
   const tests::Room room = tests::room_of("pair_histogram", variants());
   ASSERT_FALSE(room.table.empty());
   for (const std::string& line : tests::drift(room)) ADD_FAILURE() << line;

@@ -275,7 +275,7 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
 
 TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
   if (execution::why_no_gpu(execution::this_machine()).empty())
-    GTEST_SKIP() << "there is a GPU; pair_histogram_gpu_test uses it";
+    GTEST_SKIP() << "there is a GPU; pair_histogram_gpu_points_test uses it";
   const Matrix<double> points = uniform(5, 3);
   const Matrix<double> others = uniform(4, 3);
   const Buffer<double> weights(5, 1.0);

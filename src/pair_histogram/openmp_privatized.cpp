@@ -26,6 +26,7 @@ namespace gradus::pair_histogram_detail {
 template <class T>
 Histogram openmp_privatized(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
+  const bool weighted = problem.weighted();
   std::vector<std::unique_ptr<Histogram>> copies(static_cast<std::size_t>(threads));
   {
     const core::PhaseTimer timer(phases, "count");
@@ -33,9 +34,16 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
     // A loop over parts, and not the thread's number, so that a team smaller than asked for still does all of them.
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
       for (int part = 0; part < threads; ++part) {
-        std::unique_ptr<Histogram>& own = copies[static_cast<std::size_t>(part)];
-        if (!own) own = std::make_unique<Histogram>(problem.bins.slots(), problem.sum_words());
-        for (std::int64_t row = begin + part; row < end; row += threads) add_row(problem, row, *own);
+        std::unique_ptr<Histogram>& copy = copies[static_cast<std::size_t>(part)];
+        if (!copy) copy = std::make_unique<Histogram>(problem.bins.slots(), problem.sum_words());
+        Histogram& own = *copy;
+        for (std::int64_t row = begin + part; row < end; row += threads) {
+          const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
+          visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
+            ++own.counts[static_cast<std::size_t>(slot)];
+            if (weighted) problem.sums.add(own.sum(slot), weight, problem.second_weight(second));
+          });
+        }
       }
     });
   }

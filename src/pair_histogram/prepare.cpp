@@ -45,23 +45,6 @@ void check_weights(const PairHistogramOptions<T>& options, std::int64_t points, 
                      " have; give weights to both or to none");
 }
 
-template <class T>
-void check_box(const PairHistogramOptions<T>& options, std::int64_t dimensions) {
-  if (options.box.empty() && !options.box_origin.empty()) throw UsageError("box: an origin was given, but no lengths");
-  if (!options.box.empty() && static_cast<std::int64_t>(options.box.size()) != dimensions)
-    throw UsageError("box: there are " + std::to_string(options.box.size()) + " lengths, but the points have " +
-                     std::to_string(dimensions) + " columns; a length for each is needed");
-  if (!options.box_origin.empty() && options.box_origin.size() != options.box.size())
-    throw UsageError("box: the origin has " + std::to_string(options.box_origin.size()) + " coordinates, not " +
-                     std::to_string(options.box.size()));
-  for (const double length : options.box)
-    if (!(length > 0 && length <= core::largest_magnitude))
-      throw UsageError("box: a length must be a finite number above zero, not " + core::number_text(length));
-  for (const double corner : options.box_origin)
-    if (!(std::abs(corner) <= core::largest_magnitude))
-      throw UsageError("box: a coordinate of the origin must be a finite number, not " + core::number_text(corner));
-}
-
 void check_reach(double reach, const std::vector<double>& box) {
   if (box.empty()) return;
   const double half = *std::min_element(box.begin(), box.end()) / 2;
@@ -162,6 +145,23 @@ core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> 
 
 }  // namespace
 
+void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions) {
+  if (box.empty() && !origin.empty()) throw UsageError("box: an origin was given, but no lengths");
+  if (!box.empty() && static_cast<std::int64_t>(box.size()) != dimensions)
+    throw UsageError("box: there are " + std::to_string(box.size()) + " lengths, but the points have " +
+                     std::to_string(dimensions) + " columns; a length for each is needed");
+  if (!origin.empty() && origin.size() != box.size())
+    throw UsageError("box: the origin has " + std::to_string(origin.size()) + " coordinates, not " +
+                     std::to_string(box.size()));
+  for (const double length : box)
+    if (!(length > 0 && length <= core::largest_magnitude))
+      throw UsageError("box: a length must be above zero and at most 2^500, not " + core::number_text(length));
+  for (const double corner : origin)
+    if (!(std::abs(corner) <= core::largest_magnitude))
+      throw UsageError("box: a coordinate of the origin must be at most 2^500 in magnitude, not " +
+                       core::number_text(corner));
+}
+
 std::int64_t pair_count(std::int64_t points, std::int64_t others, bool cross) {
   return cross ? points * others : points * (points - 1) / 2;
 }
@@ -178,12 +178,12 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& o
   check_weights(options, points.rows(), problem.cross);
   problem.weights = options.weights;
   problem.other_weights = options.other_weights;
-  check_box(options, points.columns());
+  check_box(options.box, options.box_origin, points.columns());
   problem.periodic = !options.box.empty();
   std::copy(options.box.begin(), options.box.end(), problem.box.begin());
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
   execution::check_memory(Bins::bytes(options.bins), execution);
-  problem.bins = Bins(options.bins);
+  problem.bins = Bins(options.bins, execution.stop);
   check_reach(problem.bins.reach(), options.box);
   return problem;
 }

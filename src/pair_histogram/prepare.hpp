@@ -1,9 +1,15 @@
 // From what a caller gives to what variants take: everything is checked, and what all of them need is computed.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
+
+/// UsageError for a periodic box that cannot be one of points of that many dimensions; no lengths: open space.
+void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
 /// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the
 /// following are those of pair_histogram().

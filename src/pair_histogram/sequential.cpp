@@ -15,12 +15,48 @@
 
 namespace gradus::pair_histogram_detail {
 
+namespace {
+
+/// The pairs of the point `row` with the second points from `begin` to `end`.
+template <int dimensions, bool periodic, class T>
+void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin, std::int64_t end,
+                 Histogram& histogram) {
+  const Bins& bins = problem.bins;
+  const T* const first = problem.points.row(row);
+  for (std::int64_t partner = begin; partner < end; ++partner) {
+    const T* const second = problem.second().row(partner);
+    double squared = 0;
+    for (int dim = 0; dim < dimensions; ++dim) {
+      double separation = std::abs(static_cast<double>(first[dim]) - static_cast<double>(second[dim]));
+      if (periodic) separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
+      squared += separation * separation;
+    }
+    const double distance = std::sqrt(squared);
+
+    std::int64_t slot = bins.beyond();
+    if (distance < bins.reach()) {
+      if (bins.width() > 0) slot = 1 + static_cast<std::int64_t>(distance / bins.width());
+      else slot = std::ranges::upper_bound(bins.edges(), distance) - bins.edges().begin();
+    }
+    ++histogram.counts[static_cast<std::size_t>(slot)];
+    if (problem.weighted())
+      problem.sums.add(histogram.sum(slot), problem.first_weight(row), problem.second_weight(partner));
+  }
+}
+
+}  // namespace
+
 template <class T>
 Histogram sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "count");
   Histogram histogram(problem.bins.slots(), problem.sum_words());
-  in_portions(problem, execution, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) add_row(problem, row, histogram);
+  with_dimensions(problem, [&](auto dimensions, auto periodic) {
+    in_portions(problem, execution, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row)
+        in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+          count_pairs<dimensions, periodic>(problem, row, begin, end, histogram);
+        });
+    });
   });
   return histogram;
 }

@@ -43,7 +43,7 @@ struct PlainRow {
   std::int64_t end;
   double width;   // of the bins; or 0, and
   double* found;  // room for the squared distances
-  double beyond;  // the first bin that there is not
+  double beyond;  // one past the last bin
   std::int32_t* bins;
 };
 

@@ -489,7 +489,7 @@ class Tree {
       try {
         middle = halve(begin, end, [&] { look.honour_stop(); });
       } catch (const InterruptedError&) {
-        return;  // no exception leaves a task; whoever began sees the request too
+        return;  // no exception leaves a task; the caller sees the request too
       }
     }
 #pragma omp task if (count > task_points) default(shared) firstprivate(begin, middle)

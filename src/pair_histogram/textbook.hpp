@@ -1,5 +1,5 @@
-// What the teaching rungs share: the loop over the pairs of one point, the bin by a square root and a division, and
-// the portions of the work between which a job looks up.
+// What the teaching rungs share: the loop over the pairs of one point and the bin by a square root and a division, as
+// `sequential` writes them out, and the portions of the work between which a job looks up.
 #pragma once
 
 #include <cmath>
@@ -27,47 +27,49 @@ std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
 }
 
-/// Calls add(slot, second) for each pair of the point `row`; after a stop request for some of them.
-template <class T, class Add>
-void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
-  // The number of columns and the periodic box as constants of the loop: the compiler unrolls the one and leaves out
-  // the other.
-  const auto loop = [&](auto dimensions, auto periodic) {
-    const T* const first = problem.points.row(row);
-    const MatrixView<const T> others = problem.second();
-    const double* const box = periodic ? problem.box.data() : nullptr;
-    constexpr std::int64_t stretch = core::operations_between_looks / 16;
-    for (std::int64_t begin = first_partner(problem, row); begin < others.rows(); begin += stretch) {
-      if (problem.stop.stop_requested()) return;
-      for (std::int64_t second = begin; second < std::min(begin + stretch, others.rows()); ++second)
-        add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
-    }
-  };
+/// Calls run(dimensions, periodic) with both as constants: the compiler unrolls the loop over the one and leaves out
+/// what the other does not need.
+template <class T, class Run>
+void with_dimensions(const Problem<T>& problem, const Run& run) {
   const auto with_box = [&](auto dimensions) {
-    if (problem.periodic) loop(dimensions, std::true_type());
-    else loop(dimensions, std::false_type());
+    if (problem.periodic) run(dimensions, std::true_type());
+    else run(dimensions, std::false_type());
   };
   switch (problem.d()) {
-    case 1: return with_box(std::integral_constant<std::int64_t, 1>());
-    case 2: return with_box(std::integral_constant<std::int64_t, 2>());
-    default: return with_box(std::integral_constant<std::int64_t, 3>());
+    case 1: return with_box(std::integral_constant<int, 1>());
+    case 2: return with_box(std::integral_constant<int, 2>());
+    default: return with_box(std::integral_constant<int, 3>());
   }
 }
 
-/// Adds the pairs of the point `row` to a histogram that no other thread has.
-template <class T>
-void add_row(const Problem<T>& problem, std::int64_t row, Histogram& histogram) {
-  const bool weighted = problem.weighted();
-  const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
-  visit_pairs(problem, row, [&](std::int64_t slot, std::int64_t second) {
-    ++histogram.counts[static_cast<std::size_t>(slot)];
-    if (weighted) problem.sums.add(histogram.sum(slot), weight, problem.second_weight(second));
+/// Calls body(begin, end) for one stretch after the other of the second points that `row` has; after a stop request
+/// for some of them.
+template <class T, class Body>
+void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body) {
+  constexpr std::int64_t stretch = core::operations_between_looks / 16;
+  const std::int64_t m = problem.m();
+  for (std::int64_t begin = first_partner(problem, row); begin < m && !problem.stop.stop_requested(); begin += stretch)
+    body(begin, std::min(begin + stretch, m));
+}
+
+/// Calls add(slot, second) for each pair of the point `row`, as `sequential` writes it out; after a stop request for
+/// some of them.
+template <class T, class Add>
+void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
+  with_dimensions(problem, [&](auto dimensions, auto periodic) {
+    const T* const first = problem.points.row(row);
+    const MatrixView<const T> others = problem.second();
+    const double* const box = periodic ? problem.box.data() : nullptr;
+    in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t second = begin; second < end; ++second)
+        add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
+    });
   });
 }
 
 /// Calls body(begin, end) for one range of first points after the other, all of them together. After each of them,
-/// about a tenth of a second, it honours a stop request, which visit_pairs() sees too, and reports progress in pairs. A
-/// range holds a multiple of `threads` points, except for the last.
+/// about a tenth of a second, it honours a stop request, which in_stretches() sees too, and reports progress in pairs.
+/// A range holds a multiple of `threads` points, except for the last.
 template <class T, class Body>
 void in_portions(const Problem<T>& problem, const Execution& execution, int threads, const Body& body) {
   constexpr std::int64_t pairs_of_a_thread = std::int64_t{1} << 24;

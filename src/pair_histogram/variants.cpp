@@ -29,7 +29,7 @@ Support without_weights(const Shape& shape, const execution::Machine&) {
     return Support::no(
         "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
   if (std::max(shape.points, shape.others) > most)
-    return Support::no("it is made for at most 2^28 points; simd_filter and simd_cells take more");
+    return Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
   return Support::yes();
 }
 
@@ -47,7 +47,7 @@ Support histogram_in_shared(const Shape& shape, const execution::Machine& machin
 Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (std::max(shape.points, shape.others) > most)
-    return Support::no("it is made for at most 2^30 points; cuda_tiled_privatized takes more");
+    return Support::no("it takes at most 2^30 points; cuda_tiled_privatized takes more");
   return on_gpu(shape, machine);
 }
 

@@ -11,8 +11,7 @@
 // * wide: weights are whole numbers below 2^63. Products are below 2^126, fewer than 2^63 of them below 2^189: three
 //   words.
 // * shifted: the significant bits of both weights are multiplied, 106 bits at most, and added where their exponents
-// say.
-//   As many words as lie between the least and the greatest product, and their number.
+//   say. As many words as lie between the least and the greatest product, and their number.
 //
 // f32 weights that differ by a factor of up to 2^39 are never shifted, nor are f64 weights up to one of 2^10, nor whole
 // numbers. Words wrap, so that terms of both signs may be added in any order, by any number of threads: what counts is

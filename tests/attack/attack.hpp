@@ -108,7 +108,7 @@ std::string first_difference(const Checks&... checks) {
 struct Run {
   Execution execution;
   core::Contract contract;
-  std::string text;  ///< variant and threads, for a person
+  std::string text;  ///< variant and threads, human-readable
 };
 
 /// The ways in which case `number` runs a variant: in every eighth case all of them, otherwise with one thread (on a

@@ -12,7 +12,7 @@ namespace gradus::attack {
 
 template <class T>
 struct KMeansCase {
-  std::string kind;           ///< what it is made of, for a person
+  std::string kind;           ///< what it is made of, human-readable
   bool tame = false;          ///< ordinary enough for variants whose contract is a tolerance
   bool has_reference = true;  ///< false: the first centroids come from the library's random numbers
   Rows<T> points;

@@ -196,7 +196,7 @@ class Fit {
     }
     double weight = 0;
     for (const double one : weights_) weight += one;
-    const double largest = *std::max_element(weights_.begin(), weights_.end());
+    const double largest = std::max(*std::max_element(weights_.begin(), weights_.end()), 0x1p-1000);
     const auto terms = static_cast<double>(options_.clusters) + static_cast<double>(d_) + 8;
     double bound = std::numeric_limits<double>::min();
     for (std::size_t dim = 0; dim < d_; ++dim)

@@ -12,7 +12,7 @@ namespace gradus::attack {
 
 template <class T>
 struct PairCase {
-  std::string kind;  ///< what it is made of, for a person
+  std::string kind;  ///< what it is made of, human-readable
   Rows<T> points;
   std::int64_t columns = 1;
   bool cross = false;

@@ -552,7 +552,7 @@ class Output(Case):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("would be overwritten", refused.stderr)
         self.assertEqual(content(table), before[table])
-        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is no folder"])
+        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
         def limit():  # enough for the files that an OpenMP runtime shares between its libraries
@@ -761,7 +761,8 @@ class Interrupt(Case):
         when(job)
         used = self.used(job)
         job.send_signal(signal.SIGINT)
-        _, stderr = job.communicate(timeout=120)
+        job.wait(timeout=120)  # before anything is read: who waits for a reader must not be helped to an end
+        _, stderr = job.communicate()
         self.assertEqual(job.returncode, 130, stderr)
         self.assertIn(b"stop", stderr)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -969,6 +970,21 @@ class PairHistogram(Case):
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
                      says=["--fold needs a periodic box"])
 
+    def test_folding_is_exact_and_ends(self):
+        # 1.7 is 0.0999... after 16 lengths of the double 0.1, and not a tiny negative number.
+        near = self.file("near.csv", "0.05\n1.7\n")
+        result = self.succeed("pair-histogram", near, "--box", 0.1, "--fold", "--bin-width", 0.01)
+        self.assertEqual([line for line in result.stdout.splitlines() if line.endswith(",1")], ["0.04,0.05,1"])
+        # 5e15 modulo the double 0.7 is 0.2172: rounding a multiple of the length would give 0.
+        far = self.file("far.csv", "0\n5000000000000000\n")
+        result = self.succeed("pair-histogram", far, "--box", 0.7, "--fold", "--bin-width", 0.1)
+        self.assertIn("\n0.2,0.3", result.stdout)
+        self.assertEqual([line[:3] for line in result.stdout.splitlines() if line.endswith(",1")], ["0.2"])
+        tiny = self.file("tiny.csv", "0.05,0.5\n0.45,0.2\n")
+        self.succeed("pair-histogram", tiny, "--box", "1e-320,1", "--fold", "--bin-width", "1e-321")
+        self.refused(3, "pair-histogram", self.file("large.csv", "1e300,0\n1,2\n"), "--box", "1,1", "--fold",
+                     "--bin-width", 0.1, says=["large.csv", "row 0", "too large", "2^500"])
+
     def test_bad_trajectories(self):
         bins = "--bin-width", 1, "--bins", 3
         good = "1\n\nH 0 0 0\n"
@@ -1086,7 +1102,8 @@ class PairHistogram(Case):
             ([points, "--bin-width", 1, "--bins", 0], ["--bins", "'0'"]),
             ([points, "--bin-width", 1, "--bins", 99999999], ["99999999 bins", "16777216"]),
             ([points, "--bin-width", 1, "--cutoff", "0"], ["--cutoff"]),
-            ([points, "--bin-width", 1e-300, "--cutoff", 1], ["bins are more than"]),
+            ([points, "--bin-width", 1e-300, "--cutoff", 1], ["more bins than the supported 16777216"]),
+            ([points, "--bin-width", 1e-320, "--cutoff", 1], ["more bins than the supported 16777216"]),
             ([points, "--bin-width", 1, "--bins", 3, "--box", "10"], ["1 lengths", "2 columns"]),
             ([points, "--bin-width", 1, "--bins", 3, "--box", "10,x"], ["--box", "'x'"]),
             ([points, "--bin-width", 1, "--bins", 3, "--box", "10,-1"], ["--box", "'-1'"]),
@@ -1503,7 +1520,7 @@ class CommandLine(Case):
             (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
             (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
             (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
-            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "no others"]),
+            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "needs --cross"]),
             (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
             (["generate", "lab-points", "-n", 5, "--seed", 1, "-o", out], ["--seed has no effect", "lab-points"]),
             (["generate", "lab-atoms", "-n", 5, "--low", 1, "-o", out], ["--low has no effect"]),
@@ -1555,12 +1572,12 @@ class CommandLine(Case):
         rows = list(struct.iter_unpack("<ddQd", table[10 + length :]))
         self.assertEqual(rows, [(0, 1.5, 1, 2), (1.5, 3, 1, 1), (3, 4.5, 1, 0.5)])
         for name in ("h.parquet", "h", "csv", ".csv.gz", ""):
-            self.refused(2, *job, "-o", name, says=["--output", ".csv, .npy or .json"], cwd=self.folder)
+            self.refused(2, *job, "-o", name, says=["--output", ".csv, .txt, .npy or .json"], cwd=self.folder)
         # Before anything is read.
         missing = self.path("missing.npy")
         self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
         for command in ("predict", "transform"):
-            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy or .csv"])
+            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
     def test_json_lists_cases(self):
         for problem in ("kmeans", "pair-histogram"):

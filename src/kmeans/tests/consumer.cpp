@@ -1,4 +1,5 @@
-// Clusters six points of two groups, and checks the answer and an error, through nothing but the installed package.
+// Clusters six points of two groups, and checks the answer and an error, through nothing but the public
+// header.
 #include <gradus/kmeans.hpp>
 
 #include <cstdio>

@@ -1,0 +1,44 @@
+# THE list of problems, in the order of every list that a person sees. A problem is its room src/<problem>/, its harness
+# bench/<problem>.cpp, its commands cli/<problem>.cpp and its header include/gradus/<problem>.hpp; nothing else names it.
+set(GRADUS_PROBLEMS kmeans pair_histogram)
+
+# Declares the room in whose folder it is called. Files are relative to it.
+#   SOURCES        of the library
+#   CUDA           likewise, where there is CUDA
+#   WITHOUT_CUDA   likewise, where there is none
+#   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
+#                  case; CTest then has a test for each variant
+#   CUDA_TESTS     likewise, where there is CUDA
+#   FULL_TESTS     likewise, for ./dev test --full
+#   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
+#   COMMANDS       parts of the command line beside cli/<problem>.cpp
+function(gradus_room problem)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;WITHOUT_CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
+  if(ROOM_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
+  endif()
+  target_sources(gradus_objects PRIVATE ${ROOM_SOURCES})
+  if(GRADUS_HAS_CUDA)
+    target_sources(gradus_objects PRIVATE ${ROOM_CUDA})
+    set_source_files_properties(variants.cpp TARGET_DIRECTORY gradus_objects
+                                PROPERTIES COMPILE_DEFINITIONS GRADUS_HAS_CUDA)
+  else()
+    target_sources(gradus_objects PRIVATE ${ROOM_WITHOUT_CUDA})
+  endif()
+  foreach(kind TESTS CUDA_TESTS FULL_TESTS ATTACK)
+    list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    set_property(GLOBAL PROPERTY gradus_${problem}_${kind} ${ROOM_${kind}})
+  endforeach()
+  set_property(GLOBAL PROPERTY gradus_${problem}_COMMANDS ${ROOM_COMMANDS})
+endfunction()
+
+# What a room declared as this kind: TESTS, ATTACK, …
+function(gradus_of_room problem kind result)
+  get_property(files GLOBAL PROPERTY gradus_${problem}_${kind})
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+# The list for programs: each includes it with a GRADUS_PROBLEM(name) of its own.
+list(TRANSFORM GRADUS_PROBLEMS REPLACE "(.+)" "GRADUS_PROBLEM(\\1)\n" OUTPUT_VARIABLE lines)
+list(JOIN lines "" lines)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/problems.inc CONTENT "${lines}" @ONLY)

@@ -1,0 +1,31 @@
+// Counts the pairs of six points in two groups, and checks the answer and an error, through nothing but the public
+// header.
+#include <gradus/pair_histogram.hpp>
+
+#include <cstdio>
+
+int main() {
+  const double points[] = {0, 0, 1, 0, 0, 1, 10, 10, 11, 10, 10, 11};
+  const gradus::MatrixView<const double> view(points, 6, 2);
+  gradus::PairHistogramOptions<double> options;
+  options.bins.bin_width = 1;
+  options.bins.bins = 3;
+
+  const gradus::PairHistogramResult result = gradus::pair_histogram(view, options);
+  // In each group two pairs at distance 1 and one at the root of 2; all others are farther than 3.
+  if (result.counts.size() != 3 || result.counts[0] != 0 || result.counts[1] != 6 || result.counts[2] != 0 ||
+      result.beyond != 9) {
+    std::fprintf(stderr, "the pairs of six points are counted wrongly\n");
+    return 1;
+  }
+
+  // An exception of the library is caught by its type across the border of a shared library.
+  options.bins.bin_width = -1;
+  try {
+    gradus::pair_histogram(view, options);
+  } catch (const gradus::UsageError&) {
+    return 0;
+  }
+  std::fprintf(stderr, "a negative bin width was not refused\n");
+  return 1;
+}
