@@ -178,8 +178,8 @@ int count_to(const int& most, const Execution&, std::vector<Phase>& phases) {
 TEST(Rows, ARoomNeedsNoElementType) {
   constexpr Variant<Counter> row = {.name = "plain",
                                     .summary = "counts",
-                                    .backend = Backend::sequential,
                                     .contract = {Contract::invariants},
+                                    .backend = Backend::sequential,
                                     .run = {count_to}};
   EXPECT_TRUE(row.supports({}, execution::this_machine()));
   EXPECT_EQ(row.memory({}, 3).host, 0U);
