@@ -60,7 +60,7 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
 
 // Spreads and scales at which sums on a grid, or squares, lose what matters.
 void add_extremes(std::vector<Case>& list) {
-  const auto add = [&list](const char* name, std::function<CaseData(std::uint64_t)> make) {
+  const auto add = [&list](const char* name, const std::function<CaseData(std::uint64_t)>& make) {
     list.push_back({std::string("extreme_") + name, [make](std::uint64_t seed) {
                       CaseData data = make(seed);
                       data.well_conditioned = false;
