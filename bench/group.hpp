@@ -18,7 +18,7 @@
 #include "bench/harness.hpp"
 #include "bench/points.hpp"
 #include "bench/statistics.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 #include "gradus/execution.hpp"

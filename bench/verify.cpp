@@ -1,7 +1,6 @@
 #include "bench/verify.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "core/phases.hpp"
@@ -15,39 +14,11 @@ namespace {
 
 constexpr std::size_t differences_kept = 5;
 
-/// What this file needs to know of a problem's room; all rooms have the same shape.
-struct KMeans {
-  static constexpr std::string_view name = "kmeans";
-  using Variant = kmeans_detail::Variant;
-  using Case = kmeans_detail::Case;
-  using CaseData = kmeans_detail::CaseData;
-  template <class T>
-  using PreparedCase = kmeans_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return kmeans_detail::variants(); }
-  static const std::vector<Case>& cases() { return kmeans_detail::cases(); }
-  /// Where ties or cancellation decide, the textbook's arithmetic makes no promise.
-  static bool promises(const Variant& variant, const CaseData& data) {
-    return variant.contract == core::Contract::same_bits || data.well_conditioned;
-  }
-};
-
-struct PairHistogram {
-  static constexpr std::string_view name = "pair_histogram";
-  using Variant = pair_histogram_detail::Variant;
-  using Case = pair_histogram_detail::Case;
-  using CaseData = pair_histogram_detail::CaseData;
-  template <class T>
-  using PreparedCase = pair_histogram_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return pair_histogram_detail::variants(); }
-  static const std::vector<Case>& cases() { return pair_histogram_detail::cases(); }
-  static bool promises(const Variant&, const CaseData&) { return true; }
-};
-
-/// function(Room()) for the room of this name.
+/// function(what tries the room of this name).
 template <class Function>
 auto in_room(std::string_view problem, const Function& function) {
-  if (problem == KMeans::name) return function(KMeans());
-  if (problem == PairHistogram::name) return function(PairHistogram());
+  if (problem == kmeans_detail::Room::name) return function(kmeans_detail::Trial());
+  if (problem == pair_histogram_detail::Room::name) return function(pair_histogram_detail::Trial());
   throw UnsupportedError("there is no verification of " + std::string(problem));
 }
 
@@ -85,33 +56,25 @@ std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-std::string check(const auto& prepared, const auto& variant, const Execution& execution) {
-  try {
-    return prepared.check(variant, execution);
-  } catch (const std::exception& error) {
-    return std::string("it failed: ") + error.what();
-  }
-}
-
 // One case in one type for every variant; `rows` are the rows of that type, one per variant.
-template <class Room, class T>
-void verify_case(const typename Room::Case& one, const typename Room::CaseData& data, int seed,
-                 const VerifyOptions& options, const std::vector<const typename Room::Variant*>& variants,
-                 std::vector<VerifyRow>& rows) {
+template <class Room, class T, class CaseData>
+void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
+                 const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
   const typename Room::template PreparedCase<T> prepared(data);
   for (std::size_t index = 0; index < variants.size(); ++index) {
     const auto& variant = *variants[index];
     VerifyRow& row = rows[index];
     const core::Support support = variant.supports(prepared.shape(), execution::this_machine());
-    if (!support || !Room::promises(variant, data)) {
+    if (!support || !prepared.promises(variant.contract)) {
       ++row.cases_left_out;
       if (!support) row.skipped = support.reason;
       continue;
     }
+    (void)prepared.truth();  // before the clock starts
     const auto start = core::Clock::now();
     bool passed = true;
     for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {
-      const std::string difference = check(prepared, variant, way.execution);
+      const std::string difference = execution::fault_of(prepared, variant, way.execution);
       ++row.checks;
       if (difference.empty()) continue;
       passed = false;
@@ -132,7 +95,6 @@ std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants, c
     row.variant = variant->name;
     row.dtype = dtype;
     row.contract = variant->contract;
-    row.tolerance = variant->tolerance;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -191,8 +153,8 @@ nlohmann::json to_json(const VerifyReport& report) {
   for (const VerifyRow& row : report.rows)
     rows.push_back({{"variant", row.variant},
                     {"dtype", row.dtype},
-                    {"contract", row.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
-                    {"tolerance", row.tolerance},
+                    {"contract", core::to_string(row.contract.kind)},
+                    {"tolerance", row.contract.bound},
                     {"skipped", row.skipped.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.skipped)},
                     {"cases", row.cases},
                     {"cases_passed", row.cases_passed},

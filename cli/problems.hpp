@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/machine.hpp"
 
 namespace gradus::cli {

@@ -421,15 +421,15 @@ template class BoundsAssigner<float>;
 template class BoundsAssigner<double>;
 
 template <class T>
-KMeansResult<T> simd_bounds(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_bounds(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   BoundsAssigner<T> assigner(problem, threads);
   SimdEngine<T, BoundsAssigner<T>> engine(problem, threads, assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_bounds(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_bounds(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_bounds(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_bounds(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
 #endif

@@ -50,14 +50,14 @@ std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* /
 }
 
 template <class T>
-KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   LargeDimAssigner<T> assigner(problem, threads);
   SimdEngine<T, LargeDimAssigner<T>> engine(problem, threads, assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_large_dim(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_large_dim(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_large_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_large_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
