@@ -134,7 +134,7 @@ TEST(KMeansBench, a_sequential_variant_has_one_row_for_all_thread_counts) {
 }
 
 TEST(Rows, one_for_each_setting_and_one_for_a_variant_that_cannot_run) {
-  const core::VariantInfo variant{.name = "cuda_naive", .backend = core::Backend::cuda};
+  const core::VariantInfo variant{.name = "cuda_naive", .summary = "", .backend = core::Backend::cuda};
   const VariantRun run{{}, {1, 2}, {Pinning::none}, {32, 64, 128}};
   EXPECT_EQ(rows_of(variant, core::Support::yes(), run).size(), 3U);
   const std::vector<Row> rows = rows_of(variant, core::Support::no("too hot"), run);

@@ -110,7 +110,7 @@ constexpr std::array<VariantInfo, 2> table = {{
     {.name = "openmp_reduce", .summary = "private copies", .backend = Backend::openmp},
 }};
 
-TEST(Ladder, FindsByEitherSpelling) {
+TEST(Rows, FindsByEitherSpelling) {
   const std::span<const VariantInfo> variants(table);
   EXPECT_EQ(&find_variant(variants, "sequential", "kmeans"), &table[0]);
   EXPECT_EQ(&find_variant(variants, "openmp_reduce", "kmeans"), &table[1]);
@@ -128,7 +128,7 @@ std::string message_for(std::string_view name) {
   return "";
 }
 
-TEST(Ladder, AnUnknownNameIsAnErrorThatSuggests) {
+TEST(Rows, AnUnknownNameIsAnErrorThatSuggests) {
   EXPECT_EQ(message_for("openmp-redcue"),
             "there is no kmeans variant 'openmp-redcue' (did you mean 'openmp_reduce'?); "
             "'gradus list kmeans' shows all of them");
@@ -137,7 +137,7 @@ TEST(Ladder, AnUnknownNameIsAnErrorThatSuggests) {
   EXPECT_FALSE(message_for("Sequential").empty());
 }
 
-TEST(Ladder, SupportAndBackendNames) {
+TEST(Rows, SupportAndBackendNames) {
   EXPECT_TRUE(Support::yes());
   EXPECT_FALSE(Support::no("no GPU"));
   EXPECT_EQ(Support::no("no GPU").reason, "no GPU");
@@ -145,7 +145,7 @@ TEST(Ladder, SupportAndBackendNames) {
   EXPECT_EQ(to_string(Backend::cuda), "cuda");
 }
 
-TEST(Ladder, ContractsBoundWhatTheyNameAndNeverAllowNan) {
+TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   const Contract contract = {Contract::within, 1e-4, "inertia"};
   EXPECT_TRUE(contract == Contract::within);
   EXPECT_TRUE(contract != Contract::same_bits);
@@ -175,11 +175,11 @@ int count_to(const int& most, const Execution&, std::vector<Phase>& phases) {
   return most;
 }
 
-TEST(Ladder, ARoomNeedsNoElementType) {
+TEST(Rows, ARoomNeedsNoElementType) {
   constexpr Variant<Counter> row = {.name = "plain",
                                     .summary = "counts",
-                                    .backend = Backend::sequential,
                                     .contract = {Contract::invariants},
+                                    .backend = Backend::sequential,
                                     .run = {count_to}};
   EXPECT_TRUE(row.supports({}, execution::this_machine()));
   EXPECT_EQ(row.memory({}, 3).host, 0U);
@@ -192,7 +192,7 @@ TEST(Ladder, ARoomNeedsNoElementType) {
   EXPECT_FALSE(info.device_input);
 }
 
-TEST(Ladder, WhatIsNotCompiledSaysSo) {
+TEST(Rows, WhatIsNotCompiledSaysSo) {
   constexpr Variant<Counter> row = {
       .name = "gpu", .summary = "counts there", .backend = Backend::cuda, .run = NotCompiled()};
   std::vector<Phase> phases;

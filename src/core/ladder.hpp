@@ -137,8 +137,8 @@ struct Variant {
 
   std::string_view name;     ///< of the file, the function, the row and the --variant value
   std::string_view summary;  ///< one line: the idea
-  Backend backend;
   Contract contract = {};
+  Backend backend;
   bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
   bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
   bool writes_graph = false;  ///< honours Execution::graph_file

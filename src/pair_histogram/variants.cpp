@@ -18,7 +18,6 @@ namespace {
 using core::Backend;
 using core::Memory;
 using core::Support;
-using cuda::staging_bytes;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Where they run
