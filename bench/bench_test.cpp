@@ -144,7 +144,7 @@ const ProblemRow clock_row{
         [] {
           std::vector<core::VariantInfo> variants;
           for (const char* name : {"slow", "fast", "wrong", "elsewhere"})
-            variants.push_back({name, "", core::Backend::openmp, core::Contract::same_bits, 0});
+            variants.push_back({.name = name, .summary = "", .backend = core::Backend::openmp});
           return variants;
         },
     .support = [](std::string_view, const execution::Machine&) { return core::Support::yes(); },
@@ -235,7 +235,7 @@ TEST(Points, a_shape_may_be_said_in_mebibytes) {
 }
 
 TEST(Rows, one_for_each_setting_and_one_for_a_variant_that_cannot_run) {
-  const core::VariantInfo variant{"cuda_naive", "", core::Backend::cuda, core::Contract::same_bits, 0};
+  const core::VariantInfo variant{.name = "cuda_naive", .backend = core::Backend::cuda};
   const VariantRun run{{}, {1, 2}, {Pinning::none}, {32, 64, 128}};
   EXPECT_EQ(rows_of(variant, core::Support::yes(), run).size(), 3U);
   const std::vector<Row> rows = rows_of(variant, core::Support::no("too hot"), run);

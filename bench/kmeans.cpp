@@ -41,21 +41,6 @@ core::Support support(std::string_view name, const execution::Machine& machine) 
   return support;
 }
 
-struct Room {
-  static constexpr std::string_view name = problem_name;
-  using Variant = kmeans_detail::Variant;
-  using Case = kmeans_detail::Case;
-  using CaseData = kmeans_detail::CaseData;
-  template <class T>
-  using PreparedCase = kmeans_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return kmeans_detail::variants(); }
-  static const std::vector<Case>& cases() { return kmeans_detail::cases(); }
-  /// Where ties or cancellation decide, the textbook's arithmetic makes no promise.
-  static bool promises(const Variant& variant, const CaseData& data) {
-    return variant.contract == core::Contract::same_bits || data.well_conditioned;
-  }
-};
-
 // The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
 constexpr double oracle_operations = 2e8;
 
@@ -179,31 +164,12 @@ class Fit : public Workload {
     const KMeansResult<T> truth = oracle(problem);
     for_each_sound(rows, "verify", report, [&, iterations = iterations](Row& row) {
       const KMeansResult<T> result = fit(row, prefix, iterations);
-      const std::string difference = row.same_bits ? compare(result, truth, problem, variant_of(row.variant))
-                                                   : textbook_difference(result, truth, row);
+      const std::string difference = compare(result, truth, problem, variant_of(row.variant).contract, false);
       if (!difference.empty()) mark_wrong(row, difference);
     });
     return count == points_.rows() ? "all points against the oracle"
                                    : fmt::format("the first {} points against the oracle, {} iteration{}", count,
                                                  iterations, iterations == 1 ? "" : "s");
-  }
-
-  // The textbook's rounding sends a point between two clusters to the other one now and then, and its centroids follow.
-  // What it does promise is an inertia as good as the oracle's, and labels and counts that belong together.
-  std::string textbook_difference(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Row& row) const {
-    if (result.labels.size() != truth.labels.size()) return "the number of labels";
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(k_));
-    for (const std::int32_t label : result.labels) {
-      if (label < 0 || label >= k_) return "a label of " + std::to_string(label);
-      ++counts[static_cast<std::size_t>(label)];
-    }
-    if (counts != result.counts) return "the counts are not those of the labels";
-    return inertia_difference(result.inertia, truth.inertia, row);
-  }
-
-  std::string inertia_difference(double inertia, double truth, const Row& row) const {
-    if (std::abs(inertia - truth) <= variant_of(row.variant).tolerance * std::abs(truth)) return "";
-    return fmt::format("the inertia is {:.9g} instead of {:.9g}", inertia, truth);
   }
 
   // A first, untimed fit of everything: it warms caches and memory up, shows the peak of memory, and lets the
@@ -219,9 +185,9 @@ class Fit : public Workload {
       inertias_[row.index] = result.inertia;
       row.iterations = result.iterations;
       row.rechecked = result.rechecked;
-      if (!row.same_bits) return;
+      if (row.contract != core::Contract::same_bits) return;
       if (reference_row) {
-        const std::string difference = compare(result, reference, problem, variant_of(row.variant));
+        const std::string difference = compare(result, reference, problem, variant_of(row.variant).contract, false);
         if (!difference.empty()) mark_wrong(row, "unlike " + reference_row->variant + ", " + difference);
       } else {
         problem = problem_of(points_, iterations_);
@@ -231,10 +197,10 @@ class Fit : public Workload {
     });
     if (!reference_row) return false;
     for (Row& row : rows)
-      if (row.trouble.empty() && !row.same_bits) {
-        const std::string difference = inertia_difference(inertias_[row.index], reference.inertia, row);
-        if (!difference.empty()) mark_wrong(row, difference);
-      }
+      if (row.trouble.empty() && row.contract != core::Contract::same_bits &&
+          !variant_of(row.variant).contract.allows(inertias_[row.index], reference.inertia))
+        mark_wrong(row,
+                   fmt::format("the inertia is {:.9g} instead of {:.9g}", inertias_[row.index], reference.inertia));
     return true;
   }
 
@@ -325,8 +291,8 @@ const ProblemRow kmeans_problem{
           return std::vector<core::VariantInfo>(variants.begin(), variants.end());
         },
     .support = support,
-    .verify = verify_room<Room>,
-    .cases = case_names_of<Room>,
+    .verify = verify_room<kmeans_detail::Trial>,
+    .cases = case_names_of<kmeans_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },
 };
 

@@ -128,18 +128,6 @@ core::Support support(std::string_view name, const execution::Machine& machine) 
   return support;
 }
 
-struct Room {
-  static constexpr std::string_view name = problem_name;
-  using Variant = pair_histogram_detail::Variant;
-  using Case = pair_histogram_detail::Case;
-  using CaseData = pair_histogram_detail::CaseData;
-  template <class T>
-  using PreparedCase = pair_histogram_detail::PreparedCase<T>;
-  static std::span<const Variant> variants() { return pair_histogram_detail::variants(); }
-  static const std::vector<Case>& cases() { return pair_histogram_detail::cases(); }
-  static bool promises(const Variant&, const CaseData&) { return true; }
-};
-
 // The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
 constexpr double oracle_pairs = 1e8;
 
@@ -365,8 +353,8 @@ const ProblemRow pair_histogram_problem{
           return std::vector<core::VariantInfo>(variants.begin(), variants.end());
         },
     .support = support,
-    .verify = verify_room<Room>,
-    .cases = case_names_of<Room>,
+    .verify = verify_room<pair_histogram_detail::Trial>,
+    .cases = case_names_of<pair_histogram_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Counts>(); },
 };
 

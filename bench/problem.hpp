@@ -10,7 +10,7 @@
 
 #include "bench/verify.hpp"
 #include "bench/workload.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/machine.hpp"
 
 namespace gradus::bench {

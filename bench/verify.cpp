@@ -16,8 +16,8 @@ nlohmann::json to_json(const VerifyReport& report) {
   for (const VerifyRow& row : report.rows)
     rows.push_back({{"variant", row.variant},
                     {"dtype", row.dtype},
-                    {"contract", row.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
-                    {"tolerance", row.tolerance},
+                    {"contract", core::to_string(row.contract.kind)},
+                    {"tolerance", row.contract.bound},
                     {"skipped", row.skipped.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.skipped)},
                     {"cases", row.cases},
                     {"cases_passed", row.cases_passed},

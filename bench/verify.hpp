@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::bench {
@@ -25,8 +25,7 @@ struct VerifyOptions {
 struct VerifyRow {
   std::string variant;
   std::string dtype;  ///< f32 or f64
-  core::Contract contract = core::Contract::same_bits;
-  double tolerance = 0;
+  core::Contract contract;
   std::string skipped;     ///< why nothing ran, or empty
   std::int64_t cases = 0;  ///< case and seed pairs that ran
   std::int64_t cases_passed = 0;

@@ -1,19 +1,17 @@
 // The verification of a room that has cases: every variant on every case in both types against the oracle.
 // bench/<problem>.cpp instantiates it.
 //
-// A Room has a `name`, types Variant, Case, CaseData and PreparedCase<T>, and functions variants(), cases() and
-// promises(variant, case data): whether the variant's contract says anything of such a case.
+// A Room here is the Trial of a room's cases.hpp.
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "bench/verify.hpp"
+#include "core/ladder.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
-#include "core/registry.hpp"
 #include "execution/machine.hpp"
 #include "execution/ways.hpp"
 #include "gradus/error.hpp"
@@ -56,33 +54,25 @@ std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& option
   return wanted;
 }
 
-std::string check(const auto& prepared, const auto& variant, const Execution& execution) {
-  try {
-    return prepared.check(variant, execution);
-  } catch (const std::exception& error) {
-    return std::string("it failed: ") + error.what();
-  }
-}
-
 // One case in one type for every variant; `rows` are the rows of that type, one per variant.
-template <class Room, class T>
-void verify_case(const typename Room::Case& one, const typename Room::CaseData& data, int seed,
-                 const VerifyOptions& options, const std::vector<const typename Room::Variant*>& variants,
-                 std::vector<VerifyRow>& rows) {
+template <class Room, class T, class CaseData>
+void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
+                 const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
   const typename Room::template PreparedCase<T> prepared(data);
   for (std::size_t index = 0; index < variants.size(); ++index) {
     const auto& variant = *variants[index];
     VerifyRow& row = rows[index];
     const core::Support support = variant.supports(prepared.shape(), execution::this_machine());
-    if (!support || !Room::promises(variant, data)) {
+    if (!support || !prepared.promises(variant.contract)) {
       ++row.cases_left_out;
       if (!support) row.skipped = support.reason;
       continue;
     }
+    (void)prepared.truth();  // before the clock starts
     const auto start = core::Clock::now();
     bool passed = true;
     for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {
-      const std::string difference = check(prepared, variant, way.execution);
+      const std::string difference = execution::fault_of(prepared, variant, way.execution);
       ++row.checks;
       if (difference.empty()) continue;
       passed = false;
@@ -103,7 +93,6 @@ std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants, c
     row.variant = variant->name;
     row.dtype = dtype;
     row.contract = variant->contract;
-    row.tolerance = variant->tolerance;
     rows.push_back(std::move(row));
   }
   return rows;

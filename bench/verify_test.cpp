@@ -38,16 +38,15 @@ class Checker : public testing::Test {
   }
 
   // The verdict on the truth, once something about it has been changed.
-  std::string verdict(core::Contract contract, const std::function<void(KMeansResult<T>&)>& change) {
+  std::string verdict(core::Contract::Kind contract, const std::function<void(KMeansResult<T>&)>& change) {
     KMeansResult<T> result = oracle(problem_);
     change(result);
-    core::VariantInfo variant{"tested", "", core::Backend::sequential, contract, 1e-4};
-    return compare(result, truth_, problem_, variant);
+    return compare(result, truth_, problem_, core::Contract{contract, 1e-4, "inertia"}, data_.well_conditioned);
   }
 
   void expect_both_reject(const std::function<void(KMeansResult<T>&)>& change) {
     EXPECT_NE(verdict(core::Contract::same_bits, change), "");
-    EXPECT_NE(verdict(core::Contract::tolerance, change), "");
+    EXPECT_NE(verdict(core::Contract::within, change), "");
   }
 
   CaseData data_;
@@ -61,7 +60,7 @@ TYPED_TEST_SUITE(Checker, Types);
 
 TYPED_TEST(Checker, accepts_the_truth) {
   EXPECT_EQ(this->verdict(core::Contract::same_bits, [](auto&) {}), "");
-  EXPECT_EQ(this->verdict(core::Contract::tolerance, [](auto&) {}), "");
+  EXPECT_EQ(this->verdict(core::Contract::within, [](auto&) {}), "");
 }
 
 TYPED_TEST(Checker, rejects_nan_inertia) {

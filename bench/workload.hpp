@@ -16,7 +16,7 @@
 #include "bench/ceilings.hpp"
 #include "bench/harness.hpp"
 #include "bench/statistics.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::bench {
@@ -44,7 +44,7 @@ struct Row {
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< of a GPU variant; 0: its own choice
   bool on_gpu = false;
-  bool same_bits = false;  ///< production: identical to the oracle
+  core::Contract::Kind contract = core::Contract::same_bits;
 
   std::string trouble;  ///< why it has no figures, or empty
   bool wrong = false;   ///< the trouble is a wrong result

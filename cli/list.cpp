@@ -17,10 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string contract_text(const core::VariantInfo& info) {
-  return info.contract == core::Contract::same_bits ? "same bits" : fmt::format("within {:g}", info.tolerance);
-}
-
 std::string_view device_of(core::Backend backend) { return backend == core::Backend::cuda ? "gpu" : "cpu"; }
 
 std::string_view place_of(core::Backend backend) {
@@ -49,7 +45,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
       here = fmt::format("no [{}]", known - reasons.begin() + 1);
       if (known == reasons.end()) reasons.push_back(support.reason);
     }
-    table.add({std::string(variant.name), std::string(place_of(variant.backend)), here, contract_text(variant),
+    table.add({std::string(variant.name), std::string(place_of(variant.backend)), here, core::text(variant.contract),
                std::string(variant.summary)});
   }
   std::string text = fmt::format("{}: {}\n\n{}", problem.name, problem.summary, table.text(session));
@@ -66,8 +62,8 @@ Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& mac
              {"summary", variant.summary},
              {"backend", core::to_string(variant.backend)},
              {"device", device_of(variant.backend)},
-             {"contract", variant.contract == core::Contract::same_bits ? "same bits" : "tolerance"},
-             {"tolerance", variant.tolerance},
+             {"contract", core::to_string(variant.contract.kind)},
+             {"tolerance", variant.contract.bound},
              {"runs_here", support.supported}};
     if (!support) row["reason"] = support.reason;
     variants.push_back(std::move(row));

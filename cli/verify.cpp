@@ -27,10 +27,6 @@ bool runs_on_cpu(const Arguments& arguments) {
   });
 }
 
-std::string contract_text(const bench::VerifyRow& row) {
-  return row.contract == core::Contract::same_bits ? "same bits" : fmt::format("within {:g}", row.tolerance);
-}
-
 std::string report_text(const bench::VerifyReport& report, const Session& session) {
   TextTable table({{"variant", TextTable::Align::left},
                    {"type", TextTable::Align::left},
@@ -45,7 +41,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   for (const bench::VerifyRow& row : report.rows) {
     std::string verdict = row.cases_passed == row.cases ? "right" : "WRONG";
     if (!row.skipped.empty()) verdict = "skipped: " + row.skipped;
-    table.add({row.variant, row.dtype, contract_text(row), fmt::format("{}/{}", row.cases_passed, row.cases),
+    table.add({row.variant, row.dtype, core::text(row.contract), fmt::format("{}/{}", row.cases_passed, row.cases),
                fmt::format("{}", row.cases_left_out), fmt::format("{}", row.checks), fmt::format("{:.2f}", row.seconds),
                verdict});
     any_left_out |= row.cases_left_out > 0;

@@ -2,9 +2,9 @@
 # runtime is linked statically and looks for the driver when it is first called, so that the program starts on machines
 # without a driver.
 #
-# GPU code is made for CMAKE_CUDA_ARCHITECTURES (or the environment's CUDAARCHS), if that is given; else for the GPUs that
-# are here; else for the list below. nvcc is tried before anything depends on it: where it does not do, AUTO says why and
-# builds for the processor alone, and ON ends with the reason.
+# GPU code is made for CMAKE_CUDA_ARCHITECTURES (or the environment's CUDAARCHS), if that is given; else for the GPUs
+# that are here; else for the list below. nvcc is tried before anything depends on it: where it does not do, AUTO says
+# why and builds for the processor alone, and ON ends with the reason.
 set(GRADUS_HAS_CUDA OFF)
 set(GRADUS_CUDA_RUNTIME "")
 set(GRADUS_CUDA_PORTABLE 80-real 90a-real 100-real 120 CACHE STRING

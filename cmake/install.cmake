@@ -1,4 +1,5 @@
-# The library as others use it: libgradus, its headers, find_package(gradus), pkg-config; and the program, if it is built.
+# The library as others use it: libgradus, its headers, find_package(gradus), pkg-config; and the program, if it is
+# built.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS gradus_library EXPORT gradus)

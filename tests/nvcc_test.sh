@@ -46,4 +46,7 @@ if configure broken ON; then
   echo 'GRADUS_CUDA=ON went on without CUDA' >&2
   exit 1
 fi
-tr -s ' \n' ' ' <"$work/output" | grep -q 'GRADUS_CUDA is ON, but .*unsupported GNU version' || { cat "$work/output"; exit 1; }
+tr -s ' \n' ' ' <"$work/output" | grep -q 'GRADUS_CUDA is ON, but .*unsupported GNU version' || {
+  cat "$work/output"
+  exit 1
+}

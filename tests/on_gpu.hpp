@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <string>
-#include <typeinfo>
 
 #include "cuda/memory.hpp"
 #include "execution/devices.hpp"
 #include "gradus/array.hpp"
+#include "gradus/execution.hpp"
+#include "tests/helpers.hpp"
 
 namespace gradus::tests {
 
@@ -21,7 +21,7 @@ class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
-      GTEST_SKIP() << reason;
+      skip_for_want_of_gpu(reason);
   }
 };
 
@@ -53,20 +53,35 @@ class OnDevice {
   cuda::DeviceBuffer<T> memory_;
 };
 
-/// The message of the error of class E that `action` throws.
-template <class E>
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    EXPECT_EQ(typeid(error), typeid(E)) << error.what();
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "an error of another class: " << error.what();
-    return error.what();
+/// Host memory that reaches GPU 0 only after some tens of milliseconds' work in a stream; until then there is NaN.
+template <class T>
+class LateOnDevice {
+ public:
+  explicit LateOnDevice(const Matrix<T>& rows)
+      : rows_(rows.rows()), columns_(rows.columns()), staged_(rows_ * columns_), memory_(staged_.size()),
+        elsewhere_(std::int64_t{1} << 30) {
+    std::copy_n(rows.data(), staged_.size(), staged_.data());
+    memory_.fill_bytes(0xff, stream_);
+    stream_.wait();
+    for (int repeat = 0; repeat < 100; ++repeat) elsewhere_.clear(stream_);
+    memory_.copy_from_host(staged_.data(), staged_.size(), stream_);
   }
-  ADD_FAILURE() << "no error";
-  return "";
-}
+
+  MatrixView<const T> view() const { return {memory_.data(), rows_, columns_, gpu_place}; }
+  /// A request that names the stream.
+  Execution execution() const {
+    Execution execution;
+    execution.stream = static_cast<cudaStream_t>(stream_);
+    return execution;
+  }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t columns_;
+  cuda::PinnedBuffer<T> staged_;
+  cuda::DeviceBuffer<T> memory_;
+  cuda::DeviceBuffer<char> elsewhere_;
+  cuda::Stream stream_;  ///< ends first
+};
 
 }  // namespace gradus::tests

@@ -33,13 +33,10 @@ std::vector<std::vector<std::string>> tables_behind(const std::string& marker, c
 
 /// What the documents outside the room say of its variants.
 void find_drift_of_documents(const Room& room, std::vector<std::string>& found) {
-  const auto ladders = [&](const std::string& document) {
-    return tables_behind("<!-- ladder of " + room.problem + " -->", document);
-  };
   const std::regex first_name("\\| `([a-z0-9_]+)` \\|.*");
   const std::regex any_name("`((sequential|openmp|tbb|simd|cuda)[a-z0-9_]*)`");
   for (const auto& [name, document] : room.documents) {
-    for (const std::vector<std::string>& ladder : ladders(document)) {
+    for (const std::vector<std::string>& ladder : tables_behind("<!-- ladder of " + room.problem + " -->", document)) {
       std::vector<std::string> names;
       for (const std::string& row : ladder) {
         std::smatch match;
@@ -53,9 +50,6 @@ void find_drift_of_documents(const Room& room, std::vector<std::string>& found) 
           if (std::ranges::count(room.table, (*match)[1].str()) == 0)
             found.push_back(name + " names " + (*match)[1].str() + ", which is no variant of " + room.problem);
   }
-  const auto readme = room.documents.find("README.md");
-  if (readme == room.documents.end() || ladders(readme->second).empty())
-    found.push_back("the project's README.md has no ladder of " + room.problem);
 }
 
 }  // namespace

@@ -19,13 +19,14 @@
 #include "core/exact_accumulator.hpp"
 #include "core/exact_sum.hpp"
 #include "core/exact_total.hpp"
+#include "core/ladder.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
-#include "core/registry.hpp"
 #include "core/run_sum.hpp"
 #include "core/stop.hpp"
 #include "core/visit_copies.hpp"
+#include "execution/machine.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::core {
@@ -87,7 +88,7 @@ TEST(Philox, BelowCoversItsRangeEvenly) {
     EXPECT_LT(random.below(index, ~std::uint64_t{0}), ~std::uint64_t{0});
 }
 
-// ----------------------------------------------------------------------------------------------- names, registry
+// ----------------------------------------------------------------------------------------------- names, ladder
 
 TEST(Names, HyphensBecomeUnderscores) {
   EXPECT_EQ(with_underscores("openmp-reduce-first_touch"), "openmp_reduce_first_touch");
@@ -105,11 +106,11 @@ TEST(Names, SuggestsTheNearest) {
 }
 
 constexpr std::array<VariantInfo, 2> table = {{
-    {"sequential", "one loop", Backend::sequential, Contract::same_bits, 0},
-    {"openmp_reduce", "private copies", Backend::openmp, Contract::same_bits, 0},
+    {.name = "sequential", .summary = "one loop", .backend = Backend::sequential},
+    {.name = "openmp_reduce", .summary = "private copies", .backend = Backend::openmp},
 }};
 
-TEST(Registry, FindsByEitherSpelling) {
+TEST(Ladder, FindsByEitherSpelling) {
   const std::span<const VariantInfo> variants(table);
   EXPECT_EQ(&find_variant(variants, "sequential", "kmeans"), &table[0]);
   EXPECT_EQ(&find_variant(variants, "openmp_reduce", "kmeans"), &table[1]);
@@ -127,7 +128,7 @@ std::string message_for(std::string_view name) {
   return "";
 }
 
-TEST(Registry, AnUnknownNameIsAnErrorThatSuggests) {
+TEST(Ladder, AnUnknownNameIsAnErrorThatSuggests) {
   EXPECT_EQ(message_for("openmp-redcue"),
             "there is no kmeans variant 'openmp-redcue' (did you mean 'openmp_reduce'?); "
             "'gradus list kmeans' shows all of them");
@@ -136,12 +137,66 @@ TEST(Registry, AnUnknownNameIsAnErrorThatSuggests) {
   EXPECT_FALSE(message_for("Sequential").empty());
 }
 
-TEST(Registry, SupportAndBackendNames) {
+TEST(Ladder, SupportAndBackendNames) {
   EXPECT_TRUE(Support::yes());
   EXPECT_FALSE(Support::no("no GPU"));
   EXPECT_EQ(Support::no("no GPU").reason, "no GPU");
   EXPECT_EQ(to_string(Backend::simd), "simd");
   EXPECT_EQ(to_string(Backend::cuda), "cuda");
+}
+
+TEST(Ladder, ContractsBoundWhatTheyNameAndNeverAllowNan) {
+  const Contract contract = {Contract::within, 1e-4, "inertia"};
+  EXPECT_TRUE(contract == Contract::within);
+  EXPECT_TRUE(contract != Contract::same_bits);
+  EXPECT_TRUE(contract.allows(1.0001, 1.00001));
+  EXPECT_FALSE(contract.allows(1.0002, 1));
+  EXPECT_FALSE(contract.allows(1e-9, 0));
+  EXPECT_TRUE(contract.allows(1e-9, 0, 1e-4));
+  EXPECT_FALSE(contract.allows(std::nan(""), 1));
+  EXPECT_FALSE(contract.allows(1, std::nan("")));
+  EXPECT_EQ(text(contract), "within 0.0001");
+  EXPECT_EQ(text(Contract()), "same bits");
+  EXPECT_EQ(text({Contract::invariants}), "invariants");
+}
+
+/// The room least like points: a problem without a shape or data, whose result is a count.
+struct Counter {
+  struct Shape {};
+  using Elements = NoElements;
+  template <class>
+  using Problem = int;
+  template <class>
+  using Result = int;
+};
+
+int count_to(const int& most, const Execution&, std::vector<Phase>& phases) {
+  add_phase(phases, "count", 1);
+  return most;
+}
+
+TEST(Ladder, ARoomNeedsNoElementType) {
+  constexpr Variant<Counter> row = {.name = "plain",
+                                    .summary = "counts",
+                                    .backend = Backend::sequential,
+                                    .contract = {Contract::invariants},
+                                    .run = {count_to}};
+  EXPECT_TRUE(row.supports({}, execution::this_machine()));
+  EXPECT_EQ(row.memory({}, 3).host, 0U);
+  std::vector<Phase> phases;
+  EXPECT_EQ(row.run(7, {}, phases), 7);
+  ASSERT_EQ(phases.size(), 1U);
+  const VariantInfo info = row;
+  EXPECT_EQ(info.name, "plain");
+  EXPECT_TRUE(info.deterministic);
+  EXPECT_FALSE(info.device_input);
+}
+
+TEST(Ladder, WhatIsNotCompiledSaysSo) {
+  constexpr Variant<Counter> row = {
+      .name = "gpu", .summary = "counts there", .backend = Backend::cuda, .run = NotCompiled()};
+  std::vector<Phase> phases;
+  EXPECT_THROW(row.run(7, {}, phases), UnsupportedError);
 }
 
 TEST(Phases, AddUpInTheOrderOfTheirFirstUse) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 

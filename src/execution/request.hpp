@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/checked.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 #include "gradus/array.hpp"
@@ -72,21 +72,25 @@ std::string gpu_number(int gpu);  ///< for a message
 /// or the CPU was asked for, UsageError where it was another GPU.
 Execution run_where_it_lies(MemoryPlace place, const char* what, const Execution& execution);
 
+/// What of the caller's may lie on a GPU, for messages.
+struct NamedPlace {
+  MemoryPlace place;
+  const char* what;
+};
+
 /// UnsupportedError unless the memory is the host's, or lies where the job runs.
 void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
-/// UnsupportedError for a variant that needs points in host memory where they lie on a GPU; it names those that take
+/// UnsupportedError for a variant that needs `what` in host memory where they lie on a GPU; it names those that take
 /// them there.
 template <class Variant>
-void check_takes_gpu_memory(std::span<const Variant> variants, const Variant& variant, MemoryPlace place,
-                            std::string_view problem) {
-  if (place.is_host() || variant.gpu_memory) return;
-  std::string takers;
-  for (const Variant& other : variants)
-    if (other.gpu_memory) takers += (takers.empty() ? "'" : ", '") + std::string(other.name) + "'";
-  throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
-                         "' needs points in host memory, but they lie on " + gpu_number(place.gpu) +
-                         "; the variants that use them there: " + takers);
+void check_takes_device_input(std::span<const Variant> variants, const Variant& variant, MemoryPlace place,
+                              const char* what, std::string_view problem) {
+  if (place.is_host() || variant.device_input) return;
+  throw UnsupportedError(
+      std::string(problem) + " variant '" + std::string(variant.name) + "' needs " + what +
+      " in host memory, but they lie on " + gpu_number(place.gpu) +
+      "; the variants that use them there: " + names_of_those_with(&Variant::device_input, variants));
 }
 
 /// Error where `needed` bytes are more than the job may take or the machine has.

@@ -1,10 +1,13 @@
 // The ways in which a variant is run on a case that verifies it.
 #pragma once
 
+#include <exception>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::execution {
@@ -14,7 +17,27 @@ struct Way {
   std::string text;  ///< what is special about it
 };
 
+/// The name of an element type in tables and messages.
+template <class T>
+constexpr std::string_view element_name() {
+  if constexpr (std::is_same_v<T, float>) return "f32";
+  else if constexpr (std::is_same_v<T, double>) return "f64";
+  else static_assert(std::is_void_v<T>, "an element type without a name");
+  return "";
+}
+
 /// With each number of threads, or on a GPU with several block sizes.
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
+
+/// What is wrong with a run of the variant on a prepared case of its room, an error that it throws included; "" where
+/// the result keeps the variant's contract.
+template <class PreparedCase, class Variant>
+std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
+  try {
+    return prepared.check(variant, execution);
+  } catch (const std::exception& error) {
+    return std::string("it failed: ") + error.what();
+  }
+}
 
 }  // namespace gradus::execution

@@ -506,47 +506,40 @@ const std::vector<Case>& cases() {
   return list;
 }
 
+namespace {
+
+std::string of_centroid(std::int64_t index, std::int64_t columns) {
+  return "centroid " + std::to_string(index / columns) + ", column " + std::to_string(index % columns);
+}
+
 template <class T>
-std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
-                    const core::VariantInfo& variant) {
+std::string wrong_sizes(const KMeansResult<T>& result, const KMeansResult<T>& truth) {
   if (result.centroids.rows() != truth.centroids.rows() || result.centroids.columns() != truth.centroids.columns())
     return "centroids have the wrong shape";
   if (result.labels.size() != truth.labels.size())
     return "there are " + std::to_string(result.labels.size()) + " labels";
   if (result.counts.size() != truth.counts.size())
     return "there are " + std::to_string(result.counts.size()) + " counts";
-  const std::int64_t area = truth.centroids.rows() * truth.centroids.columns();
+  return "";
+}
 
-  if (variant.contract == core::Contract::same_bits) {
-    for (std::int64_t index = 0; index < area; ++index)
-      if (std::memcmp(result.centroids.data() + index, truth.centroids.data() + index, sizeof(T)) != 0)
-        return "centroid " + std::to_string(index / truth.centroids.columns()) + ", column " +
-               std::to_string(index % truth.centroids.columns()) + " is " +
-               describe(static_cast<double>(result.centroids.data()[index])) + " instead of " +
-               describe(static_cast<double>(truth.centroids.data()[index]));
-    for (std::int64_t point = 0; point < truth.labels.size(); ++point)
-      if (result.labels[point] != truth.labels[point])
-        return "label " + std::to_string(point) + " is " + std::to_string(result.labels[point]) + " instead of " +
-               std::to_string(truth.labels[point]);
-    if (result.counts != truth.counts) return "the counts differ";
-    if (std::memcmp(&result.inertia, &truth.inertia, sizeof(double)) != 0)
-      return "the inertia is " + describe(result.inertia) + " instead of " + describe(truth.inertia);
-    if (result.iterations != truth.iterations)
-      return "it took " + std::to_string(result.iterations) + " iterations instead of " +
-             std::to_string(truth.iterations);
-    if (result.history.size() != truth.history.size())
-      return "the history holds " + std::to_string(result.history.size()) + " iterations";
-    if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
-      return "it stopped for another reason";
-    for (std::size_t step = 0; step < truth.history.size(); ++step) {
-      if (result.history[step].changed != truth.history[step].changed)
-        return "iteration " + std::to_string(step + 1) + " changed " + std::to_string(result.history[step].changed) +
-               " labels instead of " + std::to_string(truth.history[step].changed);
-      if (result.history[step].shift != truth.history[step].shift) return "the shift of an iteration differs";
-    }
+/// What must be true of any result.
+template <class T>
+std::string broken_invariant(const KMeansResult<T>& result) {
+  std::vector<std::int64_t> counts(result.counts.size());
+  for (std::int64_t point = 0; point < result.labels.size(); ++point) {
+    const std::int32_t label = result.labels[point];
+    if (label < 0 || label >= std::ssize(counts))
+      return "label " + std::to_string(point) + " is " + std::to_string(label);
+    ++counts[static_cast<std::size_t>(label)];
   }
+  return counts == result.counts ? "" : "the counts are not those of the labels";
+}
 
-  // Inertias of the history come from sums: rounding errors of the squared extent of the data, times the weights.
+/// The magnitude in whose rounding errors an inertia may lose itself: the squared extent of the data, times the
+/// weights.
+template <class T>
+double inertia_scale(const Problem<T>& problem) {
   double scale = 0;
   for (std::size_t dim = 0; dim < problem.statistics.lowest.size(); ++dim) {
     const double magnitude =
@@ -555,32 +548,73 @@ std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth,
   }
   double weight = 0;
   for (std::int64_t point = 0; point < problem.n(); ++point) weight += problem.weight(point);
-  if (variant.contract == core::Contract::same_bits) {
-    for (std::size_t step = 0; step < truth.history.size(); ++step)
-      if (result.history[step].inertia != truth.history[step].inertia &&
-          !(std::abs(result.history[step].inertia - truth.history[step].inertia) <= 1e-13 * weight * scale + 1e-300))
-        return "the inertia of iteration " + std::to_string(step + 1) + " is " +
-               describe(result.history[step].inertia) + " instead of " + describe(truth.history[step].inertia);
-    return "";
-  }
+  return weight * scale;
+}
 
-  if (!(std::abs(result.inertia - truth.inertia) <=
-        variant.tolerance * (std::abs(truth.inertia) + 1e-12 * weight * scale)))
-    return "the inertia is " + describe(result.inertia) + ", too far from " + describe(truth.inertia);
-  for (std::int64_t index = 0; index < area; ++index) {
-    const auto dim = static_cast<std::size_t>(index % truth.centroids.columns());
-    const double extent = problem.statistics.highest[dim] - problem.statistics.lowest[dim];
-    const double difference = std::abs(static_cast<double>(result.centroids.data()[index]) -
-                                       static_cast<double>(truth.centroids.data()[index]));
-    if (!(difference <=
-          variant.tolerance * extent + 1e-6 * std::abs(static_cast<double>(truth.centroids.data()[index]))))
-      return "centroid " + std::to_string(index / truth.centroids.columns()) + ", column " + std::to_string(dim) +
-             " is off by " + describe(difference);
+template <class T>
+std::string different_bits(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem) {
+  const std::int64_t columns = truth.centroids.columns();
+  for (std::int64_t index = 0; index < truth.centroids.rows() * columns; ++index)
+    if (std::memcmp(result.centroids.data() + index, truth.centroids.data() + index, sizeof(T)) != 0)
+      return of_centroid(index, columns) + " is " + describe(static_cast<double>(result.centroids.data()[index])) +
+             " instead of " + describe(static_cast<double>(truth.centroids.data()[index]));
+  for (std::int64_t point = 0; point < truth.labels.size(); ++point)
+    if (result.labels[point] != truth.labels[point])
+      return "label " + std::to_string(point) + " is " + std::to_string(result.labels[point]) + " instead of " +
+             std::to_string(truth.labels[point]);
+  if (result.counts != truth.counts) return "the counts differ";
+  if (std::memcmp(&result.inertia, &truth.inertia, sizeof(double)) != 0)
+    return "the inertia is " + describe(result.inertia) + " instead of " + describe(truth.inertia);
+  if (result.iterations != truth.iterations)
+    return "it took " + std::to_string(result.iterations) + " iterations instead of " +
+           std::to_string(truth.iterations);
+  if (result.history.size() != truth.history.size())
+    return "the history holds " + std::to_string(result.history.size()) + " iterations";
+  if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
+    return "it stopped for another reason";
+  // Inertias of the history come from sums.
+  const double rounding = 1e-13 * inertia_scale(problem) + 1e-300;
+  for (std::size_t step = 0; step < truth.history.size(); ++step) {
+    const KMeansIteration& is = result.history[step];
+    const KMeansIteration& should_be = truth.history[step];
+    if (is.changed != should_be.changed)
+      return "iteration " + std::to_string(step + 1) + " changed " + std::to_string(is.changed) +
+             " labels instead of " + std::to_string(should_be.changed);
+    if (is.shift != should_be.shift) return "the shift of an iteration differs";
+    if (is.inertia != should_be.inertia && !(std::abs(is.inertia - should_be.inertia) <= rounding))
+      return "the inertia of iteration " + std::to_string(step + 1) + " is " + describe(is.inertia) + " instead of " +
+             describe(should_be.inertia);
   }
-  std::int64_t total = 0;
-  for (const std::int64_t count : result.counts) total += count;
-  if (total != truth.labels.size()) return "the counts do not add up to the number of points";
   return "";
+}
+
+template <class T>
+std::string too_far(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
+                    const core::Contract& contract, bool well_conditioned) {
+  if (!contract.allows(result.inertia, truth.inertia, 1e-12 * inertia_scale(problem)))
+    return "the inertia is " + describe(result.inertia) + ", too far from " + describe(truth.inertia);
+  const std::int64_t columns = truth.centroids.columns();
+  for (std::int64_t index = 0; well_conditioned && index < truth.centroids.rows() * columns; ++index) {
+    const auto dim = static_cast<std::size_t>(index % columns);
+    const double extent = problem.statistics.highest[dim] - problem.statistics.lowest[dim];
+    const auto should_be = static_cast<double>(truth.centroids.data()[index]);
+    const double difference = std::abs(static_cast<double>(result.centroids.data()[index]) - should_be);
+    if (!(difference <= contract.bound * extent + 1e-6 * std::abs(should_be)))
+      return of_centroid(index, columns) + " is off by " + describe(difference);
+  }
+  return "";
+}
+
+}  // namespace
+
+template <class T>
+std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
+                    const core::Contract& contract, bool well_conditioned) {
+  if (std::string wrong = wrong_sizes(result, truth); !wrong.empty()) return wrong;
+  if (contract == core::Contract::same_bits) return different_bits(result, truth, problem);
+  if (std::string wrong = broken_invariant(result); !wrong.empty() || contract == core::Contract::invariants)
+    return wrong;
+  return too_far(result, truth, problem, contract, well_conditioned);
 }
 
 namespace {
@@ -608,6 +642,7 @@ template <class T>
 PreparedCase<T>::PreparedCase(const CaseData& data)
     : points_(data.points.rows() * (data.points.columns() + data.padding), static_cast<T>(-12345)),
       weights_(static_cast<std::int64_t>(data.weights.size())), first_(data.clusters, data.points.columns()) {
+  well_conditioned_ = data.well_conditioned;
   const std::int64_t n = data.points.rows();
   const std::int64_t d = data.points.columns();
   const std::int64_t stride = d + data.padding;
@@ -653,7 +688,12 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   if (data.metric == Metric::cosine) allow_unit_centroids(problem_.statistics, n);
   if (data.tolerance > 0)
     problem_.shift_limit = data.tolerance * mean_column_variance<T>(problem_.points, problem_.statistics, nullptr, 1);
-  truth_ = oracle(problem_);
+}
+
+template <class T>
+const KMeansResult<T>& PreparedCase<T>::truth() const {
+  if (!truth_) truth_ = oracle(problem_);
+  return *truth_;
 }
 
 template <class T>
@@ -665,12 +705,12 @@ template <class T>
 std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
   Execution named = execution;
   named.variant = variant.name;
-  return compare(kmeans<T>(rows_, options_, named), truth_, problem_, variant);
+  return compare_with_truth(kmeans<T>(rows_, options_, named), variant.contract);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                     \
   template std::string compare(const KMeansResult<T>&, const KMeansResult<T>&, const Problem<T>&, \
-                               const core::VariantInfo&);                                         \
+                               const core::Contract&, bool);                                      \
   template class PreparedCase<T>
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

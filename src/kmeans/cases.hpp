@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,12 +38,17 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Compares a result with the oracle's under a variant's contract; "" where it is right, otherwise what is wrong.
+/// Judges a result by its contract: "" where it is right beside the oracle's, otherwise what is wrong.
+///
+/// The textbook's rounding sends a point between two clusters to the other one now and then, and its centroids follow.
+/// What a contract of the kind `within` promises is an inertia as good as the oracle's, and labels and counts that
+/// belong together; centroids near the oracle's only where the data are `well_conditioned`.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
-                    const core::VariantInfo& variant);
+                    const core::Contract& contract, bool well_conditioned);
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts.
+/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
+/// asked for.
 template <class T>
 class PreparedCase {
  public:
@@ -50,9 +57,14 @@ class PreparedCase {
   Shape shape() const;
   MatrixView<const T> points() const { return rows_; }
   const KMeansOptions<T>& options() const { return options_; }
-  /// "" where a result of points() and options() is right under the variant's contract.
-  std::string compare_with_truth(const KMeansResult<T>& result, const core::VariantInfo& variant) const {
-    return compare(result, truth_, problem_, variant);
+  const KMeansResult<T>& truth() const;
+  /// Whether a variant with this contract promises anything of the case.
+  bool promises(const core::Contract& contract) const {
+    return contract != core::Contract::within || well_conditioned_;
+  }
+  /// "" where a result of points() and options() keeps the contract.
+  std::string compare_with_truth(const KMeansResult<T>& result, const core::Contract& contract) const {
+    return compare(result, truth(), problem_, contract, well_conditioned_);
   }
   /// Runs `variant` on the case and compares; "" where it is right.
   std::string check(const Variant& variant, const Execution& execution) const;
@@ -66,13 +78,18 @@ class PreparedCase {
   Matrix<T> unit_first_;
   MatrixView<const T> rows_;
   Problem<T> problem_;
-  KMeansResult<T> truth_;
+  mutable std::optional<KMeansResult<T>> truth_;
+  bool well_conditioned_ = true;
 };
 
-/// Runs `variant` on the case in type T and compares; "" where it is right.
-template <class T>
-std::string check_case(const Variant& variant, const CaseData& data, const Execution& execution) {
-  return PreparedCase<T>(data).check(variant, execution);
-}
+/// What a loop over table and cases wants to know of the room.
+struct Trial : Room {
+  using Variant = kmeans_detail::Variant;
+  using Case = kmeans_detail::Case;
+  template <class T>
+  using PreparedCase = kmeans_detail::PreparedCase<T>;
+  static std::span<const Variant> variants() { return kmeans_detail::variants(); }
+  static const std::vector<Case>& cases() { return kmeans_detail::cases(); }
+};
 
 }  // namespace gradus::kmeans_detail

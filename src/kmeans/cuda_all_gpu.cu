@@ -228,15 +228,15 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 template <class T>
-KMeansResult<T> cuda_all_gpu(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_all_gpu(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   using Engine = CudaLoopEngine<T, HostLoop<T>>;
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, Engine::bytes(problem));
   Engine engine(job, execution, threads);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_all_gpu(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_all_gpu(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_all_gpu(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_all_gpu(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

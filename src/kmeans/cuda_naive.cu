@@ -46,7 +46,7 @@ __global__ void assign_naive(const T* points, std::int64_t n, int d, const T* ce
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::rows, centroid_bytes(problem));
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
@@ -56,10 +56,10 @@ KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution
     cuda::check_launch("assign_naive");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_naive(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_naive(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_naive(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_naive(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

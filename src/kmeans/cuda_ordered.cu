@@ -496,17 +496,17 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaJob<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
   ResidentEngine<T> engine(job);
   const WalkKernel<T> kernel =
       pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors);
   const OrderedPoints<T> ordered(job, engine.device(), 32 * kernel.points_per_thread);
   engine.use(kernel, execution, "cuda_ordered");
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_ordered(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_ordered(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_ordered(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_ordered(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

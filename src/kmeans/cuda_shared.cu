@@ -49,7 +49,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stri
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::uint64_t shared = centroid_bytes(problem);
@@ -61,10 +61,10 @@ KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& executio
     cuda::check_launch("assign_shared");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_shared(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_shared(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_shared(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_shared(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

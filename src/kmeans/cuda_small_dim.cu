@@ -343,16 +343,16 @@ WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaJob<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
   ResidentEngine<T> engine(job);
   const cuda::DeviceBuffer<float> copy = copy_in_float(job, engine.device());
   const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
   engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_small_dim(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_small_dim(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_small_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_small_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

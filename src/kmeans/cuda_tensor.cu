@@ -1021,14 +1021,14 @@ class TensorEngine {
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
   CudaJob<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
   TensorEngine<T> engine(job);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_tensor(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_tensor(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_tensor(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_tensor(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

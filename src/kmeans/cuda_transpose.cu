@@ -44,7 +44,7 @@ __global__ void assign_transposed(const T* points, std::int64_t n, std::int64_t 
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
@@ -54,10 +54,10 @@ KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execu
     cuda::check_launch("assign_transposed");
   };
   CudaAssignEngine engine(job, Layout::columns, assign);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_transpose(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_transpose(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_transpose(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_transpose(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

@@ -28,7 +28,7 @@ __global__ void assign_unrolled(const T* points, std::int64_t n, std::int64_t st
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::size_t shared =
@@ -40,10 +40,10 @@ KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execut
     cuda::check_launch("assign_unrolled");
   };
   CudaAssignEngine engine(job, Layout::rows, assign);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_unrolled(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_unrolled(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_unrolled(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_unrolled(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

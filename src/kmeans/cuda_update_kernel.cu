@@ -134,14 +134,14 @@ class UpdateKernelEngine {
 }  // namespace
 
 template <class T>
-KMeansResult<T> cuda_update_kernel(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> cuda_update_kernel(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
   CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem) + CudaSums<T>::bytes(problem));
   UpdateKernelEngine<T> engine(job, threads);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> cuda_update_kernel(const Problem<float>&, const Execution&);
-template KMeansResult<double> cuda_update_kernel(const Problem<double>&, const Execution&);
+template KMeansResult<float> cuda_update_kernel(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> cuda_update_kernel(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

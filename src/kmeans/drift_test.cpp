@@ -67,8 +67,6 @@ TEST(ladder_drift, notices_documents_that_list_other_variants) {
   std::string& readme = room.documents.at("README.md");
   readme.erase(readme.find("\n| `" + room.table.back() + "`"), 1);  // two rows in one line
   EXPECT_EQ(drift(room).size(), 1u);
-  readme.clear();
-  EXPECT_EQ(drift(room).size(), 1u);
   room.documents.at("docs/guide.md") += "\n<!-- variants of kmeans -->\n| variant |\n|---|\n| `openmp_unlisted` |\n";
   EXPECT_EQ(drift(room).size(), 2u);
 }

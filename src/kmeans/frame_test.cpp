@@ -24,6 +24,7 @@
 #include "kmeans/initialize.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/statistics.hpp"
+#include "tests/helpers.hpp"
 #include "tests/machine_with_gpu.hpp"
 
 namespace gradus {
@@ -36,6 +37,9 @@ using kmeans_detail::Problem;
 using kmeans_detail::Shape;
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
+using tests::contains;
+using tests::error_of;
+using tests::same_bits;
 
 template <class T>
 Matrix<T> matrix(std::int64_t rows, std::int64_t columns, const std::vector<double>& values) {
@@ -62,31 +66,9 @@ Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t s
 }
 
 template <class T>
-bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
-  return a.rows() == b.rows() && a.columns() == b.columns() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.rows() * a.columns()) * sizeof(T)) == 0;
-}
-
-template <class T>
 std::vector<std::int32_t> labels_of(const T& result) {
   return {result.labels.begin(), result.labels.end()};
 }
-
-/// The message of the error of type E that `action` throws; a failure if it throws none or another.
-template <class E>
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    if (typeid(error) == typeid(E)) return error.what();
-    ADD_FAILURE() << "an error of another class: " << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error of the expected class";
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 template <class T>
 KMeansOptions<T> from(const Matrix<T>& first) {
@@ -107,13 +89,8 @@ Execution with_threads(int threads) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Every variant
 
-class Frame : public testing::TestWithParam<const Variant*> {
+class Frame : public tests::WithRow<Variant> {
  protected:
-  void SetUp() override {
-    if (const core::Support support = GetParam()->supports(Shape{100, 2, 3, 8, false}, execution::this_machine());
-        !support)
-      GTEST_SKIP() << support.reason;
-  }
   /// The most columns, of those given, that the variant takes.
   std::int64_t columns(std::int64_t wanted) const {
     while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, execution::this_machine())) --wanted;
@@ -126,26 +103,13 @@ class Frame : public testing::TestWithParam<const Variant*> {
   }
 };
 
-// With one set of sums for all threads the order of the additions differs from run to run, as these rungs' files say.
-bool repeatable(const Variant& variant) {
-  for (const char* name : {"openmp_shared", "openmp_critical", "cuda_update_kernel", "cuda_all_gpu", "cuda_graph"})
-    if (variant.name == name) return false;
-  return true;
-}
-
-std::vector<const Variant*> rows(bool repeatable_only) {
-  std::vector<const Variant*> chosen;
-  for (const Variant& variant : variants())
-    if (!repeatable_only || repeatable(variant)) chosen.push_back(&variant);
-  return chosen;
-}
-
-std::string name_of(const testing::TestParamInfo<const Variant*>& info) { return std::string(info.param->name); }
-
 class Repeatable : public Frame {};
 
-INSTANTIATE_TEST_SUITE_P(kmeans, Frame, testing::ValuesIn(rows(false)), name_of);
-INSTANTIATE_TEST_SUITE_P(kmeans, Repeatable, testing::ValuesIn(rows(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(kmeans, Frame, testing::ValuesIn(tests::rows_that(variants(), tests::any)), tests::RowName());
+INSTANTIATE_TEST_SUITE_P(
+    kmeans, Repeatable,
+    testing::ValuesIn(tests::rows_that(variants(), [](const Variant& variant) { return variant.deterministic; })),
+    tests::RowName());
 
 // Two groups of points and a third centroid that is nobody's nearest.
 struct EmptyThird {
@@ -329,6 +293,9 @@ TEST_P(Frame, labels_counts_and_centroids_belong_together) {
 
 // A float counter stops at 2^24 and a float sum soon after.
 TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
+#ifdef GRADUS_SANITIZED
+  GTEST_SKIP() << "16 million points by every variant; the release build runs them";
+#endif
   const std::int64_t n = (std::int64_t{1} << 24) + 6;
   Matrix<float> points(n, 1);
   for (std::int64_t point = 0; point < n; ++point) points(point, 0) = point < 4 ? 0.0F : 3.0F;
@@ -756,6 +723,29 @@ TEST(Refusal, points_on_a_gpu_where_there_is_none) {
   std::int32_t label = 0;
   options.labels = {&label, points.rows(), MemoryPlace::on_gpu(0)};
   error_of<UnsupportedError>([&] { kmeans<double>(view(points), options); });
+}
+
+// Whether or not there is a GPU: where its memory may lie is a matter of the variant alone.
+TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
+  const std::vector<double> weights(30, 1.0);
+  std::vector<std::int32_t> labels(30);
+  const auto message = [&](const KMeansOptions<double>& options, const char* variant) {
+    Execution execution;
+    execution.variant = variant;
+    return error_of<UnsupportedError>([&] { kmeans<double>(view(some_points()), options, execution); });
+  };
+  KMeansOptions<double> options;
+  options.weights = {weights.data(), 30, MemoryPlace::on_gpu(0)};
+  const std::string there =
+      "in host memory, but they lie on GPU 0; the variants that use them there: 'cuda_update_kernel', "
+      "'cuda_all_gpu', 'cuda_graph', 'cuda_small_dim', 'cuda_ordered', 'cuda_tensor'";
+  EXPECT_EQ(message(options, "cuda_naive"), "kmeans variant 'cuda_naive' needs weights " + there);
+  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they lie on GPU 0, but the job runs on the CPU"));
+  options.weights = {};
+  options.labels = {labels.data(), 30, MemoryPlace::on_gpu(0)};
+  EXPECT_EQ(message(options, "cuda_shared"), "kmeans variant 'cuda_shared' needs labels " + there);
+  options.labels = {labels.data(), 30, MemoryPlace::on_gpu(1)};
+  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they lie on GPU 1, but the job runs on GPU 0"));
 }
 
 TEST(Labels, go_to_memory_of_the_callers) {

@@ -1,7 +1,6 @@
 // Points that lie on a GPU: the same bits as from host memory, for the fit, the first centroids, prediction and
 // distances; what is refused, and with which words. Without a GPU the tests say so and are skipped.
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <thread>
@@ -19,6 +18,7 @@ namespace {
 using tests::error_of;
 using tests::OnDevice;
 using tests::OnGpu;
+using tests::same_bits;
 
 constexpr MemoryPlace here = tests::gpu_place;
 
@@ -29,16 +29,6 @@ Buffer<T> fetch(const cuda::DeviceBuffer<T>& from) {
   from.copy_to_host(host.data(), from.size(), stream);
   stream.wait();
   return host;
-}
-
-template <class T>
-bool same_bits(const T* a, const T* b, std::int64_t count) {
-  return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(T)) == 0;
-}
-
-template <class T>
-bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
-  return a.rows() == b.rows() && a.columns() == b.columns() && same_bits(a.data(), b.data(), a.rows() * a.columns());
 }
 
 template <class T>
@@ -89,19 +79,17 @@ std::string check_on_device(const PreparedCase<T>& prepared, const Variant& vari
   KMeansResult<T> result = kmeans<T>(points.view(), options, execution);
   if (result.labels.size() != 0) return "there are labels in the result too";
   result.labels = fetch(labels);
-  return prepared.compare_with_truth(result, variant);
+  return prepared.compare_with_truth(result, variant.contract);
 }
 
 template <class T>
 void check_cases(const Case& data) {
-  const CaseData made = data.make(3);
-  const PreparedCase<T> prepared(made);
+  const PreparedCase<T> prepared(data.make(3));
   for (const Variant& variant : variants()) {
-    if (!variant.gpu_memory || !variant.supports(prepared.shape(), execution::this_machine())) continue;
-    const bool exact = variant.contract == core::Contract::same_bits;
-    if (!exact && !made.well_conditioned) continue;
+    if (!variant.device_input || !variant.supports(prepared.shape(), execution::this_machine())) continue;
+    if (!prepared.promises(variant.contract)) continue;
     EXPECT_EQ(check_on_device(prepared, variant, 0), "") << data.name << " " << variant.name;
-    if (!exact) continue;
+    if (variant.contract != core::Contract::same_bits) continue;
     EXPECT_EQ(check_on_device(prepared, variant, 1), "") << data.name << " off quads " << variant.name;
   }
 }
@@ -142,21 +130,10 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
 
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<float> points = normal_points<float>(100000, 4);
-  cuda::PinnedBuffer<float> staged(points.rows() * 4);
-  std::copy_n(points.data(), staged.size(), staged.data());
-  cuda::DeviceBuffer<float> device(staged.size());
-  cuda::DeviceBuffer<char> elsewhere(std::int64_t{1} << 30);
-  const cuda::Stream stream;
-  device.fill_bytes(0xff, stream);  // NaN
-  stream.wait();
-  for (int repeat = 0; repeat < 100; ++repeat) elsewhere.clear(stream);  // some tens of milliseconds
-  device.copy_from_host(staged.data(), staged.size(), stream);
+  const tests::LateOnDevice<float> late(points);
   KMeansOptions<float> options;
   options.clusters = 5;
-  Execution execution;
-  execution.stream = static_cast<cudaStream_t>(stream);
-  const KMeansResult<float> result =
-      kmeans<float>(MatrixView<const float>(device.data(), 100000, 4, here), options, execution);
+  const KMeansResult<float> result = kmeans<float>(late.view(), options, late.execution());
   EXPECT_TRUE(same_bits(result.centroids, kmeans<float>(points.view(), options).centroids));
 }
 

@@ -188,7 +188,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // Where the distances of the candidates cost more than the 8 bits spare, 16 are better for a while.
+  // Where the distances of the candidates cost more than the 8 bits save, 16 are better for a while.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
 }
@@ -329,7 +329,7 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
       std::clamp(core::exponent_above(extent), sizeof(T) == 4 ? -120 : -400, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
-  // With few clusters the second look at the scores costs more than 8 bits spare; with very many dimensions the sums of
+  // With few clusters the second look at the scores costs more than 8 bits save; with very many dimensions the sums of
   // products of bytes may leave 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);

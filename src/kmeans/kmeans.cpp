@@ -100,17 +100,20 @@ room::Shape shape_of(std::int64_t n, std::int64_t d, const KMeansOptions<T>& opt
 
 void check_graph_file(const room::Variant& variant, const Execution& execution) {
   if (execution.graph_file.empty() || variant.writes_graph) return;
-  std::string writers;
-  for (const room::Variant& other : room::variants())
-    if (other.writes_graph) writers += (writers.empty() ? "'" : ", '") + std::string(other.name) + "'";
-  throw UsageError("kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" +
-                   execution.graph_file + "'; the variants that have one: " + writers);
+  throw UsageError(
+      "kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" + execution.graph_file +
+      "'; the variants that have one: " + core::names_of_those_with(&room::Variant::writes_graph, room::variants()));
 }
 
-/// `place`: of the points; `execution`: as execution::run_where_it_lies() gives it.
-const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace place = {}) {
+/// `points`: where they lie; `others`: what lies beside them; `execution`: as execution::run_where_it_lies() gives it.
+const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace points = {},
+                            std::initializer_list<execution::NamedPlace> others = {}) {
   const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
-  execution::check_takes_gpu_memory(room::variants(), variant, place, "kmeans");
+  execution::check_takes_device_input(room::variants(), variant, points, "points", "kmeans");
+  for (const execution::NamedPlace& other : others) {
+    execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
+    execution::check_takes_device_input(room::variants(), variant, other.place, other.what, "kmeans");
+  }
   check_graph_file(variant, execution);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
@@ -132,7 +135,7 @@ std::uint64_t memory_needed(const room::Shape& shape, const KMeansOptions<T>& op
   std::uint64_t initialization = samples ? 16 * n : 0;
   if (options.init == KMeansInit::kmeans_parallel)  // the sample of about 10 k rows
     initialization += core::checked_multiply(std::uint64_t{11}, centroid_bytes, "centroids");
-  return bytes + std::max(initialization, variant.memory(shape, cpu::thread_count(execution)));
+  return bytes + std::max(initialization, variant.memory(shape, cpu::thread_count(execution)).host);
 }
 
 template <class T>
@@ -291,10 +294,9 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   check_against_points(points, options);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape = shape_of(points.rows(), points.columns(), options);
-  const room::Variant& variant = select(shape, here, points.place());
-  const bool on_gpu = variant.gpu_memory != nullptr;
-  execution::check_beside(options.weights.place(), "weights", on_gpu, here.gpu);
-  execution::check_beside(options.labels.place(), "labels", on_gpu, here.gpu);
+  const room::Variant& variant =
+      select(shape, here, points.place(), {{options.weights.place(), "weights"}, {options.labels.place(), "labels"}});
+  const bool on_gpu = variant.device_input;
   execution::check_memory(memory_needed(shape, options, here, variant), here);
 
   std::vector<Phase> phases;
@@ -304,7 +306,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     initial.initial_centroids = in_host_memory(options.initial_centroids, "initial centroids", here, copied_centroids);
   else initial.initial_centroids = {};
   const std::uint64_t gpu_bytes =
-      on_gpu ? std::max(room::gpu_cover_bytes(shape.points, true), variant.gpu_memory(shape)) : 0;
+      std::max(room::gpu_cover_bytes(shape.points, true), variant.memory(shape, cpu::thread_count(here)).device);
   const Prepared<T> prepared(points, options.weights, initial.initial_centroids, options.metric, here, on_gpu,
                              gpu_bytes, phases);
   initial.weights = prepared.weights();
@@ -334,8 +336,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
       first = room::initialize(problem.points, initial, here, restart, prepared.gpu());
     }
     problem.initial_centroids = std::as_const(first).view();
-    KMeansResult<T> result = variant.run(problem, here);
-    for (const Phase& phase : result.phases) core::add_phase(phases, phase.name, phase.seconds);
+    KMeansResult<T> result = variant.run(problem, here, phases);
     if (!best || result.inertia < best->inertia) {
       best = std::move(result);
       best->restart = restart;
@@ -369,9 +370,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   check_model(centroids, points, metric, execution);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-  const room::Variant& variant = select(shape, here, points.place());
-  const bool on_gpu = variant.gpu_memory != nullptr;
-  execution::check_beside(labels.place(), "labels", on_gpu, here.gpu);
+  const room::Variant& variant = select(shape, here, points.place(), {{labels.place(), "labels"}});
   KMeansOptions<T> options;
   options.init = KMeansInit::given;
   options.metric = metric;
@@ -379,7 +378,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                             on_gpu, on_gpu ? variant.gpu_memory(shape) : 0, phases);
+                             variant.device_input, variant.memory(shape, cpu::thread_count(here)).device, phases);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
@@ -388,7 +387,7 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
     prepared.gpu()->take_for_results(labels.data(), "labels", here);
     problem.labels_on_gpu = labels.data();
   }
-  KMeansResult<T> result = variant.run(problem, here);
+  KMeansResult<T> result = variant.run(problem, here, phases);
   deliver(result.labels, labels, prepared.gpu(), here.stop);
   return {std::move(result.labels), result.inertia};
 }

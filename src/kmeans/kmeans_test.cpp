@@ -1,46 +1,63 @@
 // Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 #include "cpu/forced_target.hpp"
 #include "kmeans/cases.hpp"
 #include "kmeans/integer_filter.hpp"
+#include "tests/ladder_test.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
 
-struct Row {
-  const Variant* variant;
-  const Case* data;
-};
+[[maybe_unused]] const bool registered = tests::register_ladder<Trial>();
 
-std::vector<Row> rows() {
-  std::vector<Row> all;
-  for (const Case& data : cases()) {
-    // Where ties or cancellation decide, the textbook's arithmetic makes no promise.
-    const bool tolerable = data.make(1).well_conditioned;
-    for (const Variant& variant : variants())
-      if (tolerable || variant.contract == core::Contract::same_bits) all.push_back({&variant, &data});
-  }
-  return all;
+// The loop itself: what it must not let pass.
+Variant row_called(std::string_view name) { return core::find_variant(variants(), name, Room::name); }
+
+TEST(LadderLoop, runs_a_row_on_what_it_promises_and_takes) {
+  const tests::RowOutcome outcome = tests::run_row<Trial>(row_called("sequential"));
+  const auto promised = std::ranges::count_if(cases(), [](const Case& one) { return one.make(1).well_conditioned; });
+  EXPECT_EQ(outcome.ran, 2 * promised);
+  EXPECT_TRUE(outcome.differences.empty());
 }
 
-class Ladder : public testing::TestWithParam<Row> {};
-
-template <class T>
-void check(const Row& row) {
-  const PreparedCase<T> prepared(row.data->make(1));
-  if (const core::Support support = row.variant->supports(prepared.shape(), execution::this_machine()); !support)
-    GTEST_SKIP() << support.reason;
-  for (const execution::Way& way : execution::ways_to_run(*row.variant, {1, 2, 3, 7, 16}))
-    EXPECT_EQ(prepared.check(*row.variant, way.execution), "") << way.text;
+TEST(LadderLoop, a_row_that_takes_no_case_fails) {
+  Variant planted = row_called("simd_small_dim");
+  planted.supports = [](const Shape&, const execution::Machine&) { return core::Support::no("not today"); };
+  const tests::RowOutcome outcome = tests::run_row<Trial>(planted);
+  EXPECT_EQ(outcome.ran, 0);
+  EXPECT_NONFATAL_FAILURE(tests::judge(planted, outcome), "simd_small_dim ran no case: not today");
 }
 
-TEST_P(Ladder, float_equals_oracle) { check<float>(GetParam()); }
-TEST_P(Ladder, double_equals_oracle) { check<double>(GetParam()); }
+TEST(LadderLoop, a_wrong_result_fails_and_is_named) {
+  Variant planted = row_called("sequential");
+  planted.contract = {core::Contract::same_bits};
+  const tests::RowOutcome outcome = tests::run_row<Trial>(planted);
+  ASSERT_FALSE(outcome.differences.empty());
+  tests::RowOutcome first = outcome;
+  first.differences.resize(1);
+  EXPECT_NONFATAL_FAILURE(tests::judge(planted, first), "sequential, " + outcome.differences.front());
+}
 
-INSTANTIATE_TEST_SUITE_P(kmeans, Ladder, testing::ValuesIn(rows()), [](const auto& info) {
-  return std::string(info.param.variant->name) + "__" + info.param.data->name;
-});
+TEST(LadderLoop, an_error_is_a_difference) {
+  Variant planted = row_called("simd_small_dim");
+  planted.supports = [](const Shape& shape, const execution::Machine&) {
+    return shape.dimensions > 60 ? core::Support::yes() : core::Support::no("few columns");
+  };
+  const tests::RowOutcome outcome = tests::run_row<Trial>(planted);
+  ASSERT_FALSE(outcome.differences.empty());
+  EXPECT_TRUE(tests::contains(outcome.differences.front(), "it failed: ")) << outcome.differences.front();
+}
+
+TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
+  ASSERT_EQ(setenv("GRADUS_REQUIRE_GPU", "1", 1), 0);
+  EXPECT_FATAL_FAILURE(tests::skip_for_want_of_gpu("there is none"), "GRADUS_REQUIRE_GPU is set, but there is none");
+  ASSERT_EQ(unsetenv("GRADUS_REQUIRE_GPU"), 0);
+}
 
 // The filters for many columns, on every instruction set that this machine has, with dot-product instructions and
 // without.

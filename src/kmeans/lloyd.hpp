@@ -124,8 +124,9 @@ std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int
 template <class T, class Engine>
 class Lloyd {
  public:
-  Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine)
-      : problem_(problem), execution_(execution), engine_(engine), threads_(cpu::thread_count(execution)) {}
+  Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine, std::vector<Phase>& phases)
+      : problem_(problem), execution_(execution), engine_(engine), phases_(phases),
+        threads_(cpu::thread_count(execution)) {}
 
   KMeansResult<T> run() {
     result_.threads = threads_;
@@ -141,7 +142,7 @@ class Lloyd {
       else labels_are_current = iterate(next);
     }
     {
-      core::PhaseTimer timer(result_.phases, "finish");
+      core::PhaseTimer timer(phases_, "finish");
       if (labels_stay_on_gpu()) result_.labels = {};
       result_.inertia =
           engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
@@ -175,7 +176,7 @@ class Lloyd {
   // Some iterations by the engine itself, and one by the frame where the engine asks for it.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     const StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
-    const Steps steps = engine_.advance(result_.centroids.view(), rules, result_.phases);
+    const Steps steps = engine_.advance(result_.centroids.view(), rules, phases_);
     inertia_is_explained_ = steps.inertia_is_explained;
     for (const KMeansIteration& record : steps.records) {
       honour_stop();
@@ -196,13 +197,13 @@ class Lloyd {
     Outcome outcome;
     const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
     if constexpr (TimesItself<T, Engine>) {
-      outcome = engine_.pass(centroids, result_.labels.data(), result_.phases);
+      outcome = engine_.pass(centroids, result_.labels.data(), phases_);
     } else {
-      core::PhaseTimer timer(result_.phases, "assign");
+      core::PhaseTimer timer(phases_, "assign");
       outcome = engine_.pass(centroids, result_.labels.data());
     }
     honour_stop();
-    core::PhaseTimer timer(result_.phases, "update");
+    core::PhaseTimer timer(phases_, "update");
     record.changed = outcome.changed;
     record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
     inertia_is_explained_ = std::isnan(outcome.inertia);
@@ -409,6 +410,7 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
+  std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;
   bool inertia_is_explained_ = false;
@@ -416,9 +418,10 @@ class Lloyd {
 
 /// A whole fit with `engine`.
 template <class T, class Engine>
-KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine) {
+KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine,
+                      std::vector<Phase>& phases) {
   const cpu::PinnedTeam team(cpu::thread_count(execution), execution.pinning);
-  return Lloyd<T, Engine>(problem, execution, engine).run();
+  return Lloyd<T, Engine>(problem, execution, engine, phases).run();
 }
 
 }  // namespace gradus::kmeans_detail

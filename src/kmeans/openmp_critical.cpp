@@ -18,7 +18,7 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   const auto assign_and_sum = [threads](const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
                                         FloatSums<T>& sums) {
@@ -41,10 +41,10 @@ KMeansResult<T> openmp_critical(const Problem<T>& problem, const Execution& exec
     return Outcome{changed, inertia};
   };
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_critical(const Problem<float>&, const Execution&);
-template KMeansResult<double> openmp_critical(const Problem<double>&, const Execution&);
+template KMeansResult<float> openmp_critical(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> openmp_critical(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

@@ -19,7 +19,7 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   // The private copies, one after the other: k x d sums, k weights and k counts for each thread.
   Buffer<double> sums(threads * problem.k() * problem.d());
@@ -84,10 +84,10 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
     return all;
   };
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce(const Problem<float>&, const Execution&);
-template KMeansResult<double> openmp_reduce(const Problem<double>&, const Execution&);
+template KMeansResult<float> openmp_reduce(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> openmp_reduce(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

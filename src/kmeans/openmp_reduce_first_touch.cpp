@@ -162,7 +162,8 @@ Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroi
 }  // namespace
 
 template <class T>
-KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execution& execution,
+                                          std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   OwnPages pages(shape_of(problem), threads);
   const auto assign_and_sum = [&pages, threads](const Problem<T>& job, MatrixView<const T> centroids,
@@ -170,10 +171,10 @@ KMeansResult<T> openmp_reduce_first_touch(const Problem<T>& problem, const Execu
     return assign_and_reduce<T>(job, centroids, labels, pages.copies(), threads, total);
   };
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> openmp_reduce_first_touch(const Problem<float>&, const Execution&);
-template KMeansResult<double> openmp_reduce_first_touch(const Problem<double>&, const Execution&);
+template KMeansResult<float> openmp_reduce_first_touch(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> openmp_reduce_first_touch(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

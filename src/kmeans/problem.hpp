@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/exact_total.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/machine.hpp"
 #include "gradus/kmeans.hpp"
 
@@ -103,22 +103,18 @@ struct TakenPoint {
   double scaled_weight = 1;
 };
 
-/// A row of the table of variants. `run` does a whole fit from the problem's initial centroids.
-struct Variant : core::VariantInfo {
-  core::Support (*supports)(const Shape&, const execution::Machine&);
-  std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
-  KMeansResult<float> (*run_f32)(const Problem<float>&, const Execution&);
-  KMeansResult<double> (*run_f64)(const Problem<double>&, const Execution&);
-  bool writes_graph = false;  ///< whether it honours Execution::graph_file
-  /// Bytes on the GPU beside points and weights; null for a variant that cannot use points where they lie on a GPU.
-  std::uint64_t (*gpu_memory)(const Shape&) = nullptr;
-
+/// What core/ladder.hpp wants to know of this room. A run does a whole fit from the problem's initial centroids; a
+/// variant that takes views of GPU memory gets its points there (Problem::gpu).
+struct Room {
+  static constexpr std::string_view name = "kmeans";
+  using Shape = kmeans_detail::Shape;
+  using Elements = core::Elements<float, double>;
   template <class T>
-  KMeansResult<T> run(const Problem<T>& problem, const Execution& execution) const {
-    if constexpr (sizeof(T) == 4) return run_f32(problem, execution);
-    else return run_f64(problem, execution);
-  }
+  using Problem = kmeans_detail::Problem<T>;
+  template <class T>
+  using Result = KMeansResult<T>;
 };
+using Variant = core::Variant<Room>;
 
 std::span<const Variant> variants();
 

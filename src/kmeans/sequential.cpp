@@ -83,14 +83,14 @@ class Sequential {
 }  // namespace
 
 template <class T>
-KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   Execution one_thread = execution;
   one_thread.threads = 1;
   Sequential<T> engine(problem);
-  return lloyd(problem, one_thread, engine);
+  return lloyd(problem, one_thread, engine, phases);
 }
 
-template KMeansResult<float> sequential(const Problem<float>&, const Execution&);
-template KMeansResult<double> sequential(const Problem<double>&, const Execution&);
+template KMeansResult<float> sequential(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> sequential(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

@@ -1,4 +1,4 @@
-// simd_bounds: the triangle inequality spares most of the work, late. The production variant for many columns and
+// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns and
 // clusters.
 //
 // The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
@@ -421,15 +421,15 @@ template class BoundsAssigner<float>;
 template class BoundsAssigner<double>;
 
 template <class T>
-KMeansResult<T> simd_bounds(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_bounds(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   BoundsAssigner<T> assigner(problem, threads);
   SimdEngine<T, BoundsAssigner<T>> engine(problem, threads, assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_bounds(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_bounds(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_bounds(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_bounds(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
 #endif

@@ -87,12 +87,12 @@ class FloatSumsEngine {
 }  // namespace
 
 template <class T>
-KMeansResult<T> simd_float_sums(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_float_sums(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   FloatSumsEngine<T> engine(problem, cpu::thread_count(execution));
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_float_sums(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_float_sums(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_float_sums(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_float_sums(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

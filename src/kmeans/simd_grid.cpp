@@ -490,15 +490,15 @@ template class GridAssigner<float>;
 template class GridAssigner<double>;
 
 template <class T>
-KMeansResult<T> simd_grid(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_grid(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   GridAssigner<T> assigner(problem, threads);
   SimdEngine<T, GridAssigner<T>> engine(problem, threads, assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_grid(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_grid(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_grid(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_grid(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
 #endif

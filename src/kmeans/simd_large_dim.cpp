@@ -8,8 +8,8 @@
 //
 // 1. 8 bits, on processors with VNNI instructions and above 64 clusters. What lies within the error bound of the least
 //    score is a candidate: on uniform data of 128 columns and 1024 clusters 3 a point, on the average.
-// 2. 16 bits in its place: elsewhere, and wherever candidates turn out to be so many that they cost more than 8 bits
-//    spare (an outlier among the centroids makes the steps coarse for all).
+// 2. 16 bits instead: elsewhere, and wherever candidates turn out to be so many that they cost more than 8 bits
+//    save (an outlier among the centroids makes the steps coarse for all).
 // 3. Several candidates: their distances in the data's own type, a vector at a time, true up to d + 16 roundings.
 // 4. What these cannot tell apart: the canonical chain.
 //
@@ -50,14 +50,14 @@ std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* /
 }
 
 template <class T>
-KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_large_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   LargeDimAssigner<T> assigner(problem, threads);
   SimdEngine<T, LargeDimAssigner<T>> engine(problem, threads, assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_large_dim(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_large_dim(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_large_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_large_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

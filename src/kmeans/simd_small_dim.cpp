@@ -565,14 +565,14 @@ template class SmallDimAssigner<float>;
 template class SmallDimAssigner<double>;
 
 template <class T>
-KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   SmallDimAssigner<T> assigner(problem);
   SimdEngine<T, SmallDimAssigner<T>> engine(problem, cpu::thread_count(execution), assigner);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> simd_small_dim(const Problem<float>&, const Execution&);
-template KMeansResult<double> simd_small_dim(const Problem<double>&, const Execution&);
+template KMeansResult<float> simd_small_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> simd_small_dim(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail
 #endif

@@ -15,6 +15,7 @@
 #include "kmeans/initialize.hpp"
 #include "kmeans/simd_rows.hpp"
 #include "kmeans/statistics.hpp"
+#include "tests/helpers.hpp"
 #include "tests/stopping.hpp"
 
 namespace gradus::kmeans_detail {
@@ -108,22 +109,13 @@ TEST_P(Assignment, of_a_prediction) {
   });
 }
 
-std::vector<const Variant*> processor_variants() {
-  std::vector<const Variant*> some;
-  for (const Variant& variant : variants())
-    if (variant.backend != core::Backend::cuda) some.push_back(&variant);
-  return some;
-}
-
-INSTANTIATE_TEST_SUITE_P(kmeans, Assignment, testing::ValuesIn(processor_variants()),
-                         [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(kmeans, Assignment, testing::ValuesIn(tests::rows_that(variants(), tests::runs_on_cpu)),
+                         tests::RowName());
 
 // On a GPU an iteration over these points takes from a tenth of a second to a minute, and a fit many of them.
-class GpuAssignment : public testing::TestWithParam<const Variant*> {};
+class GpuAssignment : public tests::WithRow<Variant> {};
 
 TEST_P(GpuAssignment, of_a_fit) {
-  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
-    GTEST_SKIP() << reason;
   constexpr std::int64_t n = 2'000'000;
   bool any = false;
   for (const auto& [d, k] : {std::pair<std::int64_t, std::int64_t>{64, 40'000}, {16, 500}, {3, 500}}) {
@@ -147,15 +139,8 @@ TEST_P(GpuAssignment, of_a_fit) {
   EXPECT_TRUE(any) << "no shape of this test is supported here";
 }
 
-std::vector<const Variant*> gpu_variants() {
-  std::vector<const Variant*> some;
-  for (const Variant& variant : variants())
-    if (variant.backend == core::Backend::cuda) some.push_back(&variant);
-  return some;
-}
-
-INSTANTIATE_TEST_SUITE_P(kmeans, GpuAssignment, testing::ValuesIn(gpu_variants()),
-                         [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(kmeans, GpuAssignment, testing::ValuesIn(tests::rows_that(variants(), tests::runs_on_gpu)),
+                         tests::RowName());
 
 TEST(Stop, WhileExamining) {
   const EndlessZeros<float> points(20'000'000, 640);

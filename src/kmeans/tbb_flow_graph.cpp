@@ -231,7 +231,7 @@ class Iteration {
 }  // namespace
 
 template <class T>
-KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execution) {
+KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   Iteration<T> iteration(problem, threads);
   if (!execution.graph_file.empty()) core::write_atomically(execution.graph_file, iteration.tasks().to_dot());
@@ -239,10 +239,10 @@ KMeansResult<T> tbb_flow_graph(const Problem<T>& problem, const Execution& execu
   const auto assign_and_sum = [&](const Problem<T>&, MatrixView<const T> centroids, std::int32_t* labels,
                                   FloatSums<T>& total) { return iteration.run(graph, centroids, labels, total); };
   TextbookEngine engine(problem, assign_and_sum);
-  return lloyd(problem, execution, engine);
+  return lloyd(problem, execution, engine, phases);
 }
 
-template KMeansResult<float> tbb_flow_graph(const Problem<float>&, const Execution&);
-template KMeansResult<double> tbb_flow_graph(const Problem<double>&, const Execution&);
+template KMeansResult<float> tbb_flow_graph(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> tbb_flow_graph(const Problem<double>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::kmeans_detail

@@ -2,8 +2,8 @@
 #include "kmeans/variants.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <string>
 
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
@@ -26,77 +26,32 @@ namespace {
 
 using core::Backend;
 using core::Contract;
+using core::Memory;
 using core::Support;
 using cuda::staging_bytes;
 using execution::fits_shared;
 
-Support always(const Shape&, const execution::Machine&) { return Support::yes(); }
+// ---------------------------------------------------------------------------------------------------------------------
+// Where they run
 
-std::uint64_t one_float_sum(const Shape& shape, int) { return FloatSums<double>::bytes(shape); }
-
-std::uint64_t float_sums_per_thread(const Shape& shape, int threads) {
-  return core::checked_multiply(FloatSums<double>::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "sums");
+Support at_most(std::int64_t most, const char* what, std::int64_t wanted, const std::string& others = "") {
+  if (wanted <= most) return Support::yes();
+  return Support::no("it takes at most " + std::to_string(most) + " " + what + ", not " + std::to_string(wanted) +
+                     others);
 }
 
-std::uint64_t float_sums_on_pages(const Shape& shape, int threads) {
-  constexpr std::uint64_t page = 4096;
-  const std::uint64_t bytes = FloatSums<double>::bytes(shape);
-  const std::uint64_t copy = (bytes + page - 1) / page * page;
-  const int copies = threads * first_touch_pieces(shape, threads);
-  return bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(copies), "sums");
-}
-
-std::uint64_t float_sums_per_chunk(const Shape& shape, int threads) {
-  return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
+Support fewer_than_2_31_points(const Shape& shape) {
+  if (shape.points <= std::numeric_limits<std::int32_t>::max()) return Support::yes();
+  return Support::no("it takes fewer than 2^31 points");
 }
 
 Support small_dim(const Shape& shape, const execution::Machine&) {
-  if (shape.dimensions <= small_dim_limit) return Support::yes();
-  return Support::no("it takes at most " + std::to_string(small_dim_limit) + " columns, not " +
-                     std::to_string(shape.dimensions) + "; simd_large_dim takes more");
-}
-
-std::uint64_t small_dim_memory(const Shape& shape, int threads) {
-  const std::uint64_t engine = SimdEngine<double, SmallDimAssigner<double>>::bytes(shape, threads);
-  return engine + (shape.element_bytes == 4 ? SmallDimAssigner<float>::bytes(shape, threads)
-                                            : SmallDimAssigner<double>::bytes(shape, threads));
-}
-
-std::uint64_t float_sums_small_dim(const Shape& shape, int threads) {
-  return float_sums_per_thread(shape, threads) + (shape.element_bytes == 4
-                                                      ? SmallDimAssigner<float>::bytes(shape, threads)
-                                                      : SmallDimAssigner<double>::bytes(shape, threads));
+  return at_most(small_dim_limit, "columns", shape.dimensions, "; simd_large_dim takes more");
 }
 
 Support grid_dim(const Shape& shape, const execution::Machine&) {
-  if (shape.dimensions <= grid_dim_limit) return Support::yes();
-  return Support::no("it takes at most " + std::to_string(grid_dim_limit) + " columns, not " +
-                     std::to_string(shape.dimensions) + "; simd_small_dim and simd_large_dim take more");
+  return at_most(grid_dim_limit, "columns", shape.dimensions, "; simd_small_dim and simd_large_dim take more");
 }
-
-std::uint64_t grid_memory(const Shape& shape, int threads) {
-  const std::uint64_t engine = SimdEngine<double, GridAssigner<double>>::bytes(shape, threads);
-  return engine + (shape.element_bytes == 4 ? GridAssigner<float>::bytes(shape, threads)
-                                            : GridAssigner<double>::bytes(shape, threads));
-}
-
-std::uint64_t large_dim_memory(const Shape& shape, int threads) {
-  return SimdEngine<double, LargeDimAssigner<double>>::bytes(shape, threads) +
-         LargeDimAssigner<double>::bytes(shape, threads);
-}
-
-std::uint64_t bounds_memory(const Shape& shape, int threads) {
-  return SimdEngine<double, BoundsAssigner<double>>::bytes(shape, threads) +
-         (shape.element_bytes == 4 ? BoundsAssigner<float>::bytes(shape, threads)
-                                   : BoundsAssigner<double>::bytes(shape, threads));
-}
-
-// The GPU variants are listed in every build; where they are not compiled, supports() says so, and nothing runs them.
-#ifdef GRADUS_HAS_CUDA
-#define GRADUS_CUDA_RUNS(name) name<float>, name<double>
-#else
-#define GRADUS_CUDA_RUNS(name) nullptr, nullptr
-#endif
 
 Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
 
@@ -113,193 +68,256 @@ Support sums_in_shared(const Shape& shape, const execution::Machine& machine) {
   return fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
 }
 
-// Of the host: what the rungs that update on the processor take there.
-std::uint64_t cuda_host_update(const Shape& shape, int threads) {
-  return 4 * static_cast<std::uint64_t>(shape.points) + float_sums_per_thread(shape, threads) + staging_bytes;
-}
-
-std::uint64_t cuda_host_sums(const Shape& shape, int) { return 2 * FloatSums<double>::bytes(shape) + staging_bytes; }
-
 Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.dimensions > cuda_small_dim_columns)
-    return Support::no("it takes at most " + std::to_string(cuda_small_dim_columns) + " columns, not " +
-                       std::to_string(shape.dimensions));
-  if (constexpr int most = (1 << 16) - 1; shape.clusters > most)  // one label of 16 bits says: none
-    return Support::no("it takes at most " + std::to_string(most) + " clusters, not " + std::to_string(shape.clusters));
+  constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one label of 16 bits says: none
+  if (Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
+  if (Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;
   return fits_shared(cuda_small_dim_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
 Support ordered_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.dimensions > cuda_ordered_columns)
-    return Support::no("it takes at most " + std::to_string(cuda_ordered_columns) + " columns, not " +
-                       std::to_string(shape.dimensions));
-  if (shape.clusters > cuda_ordered_clusters)
-    return Support::no("it takes at most " + std::to_string(cuda_ordered_clusters) + " clusters, not " +
-                       std::to_string(shape.clusters));
-  if (shape.points > std::numeric_limits<std::int32_t>::max()) return Support::no("it takes fewer than 2^31 points");
+  if (Support few = at_most(cuda_ordered_columns, "columns", shape.dimensions); !few) return few;
+  if (Support few = at_most(cuda_ordered_clusters, "clusters", shape.clusters); !few) return few;
+  if (Support few = fewer_than_2_31_points(shape); !few) return few;
   return fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 
 Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.points > std::numeric_limits<std::int32_t>::max()) return Support::no("it takes fewer than 2^31 points");
-  if (shape.dimensions > cuda_tensor_columns)
-    return Support::no("it takes at most " + std::to_string(cuda_tensor_columns) + " columns, not " +
-                       std::to_string(shape.dimensions));
-  if (shape.clusters > cuda_tensor_clusters)
-    return Support::no("it takes at most " + std::to_string(cuda_tensor_clusters) + " clusters, not " +
-                       std::to_string(shape.clusters));
+  if (Support few = fewer_than_2_31_points(shape); !few) return few;
+  if (Support few = at_most(cuda_tensor_columns, "columns", shape.dimensions); !few) return few;
+  if (Support few = at_most(cuda_tensor_clusters, "clusters", shape.clusters); !few) return few;
   return fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);
 }
 
-std::uint64_t cuda_host_exact(const Shape& shape, int) { return 2 * ExactSums<double>::bytes(shape) + staging_bytes; }
+// ---------------------------------------------------------------------------------------------------------------------
+// What they take there
 
-// On the GPU, beside points and weights.
-std::uint64_t gpu_labels(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
+Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
 
-std::uint64_t gpu_columns(const Shape& shape) {  // the points once more, column by column
-  return static_cast<std::uint64_t>(shape.bytes()) + gpu_labels(shape) + 2 * FloatSums<double>::bytes(shape);
+Memory float_sums_per_thread(const Shape& shape, int threads) {
+  return {.host =
+              core::checked_multiply(FloatSums<double>::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "sums")};
 }
 
-std::uint64_t gpu_small_dim(const Shape& shape) { return cuda_small_dim_bytes(shape) + gpu_labels(shape); }
+Memory float_sums_on_pages(const Shape& shape, int threads) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t bytes = FloatSums<double>::bytes(shape);
+  const std::uint64_t copy = (bytes + page - 1) / page * page;
+  const int copies = threads * first_touch_pieces(shape, threads);
+  return {.host = bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(copies), "sums")};
+}
 
-std::uint64_t gpu_ordered(const Shape& shape) { return cuda_ordered_bytes(shape) + gpu_labels(shape); }
+Memory float_sums_per_chunk(const Shape& shape, int threads) {
+  return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
+}
 
-std::uint64_t gpu_tensor(const Shape& shape) { return cuda_tensor_bytes(shape) + gpu_labels(shape); }
+/// What Assigner<T> takes for data of the shape's type.
+template <template <class> class Assigner>
+std::uint64_t assigner_bytes(const Shape& shape, int threads) {
+  return shape.element_bytes == 4 ? Assigner<float>::bytes(shape, threads) : Assigner<double>::bytes(shape, threads);
+}
 
-constexpr std::array table = {
-    Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::tolerance, 1e-4},
-            always,
-            one_float_sum,
-            sequential<float>,
-            sequential<double>},
-    Variant{{"openmp_shared", "points among threads, one set of sums, atomic additions", Backend::openmp,
-             Contract::tolerance, 1e-4},
-            always,
-            one_float_sum,
-            openmp_shared<float>,
-            openmp_shared<double>},
-    Variant{{"openmp_critical", "points among threads, one set of sums, one critical section", Backend::openmp,
-             Contract::tolerance, 1e-4},
-            always,
-            one_float_sum,
-            openmp_critical<float>,
-            openmp_critical<double>},
-    Variant{{"openmp_reduce", "points among threads, private copies of the sums, one reduction at the end",
-             Backend::openmp, Contract::tolerance, 1e-4},
-            always,
-            float_sums_per_thread,
-            openmp_reduce<float>,
-            openmp_reduce<double>},
-    Variant{{"openmp_reduce_first_touch",
-             "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
-             Backend::openmp, Contract::tolerance, 1e-4},
-            always,
-            float_sums_on_pages,
-            openmp_reduce_first_touch<float>,
-            openmp_reduce_first_touch<double>},
-    Variant{{"tbb_flow_graph", "the iteration as a graph of tasks, run by work stealing", Backend::tbb,
-             Contract::tolerance, 1e-4},
-            always,
-            float_sums_per_chunk,
-            tbb_flow_graph<float>,
-            tbb_flow_graph<double>,
-            true},
-    Variant{{"simd_float_sums", "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
-             Backend::simd, Contract::tolerance, 1e-4},
-            small_dim,
-            float_sums_small_dim,
-            simd_float_sums<float>,
-            simd_float_sums<double>},
-    Variant{{"simd_small_dim", "a float filter across points, doubtful ones in double; exact sums", Backend::simd,
-             Contract::same_bits, 0},
-            small_dim,
-            small_dim_memory,
-            simd_small_dim<float>,
-            simd_small_dim<double>},
-    Variant{{"simd_grid", "a table over a grid of cells knows the label, or a few candidates; exact sums",
-             Backend::simd, Contract::same_bits, 0},
-            grid_dim,
-            grid_memory,
-            simd_grid<float>,
-            simd_grid<double>},
-    Variant{
-        {"simd_large_dim", "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
-         Backend::simd, Contract::same_bits, 0},
-        always,
-        large_dim_memory,
-        simd_large_dim<float>,
-        simd_large_dim<double>},
-    Variant{{"simd_bounds",
-             "as simd_large_dim; once few labels change, bounds by the triangle inequality spare most searches",
-             Backend::simd, Contract::same_bits, 0},
-            always,
-            bounds_memory,
-            simd_bounds<float>,
-            simd_bounds<double>},
-    Variant{{"cuda_naive", "a GPU thread for each point; the update on the processor", Backend::cuda,
-             Contract::tolerance, 1e-4},
-            on_gpu,
-            cuda_host_update,
-            GRADUS_CUDA_RUNS(cuda_naive)},
-    Variant{{"cuda_transpose", "points and centroids column by column, so that neighbouring threads read neighbours",
-             Backend::cuda, Contract::tolerance, 1e-4},
-            on_gpu,
-            cuda_host_update,
-            GRADUS_CUDA_RUNS(cuda_transpose)},
-    Variant{
-        {"cuda_shared", "the centroids in the shared memory of each block", Backend::cuda, Contract::tolerance, 1e-4},
-        centroids_in_shared,
-        cuda_host_update,
-        GRADUS_CUDA_RUNS(cuda_shared)},
-    Variant{
-        {"cuda_unrolled", "the loop over the coordinates in steps of eight", Backend::cuda, Contract::tolerance, 1e-4},
-        centroids_in_shared,
-        cuda_host_update,
-        GRADUS_CUDA_RUNS(cuda_unrolled)},
-    Variant{{"cuda_update_kernel", "the sums of the update in a kernel of their own, by atomic additions",
-             Backend::cuda, Contract::tolerance, 1e-4},
-            centroids_in_shared,
-            cuda_host_sums,
-            GRADUS_CUDA_RUNS(cuda_update_kernel),
-            false,
-            gpu_columns},
-    Variant{{"cuda_all_gpu", "assignment, sums and new centroids on the GPU", Backend::cuda, Contract::tolerance, 1e-4},
-            sums_in_shared,
-            cuda_host_sums,
-            GRADUS_CUDA_RUNS(cuda_all_gpu),
-            false,
-            gpu_columns},
-    Variant{{"cuda_graph", "an iteration as a graph, queued many times in advance", Backend::cuda, Contract::tolerance,
-             1e-4},
-            sums_in_shared,
-            cuda_host_sums,
-            GRADUS_CUDA_RUNS(cuda_graph),
-            true,
-            gpu_columns},
-    Variant{{"cuda_small_dim", "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
-             Backend::cuda, Contract::same_bits, 0},
-            few_columns_on_gpu,
-            cuda_host_exact,
-            GRADUS_CUDA_RUNS(cuda_small_dim),
-            false,
-            gpu_small_dim},
-    Variant{{"cuda_ordered", "points ordered along a curve; whole tiles ruled out by their boxes; exact sums",
-             Backend::cuda, Contract::same_bits, 0},
-            ordered_on_gpu,
-            cuda_host_exact,
-            GRADUS_CUDA_RUNS(cuda_ordered),
-            false,
-            gpu_ordered},
-    Variant{{"cuda_tensor", "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
-             Backend::cuda, Contract::same_bits, 0},
-            tiles_on_gpu,
-            cuda_host_exact,
-            GRADUS_CUDA_RUNS(cuda_tensor),
-            false,
-            gpu_tensor},
+template <template <class> class Assigner>
+Memory simd_memory(const Shape& shape, int threads) {
+  return {.host =
+              SimdEngine<double, Assigner<double>>::bytes(shape, threads) + assigner_bytes<Assigner>(shape, threads)};
+}
+
+Memory float_sums_small_dim(const Shape& shape, int threads) {
+  return {.host = float_sums_per_thread(shape, threads).host + assigner_bytes<SmallDimAssigner>(shape, threads)};
+}
+
+std::uint64_t label_bytes(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
+
+std::uint64_t centroid_bytes(const Shape& shape) {
+  return static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
+}
+
+// The update on the processor: labels and sums there.
+Memory gpu_labels(const Shape& shape, int threads) {
+  return {.host = label_bytes(shape) + float_sums_per_thread(shape, threads).host + staging_bytes,
+          .device = label_bytes(shape) + centroid_bytes(shape)};
+}
+
+Memory gpu_labels_and_columns(const Shape& shape, int threads) {
+  Memory memory = gpu_labels(shape, threads);
+  memory.device += static_cast<std::uint64_t>(shape.bytes());  // the points once more, column by column
+  return memory;
+}
+
+Memory gpu_float_sums(const Shape& shape, int) {
+  const std::uint64_t sums = 2 * FloatSums<double>::bytes(shape);
+  return {.host = sums + staging_bytes,
+          .device = static_cast<std::uint64_t>(shape.bytes()) + label_bytes(shape) + sums};
+}
+
+/// `bytes`: on the GPU, beyond points, weights and labels.
+template <std::uint64_t bytes(const Shape&)>
+Memory gpu_exact_sums(const Shape& shape, int) {
+  return {.host = 2 * ExactSums<double>::bytes(shape) + staging_bytes, .device = bytes(shape) + label_bytes(shape)};
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+constexpr Contract exact = {Contract::same_bits};
+constexpr Contract textbook = {Contract::within, 1e-4, "inertia"};
+
+constexpr Variant table[] = {
+    {.name = "sequential",
+     .summary = "the textbook's loop on one core",
+     .backend = Backend::sequential,
+     .contract = textbook,
+     .memory = one_float_sum,
+     .run = {sequential<float>, sequential<double>}},
+    {.name = "openmp_shared",
+     .summary = "points among threads, one set of sums, atomic additions",
+     .backend = Backend::openmp,
+     .contract = textbook,
+     .deterministic = false,
+     .memory = one_float_sum,
+     .run = {openmp_shared<float>, openmp_shared<double>}},
+    {.name = "openmp_critical",
+     .summary = "points among threads, one set of sums, one critical section",
+     .backend = Backend::openmp,
+     .contract = textbook,
+     .deterministic = false,
+     .memory = one_float_sum,
+     .run = {openmp_critical<float>, openmp_critical<double>}},
+    {.name = "openmp_reduce",
+     .summary = "points among threads, private copies of the sums, one reduction at the end",
+     .backend = Backend::openmp,
+     .contract = textbook,
+     .memory = float_sums_per_thread,
+     .run = {openmp_reduce<float>, openmp_reduce<double>}},
+    {.name = "openmp_reduce_first_touch",
+     .summary = "private copies of the sums on pages of their own, first touched by their thread; shares in pieces",
+     .backend = Backend::openmp,
+     .contract = textbook,
+     .memory = float_sums_on_pages,
+     .run = {openmp_reduce_first_touch<float>, openmp_reduce_first_touch<double>}},
+    {.name = "tbb_flow_graph",
+     .summary = "the iteration as a graph of tasks, run by work stealing",
+     .backend = Backend::tbb,
+     .contract = textbook,
+     .writes_graph = true,
+     .memory = float_sums_per_chunk,
+     .run = {tbb_flow_graph<float>, tbb_flow_graph<double>}},
+    {.name = "simd_float_sums",
+     .summary = "the search of simd_small_dim, private copies of float sums as in openmp_reduce",
+     .backend = Backend::simd,
+     .contract = textbook,
+     .supports = small_dim,
+     .memory = float_sums_small_dim,
+     .run = {simd_float_sums<float>, simd_float_sums<double>}},
+    {.name = "simd_small_dim",
+     .summary = "a float filter across points, doubtful ones in double; exact sums",
+     .backend = Backend::simd,
+     .contract = exact,
+     .supports = small_dim,
+     .memory = simd_memory<SmallDimAssigner>,
+     .run = {simd_small_dim<float>, simd_small_dim<double>}},
+    {.name = "simd_grid",
+     .summary = "a table over a grid of cells knows the label, or a few candidates; exact sums",
+     .backend = Backend::simd,
+     .contract = exact,
+     .supports = grid_dim,
+     .memory = simd_memory<GridAssigner>,
+     .run = {simd_grid<float>, simd_grid<double>}},
+    {.name = "simd_large_dim",
+     .summary = "an 8-bit or 16-bit integer matrix product as filter, doubtful ones in double; exact sums",
+     .backend = Backend::simd,
+     .contract = exact,
+     .memory = simd_memory<LargeDimAssigner>,
+     .run = {simd_large_dim<float>, simd_large_dim<double>}},
+    {.name = "simd_bounds",
+     .summary = "as simd_large_dim; once few labels change, bounds by the triangle inequality spare most searches",
+     .backend = Backend::simd,
+     .contract = exact,
+     .memory = simd_memory<BoundsAssigner>,
+     .run = {simd_bounds<float>, simd_bounds<double>}},
+    {.name = "cuda_naive",
+     .summary = "a GPU thread for each point; the update on the processor",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .supports = on_gpu,
+     .memory = gpu_labels,
+     .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>)},
+    {.name = "cuda_transpose",
+     .summary = "points and centroids column by column, so that neighbouring threads read neighbours",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .supports = on_gpu,
+     .memory = gpu_labels_and_columns,
+     .run = GRADUS_CUDA_RUNS(cuda_transpose<float>, cuda_transpose<double>)},
+    {.name = "cuda_shared",
+     .summary = "the centroids in the shared memory of each block",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .supports = centroids_in_shared,
+     .memory = gpu_labels_and_columns,
+     .run = GRADUS_CUDA_RUNS(cuda_shared<float>, cuda_shared<double>)},
+    {.name = "cuda_unrolled",
+     .summary = "the loop over the coordinates in steps of eight",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .supports = centroids_in_shared,
+     .memory = gpu_labels_and_columns,
+     .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>)},
+    {.name = "cuda_update_kernel",
+     .summary = "the sums of the update in a kernel of their own, by atomic additions",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .deterministic = false,
+     .device_input = true,
+     .supports = centroids_in_shared,
+     .memory = gpu_float_sums,
+     .run = GRADUS_CUDA_RUNS(cuda_update_kernel<float>, cuda_update_kernel<double>)},
+    {.name = "cuda_all_gpu",
+     .summary = "assignment, sums and new centroids on the GPU",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .deterministic = false,
+     .device_input = true,
+     .supports = sums_in_shared,
+     .memory = gpu_float_sums,
+     .run = GRADUS_CUDA_RUNS(cuda_all_gpu<float>, cuda_all_gpu<double>)},
+    {.name = "cuda_graph",
+     .summary = "an iteration as a graph, queued many times in advance",
+     .backend = Backend::cuda,
+     .contract = textbook,
+     .deterministic = false,
+     .device_input = true,
+     .writes_graph = true,
+     .supports = sums_in_shared,
+     .memory = gpu_float_sums,
+     .run = GRADUS_CUDA_RUNS(cuda_graph<float>, cuda_graph<double>)},
+    {.name = "cuda_small_dim",
+     .summary = "the whole fit in one kernel: a float filter, doubtful points in double; exact sums",
+     .backend = Backend::cuda,
+     .contract = exact,
+     .device_input = true,
+     .supports = few_columns_on_gpu,
+     .memory = gpu_exact_sums<cuda_small_dim_bytes>,
+     .run = GRADUS_CUDA_RUNS(cuda_small_dim<float>, cuda_small_dim<double>)},
+    {.name = "cuda_ordered",
+     .summary = "points ordered along a curve; whole tiles pruned by their bounding boxes; exact sums",
+     .backend = Backend::cuda,
+     .contract = exact,
+     .device_input = true,
+     .supports = ordered_on_gpu,
+     .memory = gpu_exact_sums<cuda_ordered_bytes>,
+     .run = GRADUS_CUDA_RUNS(cuda_ordered<float>, cuda_ordered<double>)},
+    {.name = "cuda_tensor",
+     .summary = "a matrix product on the tensor cores as filter, doubtful points in double; exact sums",
+     .backend = Backend::cuda,
+     .contract = exact,
+     .device_input = true,
+     .supports = tiles_on_gpu,
+     .memory = gpu_exact_sums<cuda_tensor_bytes>,
+     .run = GRADUS_CUDA_RUNS(cuda_tensor<float>, cuda_tensor<double>)},
 };
 
 }  // namespace
@@ -311,8 +329,8 @@ namespace {
 /// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
 /// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  double needed =
-      shape.bytes() + static_cast<double>(std::max(variant.gpu_memory(shape), gpu_cover_bytes(shape.points, true)));
+  double needed = shape.bytes() +
+                  static_cast<double>(std::max(variant.memory(shape, 1).device, gpu_cover_bytes(shape.points, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
   for (const execution::Gpu& gpu : machine.gpus())
     if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;

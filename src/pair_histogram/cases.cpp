@@ -473,7 +473,12 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   options_.weights = std::as_const(weights_).view();
   options_.other_weights = std::as_const(other_weights_).view();
   problem_ = prepare(view(points_, data.points), options_, {});
-  truth_ = oracle(problem_);
+}
+
+template <class T>
+const PairHistogramResult& PreparedCase<T>::truth() const {
+  if (!truth_) truth_ = oracle(problem_);
+  return *truth_;
 }
 
 template <class T>

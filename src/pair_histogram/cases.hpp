@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +31,12 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Compares a result with the oracle's, to the bit; "" where it is right, otherwise what is wrong.
+/// Judges a result by the contract of all variants, which is the oracle's bits: "" where it is right, otherwise what is
+/// wrong.
 std::string compare(const PairHistogramResult& result, const PairHistogramResult& truth);
 
-/// A case in type T with the oracle's answer, worked out once for all variants and thread counts.
+/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
+/// asked for.
 template <class T>
 class PreparedCase {
  public:
@@ -41,8 +45,11 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   MatrixView<const T> points() const { return problem_.points; }
   const PairHistogramOptions<T>& options() const { return options_; }
+  const PairHistogramResult& truth() const;
+  /// Whether a variant with this contract promises anything of the case.
+  static bool promises(const core::Contract&) { return true; }
   /// "" where the result is right.
-  std::string compare_with_truth(const PairHistogramResult& result) const { return compare(result, truth_); }
+  std::string compare_with_truth(const PairHistogramResult& result) const { return compare(result, truth()); }
   /// Runs `variant` on the case and compares; "" where it is right.
   std::string check(const Variant& variant, const Execution& execution) const;
 
@@ -53,7 +60,17 @@ class PreparedCase {
   Buffer<T> other_weights_;
   PairHistogramOptions<T> options_;
   Problem<T> problem_;
-  PairHistogramResult truth_;
+  mutable std::optional<PairHistogramResult> truth_;
+};
+
+/// What a loop over table and cases wants to know of the room.
+struct Trial : Room {
+  using Variant = pair_histogram_detail::Variant;
+  using Case = pair_histogram_detail::Case;
+  template <class T>
+  using PreparedCase = pair_histogram_detail::PreparedCase<T>;
+  static std::span<const Variant> variants() { return pair_histogram_detail::variants(); }
+  static const std::vector<Case>& cases() { return pair_histogram_detail::cases(); }
 };
 
 }  // namespace gradus::pair_histogram_detail

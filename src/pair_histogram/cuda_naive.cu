@@ -10,8 +10,8 @@
 // counters, which all lie in a few lines of the second-level cache. Additions to one line are done one after the other,
 // and that is what this rung waits for.
 //
-// The triangle of pairs makes the first threads work most and the last ones hardly. Blocks start in ascending order, so
-// that the long ones start first and the short ones fill the end.
+// The triangle of pairs gives the first threads the most work, the last ones hardly any. Blocks start in ascending
+// order, so that the long ones start first and the short ones fill the end.
 //
 // Work for each pair: 8 operations, a square root and a division in double, an atomic addition of 64 bits in global
 // memory. Bytes: the second points from the caches, 3 elements for 32 pairs. Limits: none beyond the GPU's memory.

@@ -6,7 +6,7 @@
 // longer wait for one another, and each begins at its own place in the triangle.
 //
 // A shuffle moves 32 bits and goes through the same unit as an access to shared memory, so that a point of three
-// doubles takes six shuffles where a tile takes three broadcasts. What this rung spares in barriers and shared memory
+// doubles takes six shuffles where a tile takes three broadcasts. What this rung saves in barriers and shared memory
 // it spends there. It pays where shared memory is short, or where the tile is small against the arithmetic.
 //
 // All lanes take part in every shuffle, also those without a first point, and those whose pair does not count.

@@ -18,6 +18,7 @@
 #include "pair_histogram/published.hpp"
 #include "pair_histogram/test_problems.hpp"
 #include "pair_histogram/tile_pairs.hpp"
+#include "tests/helpers.hpp"
 #include "tests/machine_with_gpu.hpp"
 
 namespace gradus {
@@ -680,14 +681,12 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
 
 // --- The published table -------------------------------------------------------------------------------------------
 
-class Published : public testing::TestWithParam<const room::Variant*> {};
+class Published : public tests::WithRow<room::Variant> {};
 
 TEST_P(Published, table_of_10000_points) {
   const std::vector<std::uint64_t> counts = room::published_counts(10000);
   ASSERT_EQ(counts.size(), 80u);
   const Matrix<double> points = make(core::Generator::lab_atoms, 10000, 3);
-  if (const core::Support support = GetParam()->supports(room::Shape{}, execution::this_machine()); !support)
-    GTEST_SKIP() << support.reason;
   Execution execution;
   execution.variant = GetParam()->name;
   const PairHistogramResult result = run(points, bins_of(500, 80), execution);
@@ -695,14 +694,8 @@ TEST_P(Published, table_of_10000_points) {
   EXPECT_EQ(result.beyond, 0u);
 }
 
-std::vector<const room::Variant*> all_variants() {
-  std::vector<const room::Variant*> all;
-  for (const room::Variant& variant : room::variants()) all.push_back(&variant);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(all_variants()),
-                         [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(tests::rows_that(room::variants(), tests::any)),
+                         tests::RowName());
 
 // --- The radial distribution ---------------------------------------------------------------------------------------
 

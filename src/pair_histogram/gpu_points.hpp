@@ -27,7 +27,7 @@ class GpuPoints {
 
 /// Brings the problem to the GPU of `execution`: points and weights are used where they lie if they lie there, after
 /// what is in Execution::stream; of others copies are made. The problem's views then name memory of the GPU, and
-/// Problem::gpu the object. `job_bytes`: what the variant will take there beside them (Variant::gpu_memory).
+/// Problem::gpu the object. `job_bytes`: what the variant will take there beside them (Variant::memory).
 /// UsageError for a view that does not lie where it says, Error with both numbers where the memory does not suffice.
 template <class T>
 std::unique_ptr<GpuPoints<T>> make_gpu_points(Problem<T>& problem, const Execution& execution, std::uint64_t job_bytes);

@@ -9,6 +9,7 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 using tests::bins_of;
+using tests::contains;
 using tests::error_of;
 using tests::OnDevice;
 using tests::OnGpu;
@@ -21,8 +22,6 @@ Execution by(std::string_view variant) {
   execution.variant = variant;
   return execution;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Points, others and both weights on the GPU, each beginning `offset` elements behind where its memory does.
 template <class T>
@@ -58,7 +57,7 @@ void check_cases(const Case& data) {
   const ProblemOnDevice<T> plain(prepared.points(), prepared.options());
   const ProblemOnDevice<T> moved(prepared.points(), prepared.options(), 1);
   for (const Variant& variant : variants()) {
-    if (!variant.gpu_memory || !variant.supports(prepared.shape(), execution::this_machine())) continue;
+    if (!variant.device_input || !variant.supports(prepared.shape(), execution::this_machine())) continue;
     for (const ProblemOnDevice<T>* problem : {&plain, &moved})
       EXPECT_EQ(prepared.compare_with_truth(problem->count(by(variant.name))), "") << data.name << " " << variant.name;
   }
@@ -102,7 +101,7 @@ TEST_F(OnGpu, rows_with_room_between_them) {
       const PairHistogramResult truth = by_the_host(rows, options);
       const ProblemOnDevice<double> there(rows, options, 1);
       for (const Variant& variant : variants()) {
-        if (!variant.gpu_memory) continue;
+        if (!variant.device_input) continue;
         EXPECT_EQ(compare(there.count(by(variant.name)), truth), "") << variant.name << ", " << d << " columns";
       }
     }
@@ -162,19 +161,8 @@ TEST_F(OnGpu, several_launches) {
 
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<double> points = uniform(20000, 3);
-  cuda::PinnedBuffer<double> staged(points.rows() * 3);
-  std::copy_n(points.data(), staged.size(), staged.data());
-  cuda::DeviceBuffer<double> device(staged.size());
-  cuda::DeviceBuffer<char> elsewhere(std::int64_t{1} << 30);
-  const cuda::Stream stream;
-  device.fill_bytes(0xff, stream);  // NaN
-  stream.wait();
-  for (int repeat = 0; repeat < 100; ++repeat) elsewhere.clear(stream);  // some tens of milliseconds
-  device.copy_from_host(staged.data(), staged.size(), stream);
-  Execution execution;
-  execution.stream = static_cast<cudaStream_t>(stream);
-  const PairHistogramResult result =
-      pair_histogram<double>(MatrixView<const double>(device.data(), 20000, 3, here), bins_of(0.5, 30), execution);
+  const tests::LateOnDevice<double> late(points);
+  const PairHistogramResult result = pair_histogram<double>(late.view(), bins_of(0.5, 30), late.execution());
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
 }
 
@@ -240,7 +228,7 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   message = error_of<UsageError>([&] { there.count(execution); });
   EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
   for (const Variant& variant : variants()) {
-    if (variant.gpu_memory) continue;
+    if (variant.device_input) continue;
     message = error_of<UnsupportedError>([&] { there.count(by(variant.name)); });
     EXPECT_TRUE(contains(message, "variant '" + std::string(variant.name) + "' needs points in host memory"))
         << message;

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/generate.hpp"
-#include "execution/devices.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/published.hpp"
 #include "pair_histogram/test_problems.hpp"
+#include "tests/helpers.hpp"
 
 namespace gradus {
 namespace {
@@ -32,13 +32,8 @@ TEST(PairHistogramLong, PublishedTableOf512000Points) {
   EXPECT_EQ(result.counts, pair_histogram_detail::published_counts(512000));
 }
 
-class GpuVariants : public testing::TestWithParam<const pair_histogram_detail::Variant*> {
+class GpuVariants : public tests::WithRow<pair_histogram_detail::Variant> {
  protected:
-  void SetUp() override {
-    if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
-      GTEST_SKIP() << reason;
-  }
-
   /// Counts in blocks of this size, 0: the variant's own, and notes the reports of progress.
   PairHistogramResult count(const Matrix<double>& points, const PairHistogramOptions<double>& options, int block_size) {
     Execution execution;
@@ -87,15 +82,9 @@ TEST_P(GpuVariants, GiveThePublishedTables) {
   }
 }
 
-std::vector<const pair_histogram_detail::Variant*> gpu_variants() {
-  std::vector<const pair_histogram_detail::Variant*> found;
-  for (const pair_histogram_detail::Variant& variant : pair_histogram_detail::variants())
-    if (variant.backend == core::Backend::cuda) found.push_back(&variant);
-  return found;
-}
-
-INSTANTIATE_TEST_SUITE_P(pair_histogram, GpuVariants, testing::ValuesIn(gpu_variants()),
-                         [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(pair_histogram, GpuVariants,
+                         testing::ValuesIn(tests::rows_that(pair_histogram_detail::variants(), tests::runs_on_gpu)),
+                         tests::RowName());
 
 }  // namespace
 }  // namespace gradus

@@ -22,14 +22,8 @@ namespace {
 
 constexpr const char* problem_name = "pair_histogram";
 
-/// What of the caller's may lie on a GPU, for messages.
-struct NamedPlace {
-  MemoryPlace place;
-  const char* what;
-};
-
 template <class T>
-std::array<NamedPlace, 4> places(MatrixView<const T> points, const PairHistogramOptions<T>& options) {
+std::array<execution::NamedPlace, 4> places(MatrixView<const T> points, const PairHistogramOptions<T>& options) {
   return {{{points.place(), "points"},
            {options.others.place(), "others"},
            {options.weights.place(), "weights"},
@@ -45,21 +39,22 @@ Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions
   execution::check_view(options.others, "others");
   execution::check_view(options.weights, "weights");
   execution::check_view(options.other_weights, "other weights");
-  const std::array<NamedPlace, 4> all = places(points, options);
-  const auto* const there = std::ranges::find_if(all, [](const NamedPlace& one) { return !one.place.is_host(); });
+  const std::array<execution::NamedPlace, 4> all = places(points, options);
+  const auto* const there =
+      std::ranges::find_if(all, [](const execution::NamedPlace& one) { return !one.place.is_host(); });
   if (there == all.end()) return execution;
   Execution here = execution::run_where_it_lies(there->place, there->what, execution);
-  for (const NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
+  for (const execution::NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
   if (here.variant.empty()) return here;
   const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
-  execution::check_takes_gpu_memory(room::variants(), variant, there->place, problem_name);
+  execution::check_takes_device_input(room::variants(), variant, there->place, there->what, problem_name);
   return here;
 }
 
 /// Whether the job runs on a GPU whatever the points are like, so that they can be looked at there.
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
-  return core::find_variant(room::variants(), execution.variant, problem_name).gpu_memory != nullptr;
+  return core::find_variant(room::variants(), execution.variant, problem_name).device_input;
 }
 
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
@@ -75,7 +70,8 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
 std::uint64_t memory_needed(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
   // Edges and thresholds of the bins; edges, counts and weights of the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
-  return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) + variant.memory(shape, cpu::thread_count(execution));
+  return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
+         variant.memory(shape, cpu::thread_count(execution)).host;
 }
 
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
@@ -145,9 +141,9 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   {
     const cpu::PinnedTeam team(threads, here.pinning);
     std::unique_ptr<room::GpuPoints<T>> gpu;
-    if (variant.gpu_memory != nullptr) {
+    if (variant.device_input) {
       const core::PhaseTimer timer(phases, "to_device");
-      gpu = room::make_gpu_points(problem, here, variant.gpu_memory(shape));
+      gpu = room::make_gpu_points(problem, here, variant.memory(shape, threads).device);
     }
     if (examine_on_gpu) {
       examine();

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/machine.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
@@ -108,22 +108,18 @@ struct Histogram {
   }
 };
 
-/// A row of the table of variants. `run` counts all pairs. A variant may leave the last slot (pairs beyond the bins)
-/// wrong, and its weight: the frame sets it to what is missing from the number of all pairs.
-struct Variant : core::VariantInfo {
-  core::Support (*supports)(const Shape&, const execution::Machine&);
-  std::uint64_t (*memory)(const Shape&, int threads);  ///< bytes beyond the input and the result
-  Histogram (*run_f32)(const Problem<float>&, const Execution&, std::vector<Phase>&);
-  Histogram (*run_f64)(const Problem<double>&, const Execution&, std::vector<Phase>&);
-  /// For a variant that runs on a GPU: bytes there beside points and weights.
-  std::uint64_t (*gpu_memory)(const Shape&) = nullptr;
-
+/// What core/ladder.hpp wants to know of this room. A run counts all pairs. A variant may leave the last slot (pairs
+/// beyond the bins) wrong, and its weight: the frame sets it to what is missing from the number of all pairs.
+struct Room {
+  static constexpr std::string_view name = "pair_histogram";
+  using Shape = pair_histogram_detail::Shape;
+  using Elements = core::Elements<float, double>;
   template <class T>
-  Histogram run(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) const {
-    if constexpr (sizeof(T) == 4) return run_f32(problem, execution, phases);
-    else return run_f64(problem, execution, phases);
-  }
+  using Problem = pair_histogram_detail::Problem<T>;
+  template <class T>
+  using Result = Histogram;
 };
+using Variant = core::Variant<Room>;
 
 std::span<const Variant> variants();
 

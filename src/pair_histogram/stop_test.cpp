@@ -9,6 +9,7 @@
 #include "core/philox.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
+#include "tests/helpers.hpp"
 #include "tests/stopping.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -80,15 +81,8 @@ TEST_P(Counting, many_points_that_are_sorted) {
     });
 }
 
-std::vector<const Variant*> processor_variants() {
-  std::vector<const Variant*> some;
-  for (const Variant& variant : variants())
-    if (variant.backend != core::Backend::cuda) some.push_back(&variant);
-  return some;
-}
-
-INSTANTIATE_TEST_SUITE_P(pair_histogram, Counting, testing::ValuesIn(processor_variants()),
-                         [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(pair_histogram, Counting, testing::ValuesIn(tests::rows_that(variants(), tests::runs_on_cpu)),
+                         tests::RowName());
 
 }  // namespace
 }  // namespace gradus::pair_histogram_detail

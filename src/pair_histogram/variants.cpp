@@ -2,7 +2,6 @@
 #include "pair_histogram/variants.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -17,29 +16,12 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 using core::Backend;
-using core::Contract;
+using core::Memory;
 using core::Support;
 using cuda::staging_bytes;
 
-Support always(const Shape&, const execution::Machine&) { return Support::yes(); }
-
-std::uint64_t one_histogram(const Shape& shape, int) { return Histogram::bytes(shape); }
-
-std::uint64_t histogram_per_thread(const Shape& shape, int threads) {
-  return core::checked_multiply(Histogram::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "histograms");
-}
-
-std::uint64_t plain_memory(const Shape& shape, int threads) { return bytes_to_count_in_double(shape, threads); }
-
-// With the double columns, to which the filter turns where it does not help.
-std::uint64_t filter_memory(const Shape& shape, int threads) {
-  return std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads));
-}
-
-std::uint64_t cells_memory(const Shape& shape, int threads) {
-  return std::max(bytes_to_count_in_double(shape, threads),
-                  bytes_to_filter(shape, threads) + bytes_to_sort_into_cells(shape, threads));
-}
+// ---------------------------------------------------------------------------------------------------------------------
+// Where they run
 
 Support without_weights(const Shape& shape, const execution::Machine&) {
   constexpr std::int64_t most = std::int64_t{1} << 28;
@@ -50,20 +32,6 @@ Support without_weights(const Shape& shape, const execution::Machine&) {
     return Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
   return Support::yes();
 }
-
-std::uint64_t tree_memory(const Shape& shape, int threads) {
-  return std::max(bytes_to_count_in_double(shape, threads),
-                  bytes_to_filter(shape, threads) + bytes_to_build_trees(shape, threads));
-}
-
-// The GPU variants are listed in every build; where they are not compiled, supports() says so, and nothing runs them.
-#ifdef GRADUS_HAS_CUDA
-#define GRADUS_CUDA_RUNS(name) name<float>, name<double>
-#else
-#define GRADUS_CUDA_RUNS(name) nullptr, nullptr
-#endif
-
-std::uint64_t filter_gpu_memory(const Shape& shape) { return gpu_columns_bytes(shape) + gpu_filter_bytes(shape); }
 
 Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
 
@@ -83,94 +51,132 @@ Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
   return on_gpu(shape, machine);
 }
 
-// Of the host: what stages the transfers, and the histogram as it comes.
-std::uint64_t cuda_host_memory(const Shape& shape, int) { return 2 * Histogram::bytes(shape) + staging_bytes; }
+// ---------------------------------------------------------------------------------------------------------------------
+// What they take there
 
-constexpr std::array table = {
-    Variant{{"sequential", "the textbook's loop on one core", Backend::sequential, Contract::same_bits, 0},
-            always,
-            one_histogram,
-            sequential<float>,
-            sequential<double>},
-    Variant{{"openmp_shared", "points among threads, one histogram, atomic additions", Backend::openmp,
-             Contract::same_bits, 0},
-            always,
-            one_histogram,
-            openmp_shared<float>,
-            openmp_shared<double>},
-    Variant{{"openmp_privatized", "points among threads, a private histogram for each, added up at the end",
-             Backend::openmp, Contract::same_bits, 0},
-            always,
-            histogram_per_thread,
-            openmp_privatized<float>,
-            openmp_privatized<double>},
-    Variant{{"simd_brute_force", "vectors of pairs in double, tiles of points, private copies of the counters",
-             Backend::simd, Contract::same_bits, 0},
-            always,
-            plain_memory,
-            simd_brute_force<float>,
-            simd_brute_force<double>},
-    Variant{{"simd_filter", "a float filter, doubtful pairs in double; several pairs share one increment",
-             Backend::simd, Contract::same_bits, 0},
-            always,
-            filter_memory,
-            simd_filter<float>,
-            simd_filter<double>},
-    Variant{{"simd_cells", "points sorted into columns of cells; the filter for what is within reach of a few points",
-             Backend::simd, Contract::same_bits, 0},
-            always,
-            cells_memory,
-            simd_cells<float>,
-            simd_cells<double>},
-    Variant{{"simd_dual_tree",
-             "pairs of boxes whose distances lie in one bin are counted at once, the others by the filter",
-             Backend::simd, Contract::same_bits, 0},
-            without_weights,
-            tree_memory,
-            simd_dual_tree<float>,
-            simd_dual_tree<double>},
-    Variant{{"cuda_naive", "a GPU thread for each point; one histogram, atomic additions in global memory",
-             Backend::cuda, Contract::same_bits, 0},
-            on_gpu,
-            cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_naive),
-            gpu_columns_bytes},
-    Variant{
-        {"cuda_privatized", "a histogram for each block, in its shared memory", Backend::cuda, Contract::same_bits, 0},
-        histogram_in_shared,
-        cuda_host_memory,
-        GRADUS_CUDA_RUNS(cuda_privatized),
-        gpu_columns_bytes},
-    Variant{{"cuda_tiled", "second points tile by tile in shared memory; one histogram in global memory", Backend::cuda,
-             Contract::same_bits, 0},
-            on_gpu,
-            cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_tiled),
-            gpu_columns_bytes},
-    Variant{{"cuda_tiled_privatized", "tiles of second points and a histogram for each block in shared memory",
-             Backend::cuda, Contract::same_bits, 0},
-            histogram_in_shared,
-            cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_tiled_privatized),
-            gpu_columns_bytes},
-    Variant{
-        {"cuda_lane_copies", "several copies of a block's histogram, by lane", Backend::cuda, Contract::same_bits, 0},
-        histogram_in_shared,
-        cuda_host_memory,
-        GRADUS_CUDA_RUNS(cuda_lane_copies),
-        gpu_columns_bytes},
-    Variant{{"cuda_shuffle", "second points in the registers of a warp, handed on by shuffles", Backend::cuda,
-             Contract::same_bits, 0},
-            histogram_in_shared,
-            cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_shuffle),
-            gpu_columns_bytes},
-    Variant{{"cuda_filter", "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
-             Backend::cuda, Contract::same_bits, 0},
-            filter_on_gpu,
-            cuda_host_memory,
-            GRADUS_CUDA_RUNS(cuda_filter),
-            filter_gpu_memory},
+Memory one_histogram(const Shape& shape, int) { return {.host = Histogram::bytes(shape)}; }
+
+Memory histogram_per_thread(const Shape& shape, int threads) {
+  return {.host =
+              core::checked_multiply(Histogram::bytes(shape), static_cast<std::uint64_t>(threads) + 1, "histograms")};
+}
+
+Memory plain_memory(const Shape& shape, int threads) { return {.host = bytes_to_count_in_double(shape, threads)}; }
+
+/// `more`: beside what the filter takes. With the double columns, to which it turns where it does not help.
+Memory memory_to_filter(const Shape& shape, int threads, std::uint64_t more) {
+  return {.host = std::max(bytes_to_count_in_double(shape, threads), bytes_to_filter(shape, threads) + more)};
+}
+
+Memory filter_memory(const Shape& shape, int threads) { return memory_to_filter(shape, threads, 0); }
+
+Memory cells_memory(const Shape& shape, int threads) {
+  return memory_to_filter(shape, threads, bytes_to_sort_into_cells(shape, threads));
+}
+
+Memory tree_memory(const Shape& shape, int threads) {
+  return memory_to_filter(shape, threads, bytes_to_build_trees(shape, threads));
+}
+
+// Of the host: what stages the transfers, and the histogram as it comes.
+Memory gpu_memory(const Shape& shape, int) {
+  return {.host = 2 * Histogram::bytes(shape) + cuda::staging_bytes, .device = gpu_columns_bytes(shape)};
+}
+
+Memory gpu_filter_memory(const Shape& shape, int threads) {
+  Memory memory = gpu_memory(shape, threads);
+  memory.device += gpu_filter_bytes(shape);
+  return memory;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+constexpr Variant table[] = {
+    {.name = "sequential",
+     .summary = "the textbook's loop on one core",
+     .backend = Backend::sequential,
+     .memory = one_histogram,
+     .run = {sequential<float>, sequential<double>}},
+    {.name = "openmp_shared",
+     .summary = "points among threads, one histogram, atomic additions",
+     .backend = Backend::openmp,
+     .memory = one_histogram,
+     .run = {openmp_shared<float>, openmp_shared<double>}},
+    {.name = "openmp_privatized",
+     .summary = "points among threads, a private histogram for each, added up at the end",
+     .backend = Backend::openmp,
+     .memory = histogram_per_thread,
+     .run = {openmp_privatized<float>, openmp_privatized<double>}},
+    {.name = "simd_brute_force",
+     .summary = "vectors of pairs in double, tiles of points, private copies of the counters",
+     .backend = Backend::simd,
+     .memory = plain_memory,
+     .run = {simd_brute_force<float>, simd_brute_force<double>}},
+    {.name = "simd_filter",
+     .summary = "a float filter, doubtful pairs in double; several pairs share one increment",
+     .backend = Backend::simd,
+     .memory = filter_memory,
+     .run = {simd_filter<float>, simd_filter<double>}},
+    {.name = "simd_cells",
+     .summary = "points sorted into columns of cells; the filter for what is within reach of a few points",
+     .backend = Backend::simd,
+     .memory = cells_memory,
+     .run = {simd_cells<float>, simd_cells<double>}},
+    {.name = "simd_dual_tree",
+     .summary = "pairs of boxes whose distances lie in one bin are counted at once, the others by the filter",
+     .backend = Backend::simd,
+     .supports = without_weights,
+     .memory = tree_memory,
+     .run = {simd_dual_tree<float>, simd_dual_tree<double>}},
+    {.name = "cuda_naive",
+     .summary = "a GPU thread for each point; one histogram, atomic additions in global memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>)},
+    {.name = "cuda_privatized",
+     .summary = "a histogram for each block, in its shared memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = histogram_in_shared,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_privatized<float>, cuda_privatized<double>)},
+    {.name = "cuda_tiled",
+     .summary = "second points tile by tile in shared memory; one histogram in global memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>)},
+    {.name = "cuda_tiled_privatized",
+     .summary = "tiles of second points and a histogram for each block in shared memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = histogram_in_shared,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_tiled_privatized<float>, cuda_tiled_privatized<double>)},
+    {.name = "cuda_lane_copies",
+     .summary = "several copies of a block's histogram, by lane",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = histogram_in_shared,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_lane_copies<float>, cuda_lane_copies<double>)},
+    {.name = "cuda_shuffle",
+     .summary = "second points in the registers of a warp, handed on by shuffles",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = histogram_in_shared,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_shuffle<float>, cuda_shuffle<double>)},
+    {.name = "cuda_filter",
+     .summary = "a float filter, doubtful pairs in double; two pairs share one increment in shared memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = filter_on_gpu,
+     .memory = gpu_filter_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_filter<float>, cuda_filter<double>)},
 };
 
 // The share of space that lies within reach, as a cube around a point: of 1 where the reach is half of every extent.

@@ -1,29 +1,37 @@
-// Every variant's entry point, one line each; the table is in variants.cpp.
+// Every variant's entry point, for the table in variants.cpp.
 #pragma once
 
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
 
-#define GRADUS_PAIR_HISTOGRAM_VARIANT(name) \
-  template <class T>                        \
-  Histogram name(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
-
-GRADUS_PAIR_HISTOGRAM_VARIANT(sequential);
-GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_shared);
-GRADUS_PAIR_HISTOGRAM_VARIANT(openmp_privatized);
-GRADUS_PAIR_HISTOGRAM_VARIANT(simd_brute_force);
-GRADUS_PAIR_HISTOGRAM_VARIANT(simd_filter);
-GRADUS_PAIR_HISTOGRAM_VARIANT(simd_cells);
-GRADUS_PAIR_HISTOGRAM_VARIANT(simd_dual_tree);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_naive);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_privatized);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_tiled);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_tiled_privatized);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_lane_copies);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_shuffle);
-GRADUS_PAIR_HISTOGRAM_VARIANT(cuda_filter);
-
-#undef GRADUS_PAIR_HISTOGRAM_VARIANT
+template <class T>
+Histogram sequential(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram openmp_shared(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram openmp_privatized(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram simd_brute_force(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram simd_filter(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram simd_cells(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram simd_dual_tree(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_privatized(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_tiled_privatized(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_lane_copies(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_shuffle(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Histogram cuda_filter(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::pair_histogram_detail

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/ladder.hpp"
 #include "execution/machine.hpp"
 #include "execution/ways.hpp"
 #include "gradus/error.hpp"
@@ -104,8 +104,7 @@ std::string first_difference(const Checks&... checks) {
 /// One way to run a case.
 struct Run {
   Execution execution;
-  core::Contract contract = core::Contract::same_bits;
-  double tolerance = 0;
+  core::Contract contract;
   std::string text;  ///< variant and threads, human-readable
 };
 

@@ -24,8 +24,7 @@ void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const At
   const std::size_t other = ways.size() < 2 ? 0 : 1 + number % (ways.size() - 1);
   for (std::size_t way = 0; way < ways.size(); ++way) {
     if (way != 0 && way != other && number % 8 != 0) continue;
-    Run run{ways[way].execution, variant.contract, variant.tolerance,
-            fmt::format("{}, {}", variant.name, ways[way].text)};
+    Run run{ways[way].execution, variant.contract, fmt::format("{}, {}", variant.name, ways[way].text)};
     run.execution.variant = variant.name;
     run.execution.device = options.device;
     runs.push_back(std::move(run));

@@ -1112,7 +1112,7 @@ class PairHistogram(Case):
             ([points, "--bin-width", 1, "--bins", 3, "--rdf"], ["--volume", "--box"]),
             ([points, "--bin-width", 1, "--bins", 3, "--rdf", "--volume", 0], ["--volume"]),
             ([points, "--bin-width", 1, "--bins", 3, "--variant", "sequentail"], ["did you mean 'sequential'?"]),
-            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["no others"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["needs --cross"]),
             (["-", "--bin-width", 1, "--bins", 3, "--cross", "-"], ["standard input"]),
         ]:
             self.refused(2, "pair-histogram", *arguments, says=says)
@@ -1716,6 +1716,7 @@ class Examples(Case):
     # Chores of a clone, which build the program first or need the network: no commands of gradus.
     OTHERS = {
         "./dev demo": "builds the program, and runs 'gradus demo'",
+        "./dev test": "runs these tests",
     }
     # What would take half a minute or more is narrowed by these words behind it, and runs once where several pages have
     # it: commands that run many variants on all there is.

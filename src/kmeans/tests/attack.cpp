@@ -173,8 +173,8 @@ class Check {
   std::string fit_fault(const Run& run) {
     const auto is = outcome_of([&] { return job_.run(run.execution); });
     if (std::string wrong = status_difference(is, expected()); !wrong.empty() || !is.answer) return wrong;
-    if (run.contract == core::Contract::tolerance)
-      return tame_difference(*is.answer, *expected().answer, run.tolerance);
+    if (run.contract == core::Contract::within)
+      return tame_difference(*is.answer, *expected().answer, run.contract.bound);
     return exact_difference(*is.answer, *expected().answer);
   }
 
@@ -192,7 +192,7 @@ class Check {
 
   std::string predict_fault(const Run& run) {
     const Metric metric = job_.options().metric;
-    if (!expected().answer || run.contract == core::Contract::tolerance) return "";
+    if (!expected().answer || run.contract == core::Contract::within) return "";
     if (!prediction_)
       prediction_ = outcome_of([&] { return predict_reference<T>(centroids(), job_.queries(), {}, metric); });
     const auto is = outcome_of([&] { return kmeans_predict<T>(centroids(), job_.queries(), metric, run.execution); });

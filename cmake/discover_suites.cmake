@@ -1,0 +1,31 @@
+# Lists the tests of a GoogleTest program for CTest: one for each suite, all of whose tests run in one process. A thousand
+# processes that each start under a sanitizer, or only to say that there is no GPU, took most of the time, and the rows of
+# a ladder share what it costs to prepare its cases. The output names the test that failed. A suite all of whose tests
+# are skipped counts as skipped. Ladders take longest and start first.
+# Run after the program PROGRAM was built; gives each test the labels LABELS and writes OUTPUT.
+execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${PROGRAM} --gtest_list_tests failed: ${failed}")
+endif()
+string(REGEX REPLACE "#[^\n]*" "" listing "${listing}")
+string(REPLACE "\n" ";" lines "${listing}")
+set(suites "")
+foreach(line IN LISTS lines)
+  if(line MATCHES "^([^ ]+)\\. *$")
+    string(REGEX REPLACE "/[0-9]+$" "/*" suite "${CMAKE_MATCH_1}")  # of typed tests, in all types
+    list(APPEND suites "${suite}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES suites)
+get_filename_component(program ${PROGRAM} NAME)
+set(script "")
+foreach(suite IN LISTS suites)
+  string(REGEX REPLACE "/\\*$" "" name "${program}.${suite}")
+  set(properties "LABELS [[${LABELS}]] TIMEOUT 7200 SKIP_REGULAR_EXPRESSION [[\\[  PASSED  \\] 0 tests]]")
+  if(suite STREQUAL "Ladder")
+    string(APPEND properties " COST 1000")
+  endif()
+  string(APPEND script "add_test([[${name}]] [[${PROGRAM}]] [[--gtest_filter=${suite}.*]])\n"
+    "set_tests_properties([[${name}]] PROPERTIES ${properties})\n")
+endforeach()
+file(WRITE ${OUTPUT} "${script}")

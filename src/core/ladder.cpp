@@ -1,0 +1,32 @@
+#include "core/ladder.hpp"
+
+#include "core/text.hpp"
+
+namespace gradus::core {
+
+std::string_view to_string(Backend backend) {
+  switch (backend) {
+    case Backend::sequential: return "sequential";
+    case Backend::openmp: return "openmp";
+    case Backend::tbb: return "tbb";
+    case Backend::simd: return "simd";
+    case Backend::cuda: return "cuda";
+  }
+  return "?";
+}
+
+std::string_view to_string(Contract::Kind kind) {
+  switch (kind) {
+    case Contract::same_bits: return "same bits";
+    case Contract::within: return "tolerance";
+    case Contract::invariants: return "invariants";
+  }
+  return "?";
+}
+
+std::string text(const Contract& contract) {
+  if (contract == Contract::within) return "within " + number_text(contract.bound);
+  return std::string(to_string(contract.kind));
+}
+
+}  // namespace gradus::core

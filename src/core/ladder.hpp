@@ -1,0 +1,176 @@
+// The ladder of a problem: the row of its table of variants, which is the same for every problem, and how a variant is
+// found by its name. Each problem keeps ONE explicit array of rows (src/<problem>/variants.cpp); nothing registers
+// itself.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/names.hpp"
+#include "gradus/error.hpp"
+#include "gradus/execution.hpp"
+
+namespace gradus::execution {
+struct Machine;
+}
+
+namespace gradus::core {
+
+enum class Backend : std::uint8_t { sequential, openmp, tbb, simd, cuda };
+std::string_view to_string(Backend backend);
+
+/// Yes, or the reason why not.
+struct Support {
+  bool supported = true;
+  std::string reason;
+
+  static Support yes() { return {}; }
+  static Support no(std::string reason) { return {false, std::move(reason)}; }
+  explicit operator bool() const { return supported; }
+};
+
+/// What a variant's results owe to the oracle's. Each problem has one function that judges by it (compare() in its
+/// cases.hpp), for the tests, `gradus verify` and `gradus bench` alike.
+struct Contract {
+  enum Kind : std::uint8_t {
+    same_bits,  ///< labels, centroids, counts, distances, cells: identical to the oracle
+    within,     ///< the textbook's arithmetic: the quantity `of` differs by at most `bound`
+    invariants  ///< there is no one right result; what must be true of it is checked
+  };
+  Kind kind = same_bits;
+  double bound = 0;          ///< relative, where the kind is `within`
+  std::string_view of = {};  ///< where the kind is `within`: what is bounded, by name
+
+  friend bool operator==(const Contract& contract, Kind kind) { return contract.kind == kind; }
+  /// Whether `value` keeps a contract of the kind `within`; NaN never does. `slack` is added to the truth's magnitude.
+  bool allows(double value, double truth, double slack = 0) const {
+    return std::abs(value - truth) <= bound * (std::abs(truth) + slack);
+  }
+};
+std::string_view to_string(Contract::Kind kind);
+/// With the bound: "within 0.0001".
+std::string text(const Contract& contract);
+
+/// Bytes that a job takes.
+struct Memory {
+  std::uint64_t host = 0;    ///< beyond the input and the result
+  std::uint64_t device = 0;  ///< on a GPU, beyond the input there
+};
+
+/// The element types of a room's data, in which every variant of the room exists.
+template <class... T>
+struct Elements {};
+/// Of a room whose problems hold no data, such as locks: its templates are instantiated with `void`.
+using NoElements = Elements<void>;
+
+/// A room is a struct that names what is the problem's own (kmeans_detail::Room for one): `name`, `Shape`, `Elements`,
+/// and for each element type T `Problem<T>` and `Result<T>`.
+///
+/// A run does the whole job. `execution` says with how many threads and where, and whom to tell of progress; the run
+/// adds the seconds of its phases to `phases`.
+template <class Room, class T>
+using Run = typename Room::template Result<T> (*)(const typename Room::template Problem<T>& problem,
+                                                  const Execution& execution, std::vector<Phase>& phases);
+
+/// In place of the runs of a variant whose file this build does not compile; its row's `supports` says so too.
+struct NotCompiled {};
+
+template <class Room, class T>
+struct RunOf {
+  using Problem = typename Room::template Problem<T>;
+  using Result = typename Room::template Result<T>;
+  Run<Room, T> run;
+
+  Result operator()(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) const {
+    return run(problem, execution, phases);
+  }
+  static Result refuse(const Problem&, const Execution&, std::vector<Phase>&) {
+    throw UnsupportedError("this build has no CUDA: the variant is not compiled");
+  }
+};
+
+/// A run for each of the element types, called like one function.
+template <class Room, class List = typename Room::Elements>
+struct Runs;
+template <class Room, class... T>
+struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
+  constexpr Runs(Run<Room, T>... runs) : RunOf<Room, T>{runs}... {}
+  constexpr Runs(NotCompiled) : RunOf<Room, T>{RunOf<Room, T>::refuse}... {}
+  using RunOf<Room, T>::operator()...;
+};
+
+// The runs of a GPU variant, one for each element type: its row stands in the table of every build.
+#ifdef GRADUS_HAS_CUDA
+#define GRADUS_CUDA_RUNS(...) \
+  { __VA_ARGS__ }
+#else
+#define GRADUS_CUDA_RUNS(...) core::NotCompiled()
+#endif
+
+/// What a row says that does not depend on the problem.
+struct VariantInfo {
+  std::string_view name;
+  std::string_view summary;
+  Backend backend = Backend::sequential;
+  Contract contract = {};
+  bool deterministic = true;
+  bool device_input = false;
+};
+
+template <class Shape>
+Support everywhere(const Shape&, const execution::Machine&) {
+  return Support::yes();
+}
+template <class Shape>
+Memory nothing(const Shape&, int /*threads*/) {
+  return {};
+}
+
+/// A row of a room's table. What has no default here every row must say.
+template <class Room>
+struct Variant {
+  using Shape = typename Room::Shape;
+
+  std::string_view name;     ///< of the file, the function, the row and the --variant value
+  std::string_view summary;  ///< one line: the idea
+  Backend backend;
+  Contract contract = {};
+  bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
+  bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
+  bool writes_graph = false;  ///< honours Execution::graph_file
+  /// Whether it can do a job of this shape on this machine.
+  Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
+  /// What the job takes there, with so many threads.
+  Memory (*memory)(const Shape& shape, int threads) = nothing<Shape>;
+  Runs<Room> run;
+
+  operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input}; }
+};
+
+/// The row called `name` (a hyphen stands for an underscore), or UsageError that suggests the nearest name.
+template <class Variant>
+const Variant& find_variant(std::span<const Variant> variants, std::string_view name, std::string_view problem) {
+  const std::string wanted = with_underscores(name);
+  std::vector<std::string_view> names;
+  for (const Variant& variant : variants) {
+    if (variant.name == wanted) return variant;
+    names.push_back(variant.name);
+  }
+  throw UsageError("there is no " + std::string(problem) + " variant '" + std::string(name) + "'" +
+                   did_you_mean(wanted, names) + "; 'gradus list " + std::string(problem) + "' shows all of them");
+}
+
+/// "'one', 'another'": the rows with the capability, for a message.
+template <class Variant>
+std::string names_of_those_with(bool Variant::*capability, std::span<const Variant> variants) {
+  std::string names;
+  for (const Variant& variant : variants)
+    if (variant.*capability) names += (names.empty() ? "'" : ", '") + std::string(variant.name) + "'";
+  return names;
+}
+
+}  // namespace gradus::core

@@ -1,0 +1,99 @@
+// What tests of several rooms share: messages of errors, comparisons to the bit, rows of a table as parameters, and
+// what a test does where there is no GPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "execution/devices.hpp"
+#include "gradus/array.hpp"
+
+namespace gradus::tests {
+
+/// The message of the error of class E that `action` throws; a failure if it throws none or another.
+template <class E>
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    EXPECT_EQ(typeid(error), typeid(E)) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+template <class T>
+bool same_bits(const T* a, const T* b, std::int64_t count) {
+  return count == 0 || std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(T)) == 0;
+}
+
+template <class T>
+bool same_bits(const Matrix<T>& a, const Matrix<T>& b) {
+  return a.rows() == b.rows() && a.columns() == b.columns() && same_bits(a.data(), b.data(), a.rows() * a.columns());
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Rows of a table as parameters of a test
+
+/// The rows for which `wanted` holds.
+template <class Variant, class Wanted>
+std::vector<const Variant*> rows_that(std::span<const Variant> variants, const Wanted& wanted) {
+  std::vector<const Variant*> rows;
+  for (const Variant& variant : variants)
+    if (wanted(variant)) rows.push_back(&variant);
+  return rows;
+}
+
+inline bool runs_on_gpu(const core::VariantInfo& variant) { return variant.backend == core::Backend::cuda; }
+inline bool runs_on_cpu(const core::VariantInfo& variant) { return !runs_on_gpu(variant); }
+inline bool any(const core::VariantInfo&) { return true; }
+
+/// Names an instance of a test by its row.
+struct RowName {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    return std::string(info.param->name);
+  }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Without a GPU
+
+/// Whether GRADUS_REQUIRE_GPU=1 says that this machine has a GPU, so that no test may be skipped for want of one.
+inline bool gpu_is_required() {
+  const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+/// Skips the test, or fails it where a GPU is required. In a fixture's SetUp the body does not run then; a body itself
+/// returns after it.
+inline void skip_for_want_of_gpu(const std::string& reason) {
+  if (gpu_is_required()) GTEST_FAIL() << "GRADUS_REQUIRE_GPU is set, but " << reason;
+  GTEST_SKIP() << reason;
+}
+
+/// A test of its row, skipped where the row needs a GPU and there is none.
+template <class Variant>
+class WithRow : public testing::TestWithParam<const Variant*> {
+ protected:
+  void SetUp() override {
+    if (!runs_on_gpu(row())) return;
+    if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+      skip_for_want_of_gpu(reason);
+  }
+  static const Variant& row() { return *testing::TestWithParam<const Variant*>::GetParam(); }
+};
+
+}  // namespace gradus::tests

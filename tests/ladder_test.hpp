@@ -1,0 +1,105 @@
+// The one loop that compares a room's ladder with its oracle: every row of the table on every case, in every element
+// type, from several seeds, with several numbers of threads (on a GPU: block sizes). A room's test file registers it in
+// one line:
+//
+//   const bool registered = tests::register_ladder<Trial>();
+//
+// `Trial` stands in the room's cases.hpp. A row that takes none of the cases fails: a test that cannot run is none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
+#include "execution/ways.hpp"
+#include "tests/helpers.hpp"
+
+namespace gradus::tests {
+
+inline constexpr std::uint64_t ladder_seeds[] = {1};
+inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // cores need not suffice
+
+/// What became of a row.
+struct RowOutcome {
+  int ran = 0;                           ///< cases, each in a type and from a seed
+  std::string refusal;                   ///< why the row did not take one of the others
+  std::vector<std::string> differences;  ///< where, and what was wrong
+};
+
+/// A case, made and prepared once for all rows of the table.
+template <class Trial, class T>
+const typename Trial::template PreparedCase<T>& prepared_case(const typename Trial::Case& one, std::uint64_t seed) {
+  static std::map<std::pair<std::string, std::uint64_t>, typename Trial::template PreparedCase<T>> all;
+  const auto known = all.find({one.name, seed});
+  if (known != all.end()) return known->second;
+  return all.try_emplace({one.name, seed}, one.make(seed)).first->second;
+}
+
+template <class Trial, class T>
+void run_row_on(const typename Trial::Case& one, std::uint64_t seed, const typename Trial::Variant& variant,
+                RowOutcome& outcome) {
+  const auto& prepared = prepared_case<Trial, T>(one, seed);
+  if (!prepared.promises(variant.contract)) return;
+  if (const core::Support support = variant.supports(prepared.shape(), execution::this_machine()); !support) {
+    outcome.refusal = support.reason;
+    return;
+  }
+  ++outcome.ran;
+  for (const execution::Way& way : execution::ways_to_run(variant, ladder_threads)) {
+    const std::string difference = execution::fault_of(prepared, variant, way.execution);
+    if (difference.empty()) continue;
+    outcome.differences.push_back(one.name + ", " + std::string(execution::element_name<T>()) + ", seed " +
+                                  std::to_string(seed) + ", " + way.text + ": " + difference);
+  }
+}
+
+template <class Trial, class... T>
+RowOutcome run_row_in(core::Elements<T...>, const typename Trial::Variant& variant) {
+  RowOutcome outcome;
+  for (const typename Trial::Case& one : Trial::cases())
+    for (const std::uint64_t seed : ladder_seeds) (run_row_on<Trial, T>(one, seed, variant, outcome), ...);
+  return outcome;
+}
+
+/// The row on all cases.
+template <class Trial>
+RowOutcome run_row(const typename Trial::Variant& variant) {
+  return run_row_in<Trial>(typename Trial::Elements(), variant);
+}
+
+/// Fails the test for every difference, and for a row that ran nothing, unless it needs a GPU that is not there.
+inline void judge(const core::VariantInfo& variant, const RowOutcome& outcome) {
+  for (const std::string& difference : outcome.differences) ADD_FAILURE() << variant.name << ", " << difference;
+  if (outcome.ran > 0) return;
+  if (runs_on_gpu(variant) && !execution::why_no_gpu(execution::this_machine()).empty())
+    skip_for_want_of_gpu(outcome.refusal);
+  else ADD_FAILURE() << variant.name << " ran no case: " << outcome.refusal;
+}
+
+template <class Trial>
+class LadderTest : public testing::Test {
+ public:
+  explicit LadderTest(const typename Trial::Variant& variant) : variant_(variant) {}
+  void TestBody() override { judge(variant_, run_row<Trial>(variant_)); }
+
+ private:
+  const typename Trial::Variant& variant_;
+};
+
+/// A test for each row of the room's table, called Ladder.<name of the row>.
+template <class Trial>
+bool register_ladder() {
+  for (const typename Trial::Variant& variant : Trial::variants())
+    testing::RegisterTest("Ladder", std::string(variant.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [&variant]() -> testing::Test* { return new LadderTest<Trial>(variant); });
+  return true;
+}
+
+}  // namespace gradus::tests
