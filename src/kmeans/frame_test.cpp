@@ -825,6 +825,22 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).variant, "openmp_reduce_first_touch");
 }
 
+TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
+  // What a block may have at compute capability 8.6, 8.9 and 12.0; at 8.0; at 9.0 and 10.0.
+  for (const std::uint64_t shared : {101376, 166912, 232448}) {
+    execution::Machine machine = tests::machine_with_gpu();
+    execution::Gpu gpu = machine.gpus().front();
+    gpu.shared_bytes = shared;
+    machine.gpus = execution::Gpus({gpu});
+    const auto name = [&](const Shape& shape) { return kmeans_detail::choose(shape, machine, Device::automatic).name; };
+    EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered") << shared;
+    EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim") << shared;
+    EXPECT_EQ(name({1 << 20, 192, 1024, 4, false}), "cuda_tensor") << shared;
+    EXPECT_EQ(name({1 << 20, 256, 1024, 4, false}), shared > 101376 ? "cuda_tensor" : "simd_bounds") << shared;
+    EXPECT_EQ(name({1 << 20, 257, 1024, 4, false}), shared > 166912 ? "cuda_tensor" : "simd_bounds") << shared;
+  }
+}
+
 TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   execution::Machine machine = tests::machine_with_gpu();
   const auto name = [&](Shape shape, Device device = Device::automatic) {

@@ -23,8 +23,11 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
                  Histogram& histogram) {
   const Bins& bins = problem.bins;
   const T* const first = problem.points.row(row);
+  const MatrixView<const T> others = problem.second();
+  const bool weighted = problem.weighted();
+  const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
   for (std::int64_t partner = begin; partner < end; ++partner) {
-    const T* const second = problem.second().row(partner);
+    const T* const second = others.row(partner);
     double squared = 0;
     for (int dim = 0; dim < dimensions; ++dim) {
       double separation = std::abs(static_cast<double>(first[dim]) - static_cast<double>(second[dim]));
@@ -39,8 +42,7 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
       else slot = std::ranges::upper_bound(bins.edges(), distance) - bins.edges().begin();
     }
     ++histogram.counts[static_cast<std::size_t>(slot)];
-    if (problem.weighted())
-      problem.sums.add(histogram.sum(slot), problem.first_weight(row), problem.second_weight(partner));
+    if (weighted) problem.sums.add(histogram.sum(slot), weight, problem.second_weight(partner));
   }
 }
 

@@ -60,7 +60,7 @@ void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
     const T* const first = problem.points.row(row);
     const MatrixView<const T> others = problem.second();
     const double* const box = periodic ? problem.box.data() : nullptr;
-    in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+    in_stretches(problem, row, [&problem, &add, first, others, dimensions, box](std::int64_t begin, std::int64_t end) {
       for (std::int64_t second = begin; second < end; ++second)
         add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
     });
