@@ -7,19 +7,17 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "bench/experiment.hpp"
 #include "bench/facts.hpp"
 #include "bench/group.hpp"
 #include "bench/harness.hpp"
-#include "bench/kmeans_bench.hpp"
-#include "bench/pair_histogram_bench.hpp"
+#include "bench/points.hpp"
+#include "bench/problem.hpp"
 #include "bench/statistics.hpp"
+#include "bench/verify.hpp"
 #include "cpu/thread_sanitizer.hpp"
 #include "gradus/error.hpp"
-#include "kmeans/problem.hpp"
-#include "pair_histogram/problem.hpp"
 
 namespace gradus::bench {
 namespace {
@@ -89,48 +87,151 @@ TEST(Harness, an_exception_ends_the_measurement) {
   EXPECT_EQ(runs, 3);
 }
 
-KMeansBench small_bench() {
-  KMeansBench bench;
-  bench.runs = {VariantRun{{}, {1, 2}, {Pinning::none}}};
-  bench.points = {{"uniform", 3000, 3, ""}};
-  bench.clusters = {5, 8};
-  bench.types = {io::ElementType::f32, io::ElementType::f64};
-  bench.iterations = 4;
-  bench.effort = {3, 0};
-  return bench;
-}
-
-TEST(KMeansBench, measures_every_variant_that_runs) {
-  const KMeansBenchReport report = bench_kmeans({small_bench()}, {});
-  EXPECT_TRUE(report.right());
-  ASSERT_EQ(report.groups.size(), 4U);
-  for (const KMeansGroup& group : report.groups) {
-    EXPECT_FALSE(group.verified.empty());
-    std::set<std::string> names;
-    for (const KMeansRow& row : group.rows) {
-      names.insert(row.variant);
-      EXPECT_EQ(row.trouble, "") << row.variant;
-      EXPECT_EQ(row.samples.size(), 3U);
-      EXPECT_GT(row.seconds.median, 0);
-      EXPECT_LE(row.seconds.lowest, row.seconds.median);
-      EXPECT_EQ(row.iterations, 4);
-      double phases = 0;
-      for (const Phase& phase : row.phases) phases += phase.seconds;
-      EXPECT_GT(phases, 0);
-    }
-    EXPECT_DOUBLE_EQ(group.rows.front().speedup, 1);
-    for (const auto& variant : kmeans_detail::variants()) {
-      const bool runs = variant.supports({group.n, group.d, group.k, 4, false}, execution::this_machine()).supported;
-      EXPECT_EQ(names.contains(std::string(variant.name)), runs) << variant.name;
-    }
+/// A problem of the harness's own: no points, no types, no share of any ceiling. Its runs take as long as they say.
+class Ticks : public Workload {
+ public:
+  explicit Ticks(int ticks) : ticks_(ticks) {}
+  std::string title() const override { return std::to_string(ticks_) + " ticks"; }
+  nlohmann::ordered_json facts() const override { return {{"ticks", ticks_}}; }
+  core::Support support(std::string_view variant) const override {
+    return variant == "elsewhere" ? core::Support::no("not on this one") : core::Support::yes();
   }
+  std::string verify(std::vector<Row>& rows, const Reporter& report) override {
+    for_each_sound(rows, "verify", report, [](Row& row) {
+      if (row.variant == "wrong") mark_wrong(row, "one tick is missing");
+      if (row.variant == "fast") row.rechecked = 0.25;
+    });
+    return "by counting";
+  }
+  Sample run(const Row& row) override {
+    return {row.variant == "fast" ? 0.25 : 0.5, 1, {{"tick", 0.125}, {"tock", 0.001}}};
+  }
+  std::vector<Work> work(const Row&) const override { return {}; }
+  std::vector<Figure> figures(const Row& row) const override {
+    return {{"ticks_per_second", ticks_ / row.seconds.median, "ticks/s", "some"}, {"colour", "green"}};
+  }
+
+ private:
+  int ticks_;
+};
+
+class TickCounts : public Workloads {
+ public:
+  std::vector<Axis> axes() override {
+    return {{.name = "ticks",
+             .letter = "",
+             .form = "N",
+             .help = "how many",
+             .initial = "3",
+             .parse = [this](const std::string&, const std::string& text) { ticks_ = std::stoi(text); }}};
+  }
+  void prepare(const Making&) override {}
+  void scale(double share) override { ticks_ = static_cast<int>(share * ticks_); }
+  void for_each(const Making&, const std::function<void(Workload&)>& use) override {
+    Ticks ticks(ticks_);
+    use(ticks);
+  }
+
+ private:
+  int ticks_ = 3;
+};
+
+const ProblemRow clock_row{
+    .name = "clock",
+    .summary = "",
+    .figures = "",
+    .variants =
+        [] {
+          std::vector<core::VariantInfo> variants;
+          for (const char* name : {"slow", "fast", "wrong", "elsewhere"})
+            variants.push_back({.name = name, .summary = "", .backend = core::Backend::openmp});
+          return variants;
+        },
+    .support = [](std::string_view, const execution::Machine&) { return core::Support::yes(); },
+    .verify = nullptr,
+    .cases = nullptr,
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<TickCounts>(); },
+};
+
+Bench of_clock(std::vector<std::string> variants) {
+  return {.label = "A",
+          .runs = {VariantRun{std::move(variants), {1}}},
+          .workloads = clock_row.workloads(),
+          .effort = {2, 0}};
 }
 
-TEST(KMeansBench, a_sequential_variant_has_one_row_for_all_thread_counts) {
-  KMeansBench bench = small_bench();
-  bench.runs = {VariantRun{{"sequential"}, {1, 2, 4}, {Pinning::none, Pinning::compact}}};
-  const KMeansBenchReport report = bench_kmeans({bench}, {});
-  EXPECT_EQ(report.groups.front().rows.size(), 1U);
+TEST(Measure, a_problem_without_points_types_or_ceilings_is_measured_like_any_other) {
+  const Report report = measure(clock_row, {of_clock({"slow", "fast"})}, {});
+  EXPECT_TRUE(report.right());
+  ASSERT_EQ(report.groups.size(), 1U);
+  const Group& group = report.groups.front();
+  EXPECT_EQ(group.title, "A: 3 ticks");
+  EXPECT_EQ(group.verified, "by counting");
+  ASSERT_EQ(group.rows.size(), 2U);
+  EXPECT_EQ(group.rows[1].samples.size(), 2U);
+  EXPECT_DOUBLE_EQ(group.rows[1].speedup, 2);
+  const Table lines = table(group);
+  EXPECT_EQ(lines[0], (std::vector<std::string>{"variant", "threads", "pin", "block", "median ms", "spread", "ticks/s",
+                                                "speed-up", "tick ms", "rechecked", "memory MiB"}));
+  EXPECT_EQ(lines[2], (std::vector<std::string>{"fast", "1", "none", "-", "250.0", "0.0 %", "some", "2.00", "125.0",
+                                                "0.25", "-"}));
+  const auto json = to_json(report);
+  EXPECT_EQ(json["problem"], "clock");
+  EXPECT_EQ(json["groups"][0]["ticks"], 3);
+  EXPECT_EQ(json["groups"][0]["rows"][1]["ticks_per_second"], 12);
+  EXPECT_EQ(json["groups"][0]["rows"][1]["colour"], "green");
+  EXPECT_FALSE(json["groups"][0]["rows"][1].contains("iterations"));
+}
+
+TEST(Measure, without_names_all_that_run_are_measured) {
+  const Report report = measure(clock_row, {of_clock({})}, {});
+  EXPECT_EQ(report.groups.front().rows.size(), 3U);
+}
+
+TEST(Measure, a_wrong_result_has_no_figure) {
+  const Report report = measure(clock_row, {of_clock({"slow", "wrong", "elsewhere"})}, {});
+  EXPECT_FALSE(report.right());
+  const Table lines = table(report.groups.front());
+  ASSERT_EQ(lines.size(), 4U);
+  for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size());
+  EXPECT_EQ(lines[1][4], "500.0");
+  EXPECT_EQ(lines[2][4], "");
+  EXPECT_EQ(lines[2].back(), "WRONG RESULT: one tick is missing");
+  EXPECT_EQ(lines[3].back(), "cannot run here: not on this one");
+  const auto rows = to_json(report)["groups"][0]["rows"];
+  EXPECT_TRUE(rows[0].contains("seconds"));
+  EXPECT_FALSE(rows[1].contains("seconds"));
+  EXPECT_EQ(rows[1]["trouble"], "WRONG RESULT: one tick is missing");
+}
+
+TEST(Measure, where_nothing_runs_there_is_a_table_all_the_same) {
+  const Report report = measure(clock_row, {of_clock({"elsewhere"})}, {});
+  EXPECT_TRUE(report.right());
+  EXPECT_EQ(table(report.groups.front()).size(), 2U);
+}
+
+TEST(Measure, a_misspelt_variant_is_refused_before_anything_runs) {
+  EXPECT_THROW(measure(clock_row, {of_clock({"slow"}), of_clock({"slwo"})}, {}), UsageError);
+}
+
+TEST(Points, a_shape_may_be_said_in_mebibytes) {
+  PointAxes points({.generator = "uniform", .rows = 10, .columns = 2, .file = ""});
+  const auto set = [&](const std::string& name, const std::string& text) {
+    for (const Axis& axis : points.axes())
+      if (axis.name == name) axis.parse(name, text);
+  };
+  set("shape", "256MiBx16,256MiBx1,7x3");
+  set("dtype", "f32,f64");
+  const auto sets = points.sets();
+  ASSERT_EQ(sets.size(), 6U);
+  EXPECT_EQ(sets[0].first.rows, 4194304);   // 16 floats each
+  EXPECT_EQ(sets[1].first.rows, 2097152);   // 16 doubles each
+  EXPECT_EQ(sets[2].first.rows, 67108864);  // one float
+  EXPECT_EQ(sets[4].first.rows, 7);
+  EXPECT_THROW(set("shape", "3"), UsageError);
+  EXPECT_THROW(set("shape", "0x3"), UsageError);
+  EXPECT_THROW(set("shape", "xMiBx3"), UsageError);
+  EXPECT_THROW(set("dtype", "f16"), UsageError);
 }
 
 TEST(Rows, one_for_each_setting_and_one_for_a_variant_that_cannot_run) {
@@ -143,186 +244,6 @@ TEST(Rows, one_for_each_setting_and_one_for_a_variant_that_cannot_run) {
   EXPECT_EQ(rows[0].block_size, 0);
 }
 
-TEST(KMeansBench, json_is_well_formed_and_whole) {
-  KMeansBench bench = small_bench();
-  bench.runs = {VariantRun{{"sequential"}, {1}, {Pinning::none}}};
-  const auto json = nlohmann::json::parse(to_json(bench_kmeans({bench}, {})).dump());
-  EXPECT_EQ(json["problem"], "kmeans");
-  EXPECT_EQ(json["groups"].size(), 4U);
-  EXPECT_EQ(json["groups"][0]["rows"][0]["samples"].size(), 3U);
-  for (const char* key : {"date", "version", "commit", "compiler", "flags", "machine"})
-    EXPECT_TRUE(json["facts"].contains(key)) << key;
-}
-
-TEST(KMeansBench, a_wrong_result_has_no_figure) {
-  KMeansGroup group;
-  KMeansRow right;
-  right.variant = "sequential";
-  right.seconds.median = 0.125;
-  right.iterations = 4;
-  KMeansRow wrong = right;
-  wrong.variant = "broken";
-  wrong.wrong = true;
-  wrong.trouble = "WRONG RESULT: label 3";
-  wrong.seconds.median = 0.0625;
-  group.rows = {right, wrong};
-  const KMeansBenchReport report{{}, {group}};
-  EXPECT_FALSE(report.right());
-  const auto lines = table(group);
-  ASSERT_EQ(lines.size(), 3U);
-  for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size());
-  EXPECT_EQ(lines[1][4], "125.0");
-  EXPECT_EQ(lines[2][4], "");
-  EXPECT_EQ(lines[2].back(), "WRONG RESULT: label 3");
-  EXPECT_FALSE(to_json(report)["groups"][0]["rows"][1].contains("seconds"));
-}
-
-TEST(KMeansBench, misspelt_variants_and_impossible_clusters_are_refused) {
-  KMeansBench bench = small_bench();
-  bench.runs = {VariantRun{{"sequentail"}, {1}, {Pinning::none}}};
-  EXPECT_THROW(bench_kmeans({bench}, {}), UsageError);
-  bench = small_bench();
-  bench.clusters = {3001};
-  EXPECT_THROW(bench_kmeans({bench}, {}), UsageError);
-}
-
-TEST(KMeansBench, honours_a_stop_request) {
-  std::stop_source source;
-  source.request_stop();
-  BenchCallbacks callbacks;
-  callbacks.stop = source.get_token();
-  EXPECT_THROW(bench_kmeans({small_bench()}, callbacks), InterruptedError);
-}
-
-PairHistogramBench small_pair_bench() {
-  PairHistogramBench bench;
-  bench.runs = {VariantRun{{}, {1, 2}, {Pinning::none}}};
-  bench.points = {{"uniform", 900, 3, ""}, {"uniform", 1000, 2, ""}};
-  bench.types = {io::ElementType::f32, io::ElementType::f64};
-  bench.bins.bin_width = 0.5;
-  bench.bins.bins = 8;
-  bench.effort = {3, 0};
-  return bench;
-}
-
-TEST(PairHistogramBench, measures_every_variant_that_runs) {
-  const PairHistogramBenchReport report = bench_pair_histogram({small_pair_bench()}, {});
-  EXPECT_TRUE(report.right());
-  ASSERT_EQ(report.groups.size(), 4U);
-  EXPECT_FALSE(report.ceilings.empty());
-  for (const PairHistogramGroup& group : report.groups) {
-    EXPECT_EQ(group.verified, "all points against the oracle");
-    EXPECT_EQ(group.pairs, static_cast<std::uint64_t>(group.n * (group.n - 1) / 2));
-    EXPECT_GT(group.counted, 0U);
-    EXPECT_LT(group.counted, group.pairs);
-    std::set<std::string> names;
-    for (const PairHistogramRow& row : group.rows) {
-      names.insert(row.variant);
-      EXPECT_EQ(row.trouble, "") << row.variant;
-      EXPECT_EQ(row.samples.size(), 3U);
-      EXPECT_DOUBLE_EQ(row.pairs_per_second * row.seconds.median, static_cast<double>(group.pairs));
-      EXPECT_DOUBLE_EQ(row.counted_per_second * row.seconds.median, static_cast<double>(group.counted));
-      EXPECT_GT(row.fma_share, 0);
-    }
-    EXPECT_DOUBLE_EQ(group.rows.front().speedup, 1);
-    const auto all = pair_histogram_detail::variants();
-    EXPECT_TRUE(std::ranges::all_of(names, [&](const std::string& name) {
-      return std::ranges::any_of(all, [&](const auto& variant) { return variant.name == name; });
-    }));
-    EXPECT_TRUE(names.contains("sequential"));
-  }
-}
-
-TEST(PairHistogramBench, counts_in_a_periodic_box_up_to_a_cutoff) {
-  PairHistogramBench bench = small_pair_bench();
-  bench.points = {{"uniform", 900, 3, ""}};
-  bench.box = {10, 10, 10};
-  bench.bins.cutoff = 0.7;
-  const PairHistogramBenchReport report = bench_pair_histogram({bench}, {});
-  EXPECT_TRUE(report.right());
-  EXPECT_EQ(title(report.groups.front()), "900 x 3 f32 uniform, 8 bins of 0.5, cutoff 0.7, periodic 10 x 10 x 10");
-  const double expected = 900.0 * 899 / 2 * 4 / 3 * 3.14159 * 0.7 * 0.7 * 0.7 / 1000;
-  EXPECT_NEAR(static_cast<double>(report.groups.front().counted), expected, 6 * std::sqrt(expected));
-}
-
-TEST(PairHistogramBench, too_many_points_for_the_oracle_are_compared_with_a_verified_variant) {
-  PairHistogramBench bench = small_pair_bench();
-  bench.runs = {VariantRun{{"sequential"}, {1}, {Pinning::none}}};
-  bench.points = {{"uniform", 15000, 1, ""}};
-  bench.types = {io::ElementType::f32};
-  bench.effort = {1, 0};
-  const PairHistogramBenchReport report = bench_pair_histogram({bench}, {});
-  EXPECT_TRUE(report.right());
-  const PairHistogramGroup& group = report.groups.front();
-  EXPECT_TRUE(
-      group.verified.starts_with("the first 14142 points against the oracle; all points against the counts of "))
-      << group.verified;
-  EXPECT_EQ(group.rows.size(), 1U);
-  EXPECT_EQ(group.pairs, 112492500U);
-}
-
-TEST(PairHistogramBench, json_is_well_formed_and_whole) {
-  PairHistogramBench bench = small_pair_bench();
-  bench.runs = {VariantRun{{"sequential", "openmp_privatized"}, {2}, {Pinning::none}}};
-  const auto json = nlohmann::json::parse(to_json(bench_pair_histogram({bench}, {})).dump());
-  EXPECT_EQ(json["problem"], "pair_histogram");
-  EXPECT_EQ(json["groups"].size(), 4U);
-  const auto& group = json["groups"][0];
-  EXPECT_EQ(group["bins"]["bins"], 8);
-  EXPECT_TRUE(group["box"].is_null());
-  EXPECT_EQ(group["rows"][1]["samples"].size(), 3U);
-  for (const char* key : {"seconds", "pairs_per_second", "counted_pairs_per_second", "speedup", "phases",
-                          "share_of_fma_rate", "peak_memory_bytes", "rechecked"})
-    EXPECT_TRUE(group["rows"][0].contains(key)) << key;
-}
-
-TEST(PairHistogramBench, a_wrong_result_has_no_figure) {
-  PairHistogramGroup group;
-  PairHistogramRow right;
-  right.variant = "sequential";
-  right.seconds.median = 0.125;
-  right.pairs_per_second = 4e9;
-  PairHistogramRow wrong = right;
-  wrong.variant = "broken";
-  mark_wrong(wrong, "the count of bin 3 is 7 instead of 8");
-  group.rows = {right, wrong};
-  group.bins.edges = {1, 2, 4};
-  const PairHistogramBenchReport report{{}, {group}};
-  EXPECT_FALSE(report.right());
-  const Table lines = table(group);
-  ASSERT_EQ(lines.size(), 3U);
-  for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size());
-  EXPECT_EQ(lines[1][6], "4.00");
-  EXPECT_EQ(lines[2][6], "");
-  EXPECT_EQ(lines[2].back(), "WRONG RESULT: the count of bin 3 is 7 instead of 8");
-  EXPECT_FALSE(to_json(report)["groups"][0]["rows"][1].contains("seconds"));
-  EXPECT_EQ(to_json(report)["groups"][0]["bins"]["edges"].size(), 3U);
-}
-
-TEST(PairHistogramBench, what_cannot_be_counted_is_refused) {
-  PairHistogramBench bench = small_pair_bench();
-  bench.runs = {VariantRun{{"sequentail"}, {1}, {Pinning::none}}};
-  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
-  bench = small_pair_bench();
-  bench.bins.bins = 0;
-  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
-  bench = small_pair_bench();
-  bench.points = {{"uniform", 1, 3, ""}};
-  EXPECT_THROW(bench_pair_histogram({bench}, {}), UsageError);
-  bench = small_pair_bench();
-  bench.box = {5, 5, 5};  // the points lie in [0, 10)
-  bench.bins.bins = 4;
-  EXPECT_THROW(bench_pair_histogram({bench}, {}), InputError);
-}
-
-TEST(PairHistogramBench, honours_a_stop_request) {
-  std::stop_source source;
-  source.request_stop();
-  BenchCallbacks callbacks;
-  callbacks.stop = source.get_token();
-  EXPECT_THROW(bench_pair_histogram({small_pair_bench()}, callbacks), InterruptedError);
-}
-
 const std::string experiments = GRADUS_SOURCE_DIR "/experiments/";
 
 TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_exist) {
@@ -332,79 +253,75 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
     ++files;
     const Experiment experiment = read_experiment(entry.path());
     EXPECT_EQ(experiment.name, entry.path().stem());
-    EXPECT_NE(experiment.parts.empty(), experiment.pair_parts.empty());
+    EXPECT_FALSE(experiment.parts.empty());
     EXPECT_FALSE(experiment.published.empty());
-    const auto check_name = [&](const std::string& name) {
-      if (experiment.pair_parts.empty()) core::find_variant(kmeans_detail::variants(), name, "kmeans");
-      else core::find_variant(pair_histogram_detail::variants(), name, "pair_histogram");
-    };
-    const auto check_part = [&](const Bench& part) {
+    for (const Bench& part : experiment.parts)
       for (const VariantRun& run : part.runs) {
         EXPECT_FALSE(run.variants.empty());
-        for (const std::string& name : run.variants) EXPECT_NO_THROW(check_name(name));
+        for (const std::string& name : run.variants) EXPECT_NO_THROW(variant_info(*experiment.problem, name));
       }
-    };
-    for (const KMeansBench& part : experiment.parts) check_part(part);
-    for (const PairHistogramBench& part : experiment.pair_parts) check_part(part);
     for (const Published& published : experiment.published)
       if (!published.variant.empty()) {
-        EXPECT_NO_THROW(check_name(published.variant));
+        EXPECT_NO_THROW(variant_info(*experiment.problem, published.variant));
       }
   }
   EXPECT_GE(files, 2);
 }
 
-TEST(Experiments, sizes_are_those_of_the_publications) {
-  const Experiment openmp = read_experiment(experiments + "kmeans-openmp.json");
-  ASSERT_EQ(openmp.parts.size(), 2U);
-  EXPECT_EQ(openmp.parts[0].points[0].rows, 4194304);   // 256 MiB of 16 floats each
-  EXPECT_EQ(openmp.parts[1].points[0].rows, 67108864);  // and of one
-  EXPECT_EQ(openmp.parts[1].clusters[0], 4);
-  const Experiment graph = read_experiment(experiments + "kmeans-task-graph.json");
-  ASSERT_EQ(graph.parts.size(), 5U);
-  EXPECT_EQ(graph.parts[4].points[0].rows, 100000);
-  EXPECT_EQ(graph.parts[4].iterations, 100000);
-  const Experiment pairs = read_experiment(experiments + "pair-histogram-cuda.json");
-  ASSERT_EQ(pairs.pair_parts.size(), 2U);
-  EXPECT_EQ(pairs.pair_parts[1].points[0].rows, 512000);
-  EXPECT_EQ(pairs.pair_parts[1].bins.bins, 80);
-  EXPECT_EQ(published_text(pairs.published.front()), "32.5-34.4 ms");
+/// Of the file, which is written for as long as the function runs.
+template <class Function>
+void with_experiment(const std::string& text, const Function& function) {
+  const std::string path = testing::TempDir() + "gradus_tested_experiment.json";
+  std::ofstream(path) << text;
+  function(path);
+  std::filesystem::remove(path);
+}
+
+/// An experiment of the first problem, with `more` beside its other keys and `shape` in its one shape.
+std::string experiment_text(const std::string& more, const std::string& shape = "") {
+  return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
+         more + R"("shapes": [{"label": "A")" + shape +
+         R"(}], "runs": [{"variants": ["sequential"], "threads": [1, 2, 4, 64]}],
+             "published": [{"shape": "A", "speedup": [1, 2]}]})";
+}
+
+TEST(Experiments, axes_are_those_of_the_command_line) {
+  with_experiment(experiment_text(R"("dtype": ["f32", "f64"], )", R"(, "shape": "50x2")"), [](const std::string& path) {
+    const Experiment experiment = read_experiment(path);
+    EXPECT_EQ(experiment.problem, problems().front());
+    ASSERT_EQ(experiment.parts.size(), 1U);
+    std::vector<std::string> titles;
+    experiment.parts[0].workloads->for_each({}, [&](Workload& workload) { titles.push_back(workload.title()); });
+    ASSERT_EQ(titles.size(), 2U);
+    EXPECT_TRUE(titles[0].starts_with("50 x 2 f32 ")) << titles[0];
+    EXPECT_TRUE(titles[1].starts_with("50 x 2 f64 ")) << titles[1];
+  });
 }
 
 TEST(Experiments, are_found_by_name) {
-  EXPECT_EQ(read_experiment(find_experiment("kmeans_openmp")).name, "kmeans-openmp");
+  for (const std::string& name : experiment_names()) EXPECT_EQ(read_experiment(find_experiment(name)).name, name);
   EXPECT_EQ(find_experiment("some/file.json"), "some/file.json");
+  const std::string name = experiment_names().front();
   try {
-    find_experiment("kmeans-opnmp");
+    find_experiment(name.substr(0, name.size() - 1));
     FAIL() << "an unknown experiment was found";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'kmeans-openmp'"), std::string::npos) << error.what();
-  }
-}
-
-TEST(Experiments, scaling_shrinks_points_and_long_fits_only) {
-  Experiment openmp = read_experiment(experiments + "kmeans-openmp.json");
-  scale(openmp, 0.5);
-  EXPECT_EQ(openmp.parts[0].points[0].rows, 2097152);
-  EXPECT_EQ(openmp.parts[0].iterations, 10);
-  Experiment graph = read_experiment(experiments + "kmeans-task-graph.json");
-  scale(graph, 1e-6);
-  for (const KMeansBench& part : graph.parts) {
-    EXPECT_GE(part.points[0].rows, part.clusters[0]);
-    EXPECT_EQ(part.iterations, 10);
+    EXPECT_NE(std::string(error.what()).find("did you mean '" + name), std::string::npos) << error.what();
   }
 }
 
 TEST(Experiments, threads_beyond_the_cores_are_left_out) {
-  Experiment openmp = read_experiment(experiments + "kmeans-openmp.json");
-  EXPECT_TRUE(limit_threads(openmp, 4));
-  EXPECT_EQ(openmp.parts[0].runs[1].threads, (std::vector<int>{1, 2, 4}));
-  EXPECT_FALSE(limit_threads(openmp, 4));
+  with_experiment(experiment_text(""), [](const std::string& path) {
+    Experiment experiment = read_experiment(path);
+    EXPECT_TRUE(limit_threads(experiment, 4));
+    EXPECT_EQ(experiment.parts[0].runs[0].threads, (std::vector<int>{1, 2, 4}));
+    EXPECT_FALSE(limit_threads(experiment, 4));
+  });
 }
 
 TEST(Experiments, a_published_figure_finds_its_counterpart) {
   const auto row = [](const char* variant, int threads, double seconds) {
-    KMeansRow made;
+    Row made;
     made.variant = variant;
     made.threads = threads;
     made.seconds.median = seconds;
@@ -412,10 +329,10 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
     made.iterations = 10;
     return made;
   };
-  KMeansGroup group;
+  Group group;
   group.label = "A";
   group.rows = {row("x", 1, 1.0), row("x", 4, 0.5), row("x", 4, 0.4), row("x", 8, 0.8), row("y", 8, 0.1)};
-  const KMeansBenchReport report{{}, {group}};
+  const Report report{"clock", {}, {group}};
   Published published;
   published.shape = "A";
   published.variant = "x";
@@ -433,28 +350,37 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   EXPECT_EQ(counterpart(published, report), nullptr);
 }
 
+TEST(Experiments, seconds_are_compared_with_seconds) {
+  Row row;
+  row.seconds.median = 0.5;
+  Published published;
+  published.seconds = 1;
+  EXPECT_EQ(measured_text(published, row), "500 ms");
+  published.iterations = 4;
+  row.iterations = 10;
+  EXPECT_EQ(published_text(published), "250 ms/iteration");
+  EXPECT_EQ(measured_text(published, row), "50 ms/iteration");
+}
+
 TEST(Experiments, broken_files_are_refused_by_name) {
-  const std::string path = testing::TempDir() + "gradus_broken_experiment.json";
-  for (const char* text :
-       {"", "{", "[]", R"({"name": "x"})", R"({"name": "x", "title": "", "source": "", "problem": "y"})",
-        R"({"name": "x", "title": "", "source": "", "problem": "kmeans", "dtype": "f16",
-                               "points": "uniform", "shapes": [{"label": ""}], "runs": [], "published": []})",
-        R"({"name": "x", "title": "", "source": "", "problem": "kmeans", "dtype": "f32",
-                               "points": "uniform", "runs": [], "published": [], "shapes": [{"label": "", "rows": 3,
-                               "dimensions": 0, "clusters": 2, "iterations": 1}]})",
-        R"({"name": "x", "title": "", "source": "", "problem": "kmeans", "dtype": "f32",
-                               "points": "uniform", "runs": [], "shapes": [], "published": [{"shape": "A",
-                               "speedup": [1, 1]}]})"}) {
-    std::ofstream(path) << text;
-    try {
-      read_experiment(path);
-      ADD_FAILURE() << "accepted: " << text;
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
-    }
-  }
-  std::filesystem::remove(path);
-  EXPECT_THROW(read_experiment(path), InputError);
+  for (const std::string& text :
+       {std::string(""), std::string("{"), std::string("[]"), std::string(R"({"name": "x"})"),
+        std::string(R"({"name": "x", "title": "", "source": "", "problem": "y"})"),
+        experiment_text(R"("dtype": "f16", )"), experiment_text("", R"(, "shape": "0x2")"),
+        experiment_text("", R"(, "shap": "50x2")"), experiment_text(R"("chapter": 3, )"),
+        std::string(R"({"name": "x", "title": "", "source": "", "problem": ")") +
+            std::string(problems().front()->name) +
+            R"(", "runs": [], "shapes": [], "published": [{"shape": "A", "speedup": [1, 1]}]})"})
+    with_experiment(text, [&](const std::string& path) {
+      try {
+        read_experiment(path);
+        ADD_FAILURE() << "accepted: " << text;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.exit_status(), InputError("").exit_status()) << error.what();
+        EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+      }
+    });
+  EXPECT_THROW(read_experiment(testing::TempDir() + "gradus_no_such_experiment.json"), InputError);
 }
 
 TEST(PeakMemory, sees_what_was_touched_and_freed) {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "bench/parse.hpp"
 #include "core/names.hpp"
-#include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::bench {
@@ -26,11 +26,6 @@ std::vector<files::path> folders() {
   return {program.parent_path().parent_path() / "share/gradus/experiments", GRADUS_EXPERIMENTS};
 }
 
-std::string with_hyphens(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 VariantRun read_run(const json& run) {
   VariantRun result;
   run.at("variants").get_to(result.variants);
@@ -43,43 +38,43 @@ VariantRun read_run(const json& run) {
   return result;
 }
 
-// What the parts of all problems have in common.
-void read_bench(Bench& part, const json& experiment, const json& shape) {
-  const auto type_name = experiment.at("dtype").get<std::string>();
-  if (type_name != "f32" && type_name != "f64") throw InputError("\"dtype\" must be f32 or f64, not " + type_name);
-  const io::ElementType type = type_name == "f32" ? io::ElementType::f32 : io::ElementType::f64;
+/// What a person would write on the command line: a list as its parts between commas.
+std::string text_of(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const json& part : value) text += (text.empty() ? "" : ",") + text_of(part);
+  return text;
+}
+
+/// Sets the axes whose names the object has; `others` are its other keys.
+void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(others, key) != others.end()) continue;
+    const auto axis =
+        std::ranges::find_if(axes, [&](const Axis& known) { return core::with_underscores(known.name) == key; });
+    if (axis != axes.end()) {
+      axis->parse("\"" + key + "\"", text_of(value));
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Axis& known : axes) names.push_back(core::with_underscores(known.name));
+    others.insert(others.end(), names.begin(), names.end());
+    throw InputError("\"" + key + "\" is neither an axis of the problem nor a key of experiments" +
+                     core::did_you_mean(key, others));
+  }
+}
+
+Bench read_part(const ProblemRow& problem, const json& experiment, const json& shape) {
+  Bench part;
   part.label = shape.at("label").get<std::string>();
-  PointSet points;
-  points.generator = experiment.at("points").get<std::string>();
-  points.columns = shape.at("dimensions").get<std::int64_t>();
-  const std::int64_t row_bytes = points.columns * (type == io::ElementType::f32 ? 4 : 8);
-  if (points.columns < 1) throw InputError("\"dimensions\" must be at least 1");
-  points.rows = shape.contains("rows") ? shape.at("rows").get<std::int64_t>()
-                                       : shape.at("mebibytes").get<std::int64_t>() * (1 << 20) / row_bytes;
-  part.points = {points};
-  part.types = {type};
+  part.workloads = problem.workloads();
+  const std::vector<Axis> axes = part.workloads->axes();
+  set_axes(axes, experiment, {"name", "problem", "title", "source", "shapes", "runs", "published"});
+  set_axes(axes, shape, {"label"});
+  part.workloads->prepare({});
   part.runs.clear();
   for (const json& run : experiment.at("runs")) part.runs.push_back(read_run(run));
-}
-
-KMeansBench read_part(const json& experiment, const json& shape) {
-  KMeansBench part;
-  read_bench(part, experiment, shape);
-  part.clusters = {shape.at("clusters").get<std::int64_t>()};
-  part.iterations = shape.at("iterations").get<int>();
-  if (part.points.front().rows < part.clusters.front() || part.clusters.front() < 1 || part.iterations < 1)
-    throw InputError("shape " + part.label +
-                     ": clusters and iterations must be at least 1, and points be as many as "
-                     "clusters");
-  return part;
-}
-
-PairHistogramBench read_pair_part(const json& experiment, const json& shape) {
-  PairHistogramBench part;
-  read_bench(part, experiment, shape);
-  if (part.points.front().rows < 2) throw InputError("shape " + part.label + ": there must be two points at least");
-  experiment.at("bin_width").get_to(part.bins.bin_width);
-  experiment.at("bins").get_to(part.bins.bins);
   return part;
 }
 
@@ -112,13 +107,10 @@ Experiment from_json(const json& file) {
   file.at("name").get_to(experiment.name);
   file.at("title").get_to(experiment.title);
   file.at("source").get_to(experiment.source);
-  const auto problem = file.at("problem").get<std::string>();
-  if (problem != "kmeans" && problem != "pair_histogram")
-    throw InputError("\"problem\" must be kmeans or pair_histogram, not " + problem);
+  experiment.problem = &find_problem(file.at("problem").get<std::string>());
   std::set<std::string> labels;
   for (const json& shape : file.at("shapes")) {
-    if (problem == "kmeans") experiment.parts.push_back(read_part(file, shape));
-    else experiment.pair_parts.push_back(read_pair_part(file, shape));
+    experiment.parts.push_back(read_part(*experiment.problem, file, shape));
     labels.insert(shape.at("label").get<std::string>());
   }
   for (const json& figure : file.at("published")) {
@@ -167,33 +159,38 @@ Experiment read_experiment(const std::string& path) {
     throw InputError("'" + path + "' is not an experiment: " + error.what());
   } catch (const InputError& error) {
     throw InputError("'" + path + "' is not an experiment: " + error.what());
+  } catch (const UsageError& error) {
+    throw InputError("'" + path + "' is not an experiment: " + error.what());
   }
 }
 
 void scale(Experiment& experiment, double share) {
-  constexpr int few_iterations = 10;  // so few are not scaled
-  for (KMeansBench& part : experiment.parts) {
-    for (PointSet& points : part.points)
-      points.rows = std::max(static_cast<std::int64_t>(share * static_cast<double>(points.rows)),
-                             std::min(points.rows, 2 * part.clusters.front()));
-    part.iterations = std::max(static_cast<int>(share * part.iterations), std::min(part.iterations, few_iterations));
-  }
-  for (PairHistogramBench& part : experiment.pair_parts)
-    for (PointSet& points : part.points)
-      points.rows = std::max<std::int64_t>(2, static_cast<std::int64_t>(share * static_cast<double>(points.rows)));
+  for (Bench& part : experiment.parts) part.workloads->scale(share);
 }
 
 bool limit_threads(Experiment& experiment, int most) {
   bool limited = false;
-  const auto limit = [&](Bench& part) {
+  for (Bench& part : experiment.parts)
     for (VariantRun& run : part.runs) {
       const int least = *std::min_element(run.threads.begin(), run.threads.end());
       limited |= std::erase_if(run.threads, [&](int threads) { return threads > most && threads > least; }) > 0;
     }
-  };
-  for (KMeansBench& part : experiment.parts) limit(part);
-  for (PairHistogramBench& part : experiment.pair_parts) limit(part);
   return limited;
+}
+
+const Row* counterpart(const Published& published, const Report& report) {
+  const Row* best = nullptr;
+  for (const Group& group : report.groups) {
+    if (group.label != published.shape) continue;
+    for (const Row& row : group.rows) {
+      if (row.variant != published.variant || !row.trouble.empty()) continue;
+      if (published.threads && row.threads > *published.threads) continue;
+      const bool more_threads = published.threads && best && row.threads > best->threads;
+      const bool fewer_threads = published.threads && best && row.threads < best->threads;
+      if (!best || more_threads || (!fewer_threads && row.seconds.median < best->seconds.median)) best = &row;
+    }
+  }
+  return best;
 }
 
 std::string published_text(const Published& published) {
@@ -204,14 +201,11 @@ std::string published_text(const Published& published) {
   return fmt::format("{:g}-{:g} x", *published.lowest_speedup, *published.highest_speedup);
 }
 
-std::string measured_text(const Published& published, const KMeansRow& row) {
-  if (published.seconds) return fmt::format("{:.4g} ms/iteration", 1e3 * row.seconds.median / row.iterations);
-  return fmt::format("{:.3g} x", row.speedup);
-}
-
-std::string measured_text(const Published& published, const PairHistogramRow& row) {
-  if (published.seconds) return fmt::format("{:.4g} ms", 1e3 * row.seconds.median);
-  return fmt::format("{:.3g} x", row.speedup);
+std::string measured_text(const Published& published, const Row& row) {
+  if (!published.seconds) return fmt::format("{:.3g} x", row.speedup);
+  if (published.iterations > 0 && row.iterations > 0)
+    return fmt::format("{:.4g} ms/iteration", 1e3 * row.seconds.median / row.iterations);
+  return fmt::format("{:.4g} ms", 1e3 * row.seconds.median);
 }
 
 nlohmann::ordered_json to_json(const Experiment& experiment) {

@@ -1,5 +1,8 @@
-// The published experiments, as data files: experiments/NAME.json. One names the points, the shapes and the variants,
-// and holds the published figures, which are shown beside those measured here.
+// The published experiments, as data files: experiments/NAME.json. One names the problem, values of its axes and the
+// variants, and holds the published figures, which are shown beside those measured here.
+//
+// Axes are given by their names on the command line, with underscores: for all shapes beside "shapes", for one of them
+// in it, beside its "label".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/kmeans_bench.hpp"
-#include "bench/pair_histogram_bench.hpp"
+#include "bench/group.hpp"
+#include "bench/problem.hpp"
 
 namespace gradus::bench {
 
@@ -29,8 +32,8 @@ struct Experiment {
   std::string name;
   std::string title;
   std::string source;
-  std::vector<KMeansBench> parts;              ///< one per shape, labelled
-  std::vector<PairHistogramBench> pair_parts;  ///< instead, of an experiment of pair histograms
+  const ProblemRow* problem = nullptr;
+  std::vector<Bench> parts;  ///< one per shape, labelled
   std::vector<Published> published;
 };
 
@@ -42,7 +45,7 @@ std::vector<std::string> experiment_names();
 /// InputError, with the file's name, where it is not as it should be.
 Experiment read_experiment(const std::string& path);
 
-/// Shrinks the points to this share, and iterations where there are many. 0 < share <= 1.
+/// Shrinks the inputs to this share, and long runs where that is the problem's way. 0 < share <= 1.
 void scale(Experiment& experiment, double share);
 
 /// Leaves out numbers of threads above `most` and tells whether there were any; the least number always stays.
@@ -50,28 +53,12 @@ bool limit_threads(Experiment& experiment, int most);
 
 /// The measured row that a published figure is to be compared with: of the same shape and variant, with the same number
 /// of threads or the next lower one, the fastest of its pinnings. Null where none was measured.
-template <class Group>
-auto counterpart(const Published& published, const Report<Group>& report) {
-  using RowOfGroup = typename decltype(Group::rows)::value_type;
-  const RowOfGroup* best = nullptr;
-  for (const Group& group : report.groups) {
-    if (group.label != published.shape) continue;
-    for (const RowOfGroup& row : group.rows) {
-      if (row.variant != published.variant || !row.trouble.empty()) continue;
-      if (published.threads && row.threads > *published.threads) continue;
-      const bool more_threads = published.threads && best && row.threads > best->threads;
-      const bool fewer_threads = published.threads && best && row.threads < best->threads;
-      if (!best || more_threads || (!fewer_threads && row.seconds.median < best->seconds.median)) best = &row;
-    }
-  }
-  return best;
-}
+const Row* counterpart(const Published& published, const Report& report);
 
 /// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66000-70000 ms".
 std::string published_text(const Published& published);
 /// The same quantity as measured.
-std::string measured_text(const Published& published, const KMeansRow& row);
-std::string measured_text(const Published& published, const PairHistogramRow& row);
+std::string measured_text(const Published& published, const Row& row);
 
 nlohmann::ordered_json to_json(const Experiment& experiment);
 

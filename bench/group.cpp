@@ -2,13 +2,238 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/facts.hpp"
 #include "bench/gpu_ceilings.hpp"
+#include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::bench {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+/// How a share of a ceiling is called.
+struct CeilingName {
+  double Ceilings::*rate;
+  std::string_view key;
+  std::string_view heading;
+};
+
+constexpr CeilingName ceiling_names[] = {
+    {&Ceilings::read_bytes_per_second, "share_of_read_bandwidth", "read"},
+    {&Ceilings::copy_bytes_per_second, "share_of_copy_bandwidth", "copy"},
+    {&Ceilings::fma_f32_per_second, "share_of_fma_rate", "fma"},
+    {&Ceilings::fma_f64_per_second, "share_of_fma_rate", "fma"},
+    {&Ceilings::madd_i16_per_second, "share_of_madd_rate", "madd"},
+};
+
+const CeilingName& name_of(double Ceilings::*ceiling) {
+  return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
+}
+
+bool same_settings(const Row& first, const Row& second) {
+  return first.variant == second.variant && first.threads == second.threads && first.pinning == second.pinning &&
+         first.block_size == second.block_size;
+}
+
+/// The rows of a group, without figures yet; a row that two runs share appears once.
+std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
+  std::vector<Row> rows;
+  for (const VariantRun& run : runs) {
+    std::vector<std::string> names = run.variants;
+    if (names.empty())
+      for (const std::string& name : variant_names(problem))
+        if (workload.support(name)) names.push_back(name);
+    for (const std::string& name : names) {
+      const core::VariantInfo variant = variant_info(problem, name);
+      for (Row& row : rows_of(variant, workload.support(variant.name), run)) {
+        if (std::ranges::any_of(rows, [&](const Row& other) { return same_settings(other, row); })) continue;
+        row.index = rows.size();
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows;
+}
+
+/// Repeated runs of the rows without trouble, in random turns.
+void time_rows(Workload& workload, std::vector<Row>& rows, const Effort& effort, const Reporter& report) {
+  std::vector<Job> jobs;
+  std::vector<Row*> timed;
+  for (Row& row : rows) {
+    if (!row.trouble.empty()) continue;
+    timed.push_back(&row);
+    jobs.push_back({[&workload, &row] { return workload.run(row); }, {}});
+  }
+  if (jobs.empty()) return;
+  measure(jobs, effort, [&](std::int64_t done, std::int64_t total) { report("measure", done, total); });
+  for (std::size_t index = 0; index < timed.size(); ++index) timed[index]->samples = std::move(jobs[index].samples);
+}
+
+/// The row's seconds and phases, from its samples.
+void summarize(Row& row) {
+  std::vector<double> seconds;
+  for (const Sample& sample : row.samples) seconds.push_back(sample.seconds);
+  row.seconds = bench::summarize(seconds);
+  for (const Phase& phase : row.samples.front().phases) {
+    std::vector<double> parts;
+    for (const Sample& sample : row.samples)
+      for (const Phase& other : sample.phases)
+        if (other.name == phase.name) parts.push_back(other.seconds);
+    row.phases.push_back({phase.name, median(std::move(parts))});
+  }
+}
+
+/// Of the team that the row ran with, or of its GPU.
+Ceilings ceilings_of(const Row& row) {
+  return row.on_gpu ? measure_gpu_ceilings(Execution{}.gpu) : measure_ceilings(row.threads, row.pinning);
+}
+
+void note_ceilings(const std::vector<Row>& rows, std::vector<TeamCeilings>& all) {
+  for (const Row& row : rows) {
+    const auto same = [&](const TeamCeilings& team) {
+      return team.on_gpu == row.on_gpu && (row.on_gpu || (team.threads == row.threads && team.pinning == row.pinning));
+    };
+    if (row.trouble.empty() && std::ranges::none_of(all, same))
+      all.push_back({row.threads, row.pinning, row.on_gpu, ceilings_of(row)});
+  }
+}
+
+void measure_group(const ProblemRow& problem, Workload& workload, const Bench& bench, const BenchCallbacks& callbacks,
+                   Report& report) {
+  Group group;
+  group.label = bench.label;
+  group.title = fmt::format("{}{}{}", bench.label, bench.label.empty() ? "" : ": ", workload.title());
+  group.rows = make_rows(problem, workload, bench.runs);
+  const Reporter reporter(callbacks.progress, callbacks.stop, group.title);
+  group.verified = workload.verify(group.rows, reporter);
+  time_rows(workload, group.rows, bench.effort, reporter);
+  const Row* first = nullptr;
+  for (Row& row : group.rows) {
+    if (!row.trouble.empty()) continue;
+    summarize(row);
+    if (first == nullptr) first = &row;
+    row.speedup = first->seconds.median / row.seconds.median;
+    row.figures = workload.figures(row);
+    for (const Work& work : workload.work(row))
+      row.shares.emplace_back(work.ceiling, work.amount / work.seconds / ceilings_of(row).*work.ceiling);
+  }
+  note_ceilings(group.rows, report.ceilings);
+  group.facts = workload.facts();
+  if (callbacks.group_done) callbacks.group_done(group);
+  report.groups.push_back(std::move(group));
+}
+
+// --- for a person ---------------------------------------------------------------------------------------------------
+
+struct Column {
+  std::string heading;
+  std::function<std::string(const Row&)> cell;
+};
+
+std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
+
+std::string mebibytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? fmt::format("{:.1f}", static_cast<double>(*bytes) / 1048576) : "-";
+}
+
+/// A column for each phase that takes at least a hundredth of some row's time, in the order of their first use.
+void add_phase_columns(const std::vector<Row>& rows, std::vector<Column>& columns) {
+  for (const Row& row : rows)
+    for (const Phase& phase : row.phases) {
+      const std::string heading = phase.name + " ms";
+      const auto known = [&](const Column& column) { return column.heading == heading; };
+      if (!(phase.seconds >= 0.01 * row.seconds.median) || std::ranges::any_of(columns, known)) continue;
+      columns.push_back({heading, [name = phase.name](const Row& any) -> std::string {
+                           const auto found = std::ranges::find(any.phases, name, &Phase::name);
+                           return found == any.phases.end() ? "-" : milliseconds(found->seconds);
+                         }});
+    }
+}
+
+std::vector<Column> columns_of(const std::vector<Row>& rows) {
+  std::vector<Column> columns;
+  const auto sound = std::ranges::find_if(rows, [](const Row& row) { return row.trouble.empty(); });
+  if (sound == rows.end()) return columns;
+  for (std::size_t index = 0; index < sound->figures.size(); ++index)
+    if (const std::string& heading = sound->figures[index].heading; !heading.empty())
+      columns.push_back({heading, [index](const Row& row) { return row.figures[index].text; }});
+  columns.push_back({"speed-up", [](const Row& row) { return fmt::format("{:.2f}", row.speedup); }});
+  add_phase_columns(rows, columns);
+  for (std::size_t index = 0; index < sound->shares.size(); ++index)
+    columns.push_back({std::string(heading_of(sound->shares[index].first)),
+                       [index](const Row& row) { return percent(row.shares[index].second); }});
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.rechecked > 0; }))
+    columns.push_back({"rechecked", [](const Row& row) { return fmt::format("{:.2g}", row.rechecked); }});
+  columns.push_back({"memory MiB", [](const Row& row) { return mebibytes(row.memory_bytes); }});
+  return columns;
+}
+
+std::vector<std::string> settings_cells(const Row& row) {
+  std::vector<std::string> cells = {row.variant, std::to_string(row.threads), std::string(to_string(row.pinning)),
+                                    row.block_size > 0 ? std::to_string(row.block_size) : "-"};
+  if (!row.trouble.empty()) return cells;
+  cells.push_back(milliseconds(row.seconds.median));
+  cells.push_back(fmt::format("{:.1f} %", 100 * row.seconds.deviation / row.seconds.median));
+  return cells;
+}
+
+// --- as JSON --------------------------------------------------------------------------------------------------------
+
+ordered_json phases_json(const std::vector<Phase>& phases) {
+  ordered_json json = ordered_json::object();
+  for (const Phase& phase : phases) json[phase.name] = phase.seconds;
+  return json;
+}
+
+ordered_json samples_json(const Row& row) {
+  ordered_json samples = ordered_json::array();
+  for (const Sample& sample : row.samples)
+    samples.push_back({{"seconds", sample.seconds}, {"runs", sample.runs}, {"phases", phases_json(sample.phases)}});
+  return samples;
+}
+
+ordered_json to_json(const Row& row) {
+  ordered_json json = {{"variant", row.variant},
+                       {"threads", row.threads},
+                       {"pinning", to_string(row.pinning)},
+                       {"block_size", row.block_size},
+                       {"contract", core::to_string(row.contract)}};
+  if (!row.trouble.empty()) {
+    json["trouble"] = row.trouble;
+    return json;
+  }
+  json["seconds"] = {{"median", row.seconds.median},
+                     {"lowest", row.seconds.lowest},
+                     {"highest", row.seconds.highest},
+                     {"median_absolute_deviation", row.seconds.deviation}};
+  if (row.iterations > 0) json["iterations"] = row.iterations;
+  for (const Figure& figure : row.figures)
+    if (!figure.heading.empty()) json[figure.key] = figure.value;
+  json["speedup"] = row.speedup;
+  json["phases"] = phases_json(row.phases);
+  for (const auto& [ceiling, share] : row.shares) json[std::string(name_of(ceiling).key)] = share;
+  json["peak_memory_bytes"] = row.memory_bytes ? ordered_json(*row.memory_bytes) : ordered_json(nullptr);
+  json["rechecked"] = row.rechecked;
+  for (const Figure& figure : row.figures)
+    if (figure.heading.empty()) json[figure.key] = figure.value;
+  json["samples"] = samples_json(row);
+  return json;
+}
+
+ordered_json to_json(const Group& group) {
+  ordered_json json = {{"label", group.label}};
+  json.update(group.facts);
+  json["verified"] = group.verified;
+  json["rows"] = ordered_json::array();
+  for (const Row& row : group.rows) json["rows"].push_back(to_json(row));
+  return json;
+}
+
+}  // namespace
 
 std::string_view to_string(Pinning pinning) {
   switch (pinning) {
@@ -25,6 +250,8 @@ Pinning pinning_called(std::string_view name) {
   throw UsageError("there is no pinning '" + std::string(name) + "'; there are none, compact and scatter");
 }
 
+std::string_view heading_of(double Ceilings::*ceiling) { return name_of(ceiling).heading; }
+
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run) {
   const bool one_thread = variant.backend == core::Backend::sequential;
   const bool on_gpu = variant.backend == core::Backend::cuda;
@@ -36,7 +263,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
       for (const int block_size : on_gpu ? run.block_sizes : no_block) {
         Row row;
         row.variant = variant.name;
-        row.same_bits = variant.contract == core::Contract::same_bits;
+        row.contract = variant.contract.kind;
         Execution execution;
         execution.threads = one_thread ? 1 : threads;
         row.threads = cpu::thread_count(execution);
@@ -52,119 +279,47 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
   return rows;
 }
 
-bool same_settings(const Row& first, const Row& second) {
-  return first.variant == second.variant && first.threads == second.threads && first.pinning == second.pinning &&
-         first.block_size == second.block_size;
+bool Report::right() const {
+  for (const Group& group : groups)
+    for (const Row& row : group.rows)
+      if (row.wrong) return false;
+  return true;
 }
 
-void Reporter::operator()(std::string_view phase, std::int64_t done, std::int64_t total) const {
-  if (callbacks_.stop.stop_requested()) throw InterruptedError("stopped while measuring");
-  if (callbacks_.progress) callbacks_.progress({phase, done, total, points_name_});
+Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks) {
+  // A misspelt name is better found before the first minute than after it.
+  for (const Bench& bench : benches)
+    for (const VariantRun& run : bench.runs)
+      for (const std::string& name : run.variants) variant_info(problem, name);
+  Report report;
+  report.problem = problem.name;
+  for (const Bench& bench : benches)
+    bench.workloads->for_each(callbacks,
+                              [&](Workload& workload) { measure_group(problem, workload, bench, callbacks, report); });
+  return report;
 }
 
-Execution execution_of(const Row& row, const BenchCallbacks& callbacks) {
-  Execution execution;
-  execution.variant = row.variant;
-  execution.block_size = row.block_size;
-  execution.threads = row.threads;
-  execution.pinning = row.pinning;
-  execution.stop = callbacks.stop;
-  return execution;
-}
-
-void mark_wrong(Row& row, const std::string& difference) {
-  row.trouble = "WRONG RESULT: " + difference;
-  row.wrong = true;
-}
-
-Sample sample_of(double seconds, const std::vector<Phase>& phases) {
-  Sample sample;
-  sample.seconds = seconds;
-  for (const Phase& phase : phases)
-    if (phase.name != "total") sample.phases.push_back(phase);
-  return sample;
-}
-
-void summarize(Row& row) {
-  std::vector<double> seconds;
-  for (const Sample& sample : row.samples) seconds.push_back(sample.seconds);
-  row.seconds = summarize(seconds);
-  for (const Phase& phase : row.samples.front().phases) {
-    std::vector<double> parts;
-    for (const Sample& sample : row.samples)
-      for (const Phase& other : sample.phases)
-        if (other.name == phase.name) parts.push_back(other.seconds);
-    row.phases.push_back({phase.name, median(std::move(parts))});
+Table table(const Group& group) {
+  const std::vector<Column> columns = columns_of(group.rows);
+  const bool troubled = std::ranges::any_of(group.rows, [](const Row& row) { return !row.trouble.empty(); });
+  Table lines = {{"variant", "threads", "pin", "block", "median ms", "spread"}};
+  for (const Column& column : columns) lines.front().push_back(column.heading);
+  if (troubled) lines.front().emplace_back("");
+  const std::size_t width = lines.front().size();
+  for (const Row& row : group.rows) {
+    std::vector<std::string> line = settings_cells(row);
+    if (row.trouble.empty())
+      for (const Column& column : columns) line.push_back(column.cell(row));
+    line.resize(width);
+    if (troubled) line.back() = row.trouble;
+    lines.push_back(std::move(line));
   }
+  return lines;
 }
 
-Ceilings ceilings_of(const Row& row) {
-  return row.on_gpu ? measure_gpu_ceilings(Execution{}.gpu) : measure_ceilings(row.threads, row.pinning);
-}
-
-std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
-
-std::string milliseconds(double seconds) {
-  const double value = 1e3 * seconds;
-  return fmt::format("{:.{}f}", value, value < 1 ? 4 : value < 10 ? 3 : value < 1000 ? 1 : 0);
-}
-
-std::string mebibytes(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? fmt::format("{:.1f}", static_cast<double>(*bytes) / 1048576) : "-";
-}
-
-std::vector<std::string> settings_headings() { return {"variant", "threads", "pin", "block", "median ms", "spread"}; }
-
-std::vector<std::string> settings_cells(const Row& row) {
-  std::vector<std::string> cells = {row.variant, std::to_string(row.threads), std::string(to_string(row.pinning)),
-                                    row.block_size > 0 ? std::to_string(row.block_size) : "-"};
-  if (!row.trouble.empty()) return cells;
-  cells.push_back(milliseconds(row.seconds.median));
-  cells.push_back(fmt::format("{:.1f} %", 100 * row.seconds.deviation / row.seconds.median));
-  return cells;
-}
-
-std::string points_title(const GroupHead& group) {
-  return fmt::format("{}{}{} x {} {} {}", group.label, group.label.empty() ? "" : ": ", group.n, group.d,
-                     io::to_string(group.type), group.points_name);
-}
-
-ordered_json settings_json(const Row& row) {
-  return {{"variant", row.variant},
-          {"threads", row.threads},
-          {"pinning", to_string(row.pinning)},
-          {"block_size", row.block_size},
-          {"contract", row.same_bits ? "same bits" : "tolerance"}};
-}
-
-ordered_json summary_json(const Summary& seconds) {
-  return {{"median", seconds.median},
-          {"lowest", seconds.lowest},
-          {"highest", seconds.highest},
-          {"median_absolute_deviation", seconds.deviation}};
-}
-
-ordered_json phases_json(const std::vector<Phase>& phases) {
-  ordered_json json = ordered_json::object();
-  for (const Phase& phase : phases) json[phase.name] = phase.seconds;
-  return json;
-}
-
-ordered_json samples_json(const Row& row) {
-  ordered_json samples = ordered_json::array();
-  for (const Sample& sample : row.samples)
-    samples.push_back({{"seconds", sample.seconds}, {"runs", sample.runs}, {"phases", phases_json(sample.phases)}});
-  return samples;
-}
-
-ordered_json memory_json(const Row& row) {
-  return row.memory_bytes ? ordered_json(*row.memory_bytes) : ordered_json(nullptr);
-}
-
-ordered_json report_json(std::string_view problem, bool right, const std::vector<TeamCeilings>& ceilings,
-                         ordered_json groups) {
+ordered_json to_json(const Report& report) {
   ordered_json teams = ordered_json::array();
-  for (const TeamCeilings& team : ceilings)
+  for (const TeamCeilings& team : report.ceilings)
     teams.push_back({{"device", team.on_gpu ? "gpu" : "cpu"},
                      {"threads", team.threads},
                      {"pinning", to_string(team.pinning)},
@@ -173,8 +328,10 @@ ordered_json report_json(std::string_view problem, bool right, const std::vector
                      {"fma_f32_per_second", team.ceilings.fma_f32_per_second},
                      {"fma_f64_per_second", team.ceilings.fma_f64_per_second},
                      {"madd_i16_per_second", team.ceilings.madd_i16_per_second}});
-  return {{"problem", problem},
-          {"right", right},
+  ordered_json groups = ordered_json::array();
+  for (const Group& group : report.groups) groups.push_back(to_json(group));
+  return {{"problem", report.problem},
+          {"right", report.right()},
           {"facts", facts()},
           {"ceilings", std::move(teams)},
           {"groups", std::move(groups)}};

@@ -1,8 +1,12 @@
 #include "bench/points.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <memory>
 #include <string_view>
 
+#include "bench/parse.hpp"
 #include "core/generate.hpp"
 #include "core/names.hpp"
 #include "cpu/threads.hpp"
@@ -22,6 +26,30 @@ io::Points generate(const core::PointSpecification& specification, const PointSe
   made.values = io::own(std::move(points));
   return made;
 }
+
+bool is_generator(const std::string& name) {
+  return std::ranges::any_of(generators, [&](core::Generator known) {
+    return core::with_underscores(core::to_string(known)) == core::with_underscores(name);
+  });
+}
+
+/// "1000x3", or "256MiBx3" for as many points as take 256 MiB.
+PointSet parse_shape(const std::string& label, const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos)
+    throw UsageError(label + ": '" + text + "' is not POINTSxDIMENSIONS; 1000000x16 is an example");
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::string_view unit = "MiB";
+  PointSet set;
+  std::string points = text.substr(0, cross);
+  std::int64_t& number = points.ends_with(unit) ? set.mebibytes : set.rows;
+  if (&number == &set.mebibytes) points.resize(points.size() - unit.size());
+  number = parse_whole(label, points, 1, most);
+  set.columns = parse_whole(label, text.substr(cross + 1), 1, most);
+  return set;
+}
+
+std::int64_t element_bytes(io::ElementType type) { return type == io::ElementType::f32 ? 4 : 8; }
 
 }  // namespace
 
@@ -54,6 +82,104 @@ io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOption
   specification.kind = generator_called(set.generator);
   return type == io::ElementType::f32 ? generate<float>(specification, set, reading.stop)
                                       : generate<double>(specification, set, reading.stop);
+}
+
+void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
+  const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
+  if (reading.header != io::HeaderLine::automatic && std::ranges::none_of(paths, is_table))
+    throw UsageError("--header is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
+}
+
+bool PointAxes::is_file() const { return !is_generator(data_); }
+
+std::vector<Axis> PointAxes::axes() {
+  std::vector<std::string> headers;
+  std::string header_form;
+  for (const auto& [word, meaning] : header_choices) {
+    header_form += (headers.empty() ? "" : "|") + std::string(word);
+    headers.emplace_back(word);
+  }
+  return {
+      {.name = "shape",
+       .letter = "",
+       .form = "NxD,...",
+       .help = "points x dimensions; 64MiBx16: as many as take 64 MiB",
+       .initial = std::to_string(usual_.rows) + "x" + std::to_string(usual_.columns),
+       .parse =
+           [this](const std::string& label, const std::string& text) {
+             shapes_.clear();
+             for (const std::string& shape : parse_list(label, text)) shapes_.push_back(parse_shape(label, shape));
+           },
+       .useless = [this] { return is_file() ? "the file of --data has a shape of its own" : ""; }},
+      {.name = "dtype",
+       .letter = "",
+       .form = "TYPE,...",
+       .help = "f32, f64",
+       .initial = "f32",
+       .parse =
+           [this](const std::string& label, const std::string& text) {
+             types_.clear();
+             for (const std::string& name : parse_list(label, text))
+               types_.push_back(parse_choice(label, name, {"f32", "f64"}) == 0 ? io::ElementType::f32
+                                                                               : io::ElementType::f64);
+           },
+       .choices = {"f32", "f64"}},
+      {.name = "data",
+       .letter = "",
+       .form = "KIND|FILE",
+       .help = "uniform, blobs, lab-points, lab-atoms, or a file of points",
+       .initial = with_hyphens(usual_.generator),
+       .parse = [this](const std::string&, const std::string& text) { data_ = text; },
+       .choices = generator_names(),
+       .file = true},
+      {.name = "header",
+       .letter = "",
+       .form = header_form,
+       .help = std::string(header_help),
+       .initial = headers.front(),
+       .parse =
+           [this, headers](const std::string& label, const std::string& text) {
+             reading_.header = header_choices[parse_choice(label, text, headers)].second;
+           },
+       .choices = headers},
+  };
+}
+
+void PointAxes::prepare(const Making& making, const std::vector<std::string>& tables) {
+  std::vector<std::string> inputs = tables;
+  inputs.push_back(is_file() ? data_ : "");
+  require_table_for_header(reading_, inputs);
+  // A file that is read once for each type is in doubt once.
+  if (making.note)
+    reading_.note = [note = making.note, said = std::make_shared<std::string>()](const std::string& doubt) {
+      if (std::exchange(*said, doubt) != doubt) note(doubt);
+    };
+}
+
+std::vector<std::string> PointAxes::files() const {
+  return is_file() ? std::vector{data_} : std::vector<std::string>{};
+}
+
+void PointAxes::scale(double share, std::int64_t least) {
+  share_ = share;
+  least_ = least;
+}
+
+std::vector<std::pair<PointSet, io::ElementType>> PointAxes::sets() const {
+  std::vector<PointSet> sets = shapes_.empty() ? std::vector{usual_} : shapes_;
+  if (is_file()) sets = {PointSet{.generator = "", .file = data_}};
+  std::vector<std::pair<PointSet, io::ElementType>> all;
+  for (const PointSet& set : sets)
+    for (const io::ElementType type : types_) {
+      PointSet sized = set;
+      if (!is_file()) sized.generator = data_;
+      if (sized.mebibytes > 0) sized.rows = sized.mebibytes * (1 << 20) / (sized.columns * element_bytes(type));
+      if (share_ < 1)
+        sized.rows =
+            std::max(static_cast<std::int64_t>(share_ * static_cast<double>(sized.rows)), std::min(sized.rows, least_));
+      all.emplace_back(std::move(sized), type);
+    }
+  return all;
 }
 
 }  // namespace gradus::bench

@@ -1,22 +1,28 @@
-// Points to measure with.
+// Points to measure with: what problems of points have in common.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "bench/axis.hpp"
+#include "bench/workload.hpp"
 #include "core/generate.hpp"
 #include "io/points.hpp"
 
 namespace gradus::bench {
 
-/// Points to measure with: the name of a generator and the shape, or a file.
+/// The name of a generator and the shape, or a file.
 struct PointSet {
   std::string generator;  ///< one of generator_names(); empty: `file`
   std::int64_t rows = 0;
   std::int64_t columns = 0;
+  std::int64_t mebibytes = 0;  ///< instead of rows: as many as take so much room
   std::string file;
+
+  std::string name() const { return generator.empty() ? file : generator; }
 };
 
 /// UsageError with a suggestion where there is none of this name.
@@ -27,5 +33,66 @@ std::vector<std::string> generator_names();
 /// Makes the points, or reads them in this way, as `type`. Made points depend on the set alone, never on the machine.
 /// A stop request to the reading ends the making too.
 io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOptions reading);
+
+/// How --header says whether a table has a line of names; also in the words of the command line.
+inline const std::vector<std::pair<std::string_view, io::HeaderLine>> header_choices{
+    {"auto", io::HeaderLine::automatic}, {"yes", io::HeaderLine::yes}, {"no", io::HeaderLine::no}};
+inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
+/// UsageError where it was said and none of the inputs is a table of text. Empty paths are no inputs.
+void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths);
+
+/// The axes of what is measured on points: --data, --shape, --dtype and --header.
+class PointAxes {
+ public:
+  /// `usual` is made where none are asked for.
+  explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
+
+  std::vector<Axis> axes();
+  /// When all axes were parsed; `tables` are further files that are read the same way.
+  void prepare(const Making& making, const std::vector<std::string>& tables = {});
+  std::vector<std::string> files() const;
+  /// All numbers of points times `share`, but at least `least` unless there are fewer anyway.
+  void scale(double share, std::int64_t least);
+
+  /// Of prepare(): the sets to be made or read, each in each type, with the number of rows where it is known.
+  std::vector<std::pair<PointSet, io::ElementType>> sets() const;
+  const io::ReadOptions& reading() const { return reading_; }
+
+  /// function(points as a view, their set) for one set after the other.
+  template <class Function>
+  void for_each(const Making& making, const Function& function) const {
+    for (const auto& [set, type] : sets()) {
+      if (making.progress) making.progress({"make points", 0, 1, set.name()});
+      io::ReadOptions reading = reading_;
+      reading.stop = making.stop;
+      const io::Points points = make_points(set, type, std::move(reading));
+      points.visit([&, &set = set](auto view) { function(view, set); });
+    }
+  }
+
+ private:
+  bool is_file() const;
+
+  PointSet usual_;
+  std::string data_;  ///< a generator, or a file
+  std::vector<PointSet> shapes_;
+  std::vector<io::ElementType> types_ = {io::ElementType::f32};
+  io::ReadOptions reading_;
+  double share_ = 1;
+  std::int64_t least_ = 1;
+};
+
+/// "f32" or "f64".
+template <class T>
+std::string_view type_name() {
+  return io::to_string(sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64);
+}
+
+/// "1000 x 3 f32 uniform"
+template <class T>
+std::string points_title(MatrixView<const T> points, const std::string& name) {
+  return std::to_string(points.rows()) + " x " + std::to_string(points.columns()) + " " + std::string(type_name<T>()) +
+         " " + name;
+}
 
 }  // namespace gradus::bench

@@ -46,11 +46,6 @@ struct VerifyReport {
 /// Called now and then with the steps done, the steps in all, and the case at hand; may throw to stop.
 using VerifyProgress = std::function<void(std::int64_t done, std::int64_t total, std::string_view name)>;
 
-/// `problem` by its canonical name, "kmeans". UsageError for names of variants and cases that are in no table.
-VerifyReport verify(std::string_view problem, const VerifyOptions& options, const VerifyProgress& progress = {});
-
-std::vector<std::string> case_names(std::string_view problem);
-
 nlohmann::json to_json(const VerifyReport& report);
 
 }  // namespace gradus::bench

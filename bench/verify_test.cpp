@@ -1,189 +1,36 @@
-// The checker itself: it must accept the truth and reject every way of being wrong that it could overlook.
+// What `gradus verify` does with every problem alike.
 #include "bench/verify.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
-#include <limits>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kmeans/cases.hpp"
-#include "kmeans/oracle.hpp"
-#include "kmeans/statistics.hpp"
-#include "pair_histogram/cases.hpp"
+#include "bench/problem.hpp"
+#include "gradus/error.hpp"
 
 namespace gradus::bench {
 namespace {
 
-using namespace kmeans_detail;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-template <class T>
-class Checker : public testing::Test {
- protected:
-  Checker() {
-    for (const Case& one : cases())
-      if (one.name == "blobs") data_ = one.make(1);
-    points_ = Matrix<T>(data_.points.rows(), data_.points.columns());
-    for (std::int64_t index = 0; index < points_.rows() * points_.columns(); ++index)
-      points_.data()[index] = static_cast<T>(data_.points.data()[index]);
-    problem_.points = std::as_const(points_).view();
-    problem_.initial_centroids = problem_.points.slice(0, data_.clusters);
-    problem_.max_iterations = 4;
-    problem_.statistics = examine<T>(problem_.points, {}, problem_.initial_centroids, 1);
-    truth_ = oracle(problem_);
-  }
-
-  // The verdict on the truth, once something about it has been changed.
-  std::string verdict(core::Contract::Kind contract, const std::function<void(KMeansResult<T>&)>& change) {
-    KMeansResult<T> result = oracle(problem_);
-    change(result);
-    return compare(result, truth_, problem_, core::Contract{contract, 1e-4, "inertia"}, data_.well_conditioned);
-  }
-
-  void expect_both_reject(const std::function<void(KMeansResult<T>&)>& change) {
-    EXPECT_NE(verdict(core::Contract::same_bits, change), "");
-    EXPECT_NE(verdict(core::Contract::within, change), "");
-  }
-
-  CaseData data_;
-  Matrix<T> points_;
-  Problem<T> problem_;
-  KMeansResult<T> truth_;
-};
-
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(Checker, Types);
-
-TYPED_TEST(Checker, accepts_the_truth) {
-  EXPECT_EQ(this->verdict(core::Contract::same_bits, [](auto&) {}), "");
-  EXPECT_EQ(this->verdict(core::Contract::within, [](auto&) {}), "");
-}
-
-TYPED_TEST(Checker, rejects_nan_inertia) {
-  this->expect_both_reject([](auto& result) { result.inertia = nan; });
-}
-
-TYPED_TEST(Checker, rejects_nan_centroid) {
-  this->expect_both_reject([](auto& result) { result.centroids(3, 1) = static_cast<TypeParam>(nan); });
-}
-
-TYPED_TEST(Checker, rejects_missing_labels) {
-  this->expect_both_reject([](auto& result) { result.labels = Buffer<std::int32_t>(result.labels.size() - 1, 0); });
-}
-
-TYPED_TEST(Checker, rejects_missing_centroid) {
-  this->expect_both_reject([](auto& result) {
-    result.centroids = Matrix<TypeParam>::copy_of(std::as_const(result.centroids).view().slice(0, 7));
-  });
-}
-
-TYPED_TEST(Checker, rejects_missing_counts) {
-  this->expect_both_reject([](auto& result) { result.counts.pop_back(); });
-}
-
-TYPED_TEST(Checker, rejects_off_by_one_counts) {
-  this->expect_both_reject([](auto& result) { ++result.counts[0]; });
-}
-
-TYPED_TEST(Checker, rejects_wrong_inertia) {
-  this->expect_both_reject([](auto& result) { result.inertia *= 1.001; });
-}
-
-TYPED_TEST(Checker, rejects_moved_centroid) {
-  this->expect_both_reject([](auto& result) { result.centroids(0, 0) += TypeParam{1}; });
-}
-
-TYPED_TEST(Checker, rejects_swapped_labels) {
-  const auto swap_two = [](auto& result) {
-    std::int64_t other = 1;
-    while (result.labels[other] == result.labels[0]) ++other;
-    std::swap(result.labels[0], result.labels[other]);
-  };
-  EXPECT_NE(this->verdict(core::Contract::same_bits, swap_two), "");
-}
-
-TYPED_TEST(Checker, rejects_the_last_bit) {
-  EXPECT_NE(this->verdict(core::Contract::same_bits,
-                          [](auto& result) {
-                            auto& value = result.centroids(7, 0);
-                            value = std::nextafter(value, TypeParam{1000});
-                          }),
-            "");
-  EXPECT_NE(this->verdict(core::Contract::same_bits,
-                          [](auto& result) { result.inertia = std::nextafter(result.inertia, 0.0); }),
-            "");
-}
-
-TYPED_TEST(Checker, rejects_wrong_iteration_count) {
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { ++result.iterations; }), "");
-}
-
-TYPED_TEST(Checker, rejects_wrong_history) {
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { result.history.pop_back(); }), "");
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { ++result.history[1].changed; }), "");
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { result.history[1].inertia = nan; }), "");
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { result.history[2].shift = nan; }), "");
-}
-
-TYPED_TEST(Checker, rejects_another_stop_reason) {
-  EXPECT_NE(this->verdict(core::Contract::same_bits, [](auto& result) { result.converged = !result.converged; }), "");
-}
-
-TEST(Verify, passes_what_is_right) {
+/// The first case of the problem, on one thread.
+VerifyOptions little(const ProblemRow& problem) {
   VerifyOptions options;
-  options.cases = {"blobs", "lattice_ties_2", "uniform_1x1_k1"};
-  options.threads = {1, 3};
-  const VerifyReport report = verify("kmeans", options);
-  EXPECT_TRUE(report.right());
-  ASSERT_EQ(report.rows.size(), 2 * variants().size());
-  EXPECT_EQ(report.rows.front().variant, "sequential");
-  EXPECT_EQ(report.rows.front().cases, 2);  // the textbook promises nothing where ties decide
-  EXPECT_EQ(report.rows.front().cases_left_out, 1);
-  EXPECT_EQ(report.rows.front().checks, 4);
+  options.cases = {problem.cases().front()};
+  options.threads = {1};
+  return options;
 }
 
-TEST(Verify, knows_every_room) {
-  VerifyOptions options;
-  options.cases = {"lattice_3d", "weights", "uniform_0x2"};
-  options.threads = {1, 3};
-  const VerifyReport report = verify("pair_histogram", options);
-  EXPECT_TRUE(report.right());
-  EXPECT_EQ(report.problem, "pair_histogram");
-  ASSERT_EQ(report.rows.size(), 2 * pair_histogram_detail::variants().size());
-  EXPECT_EQ(report.rows.front().checks, 6);
-  EXPECT_EQ(case_names("pair_histogram").size(), pair_histogram_detail::cases().size());
-  EXPECT_THROW(verify("sorting", options), UnsupportedError);
-}
-
-// The comparison of histograms accepts the truth, and rejects every way of being wrong that it could overlook.
-TEST(Verify, histograms_are_compared_to_the_bit) {
-  PairHistogramResult truth;
-  truth.edges = {0, 1, 2};
-  truth.counts = {3, 4};
-  truth.weighted = {0.5, -0.0};
-  truth.below = 1;
-  truth.beyond = 2;
-  truth.pairs = 10;
-  const auto verdict = [&](const std::function<void(PairHistogramResult&)>& change) {
-    PairHistogramResult result = truth;
-    change(result);
-    return pair_histogram_detail::compare(result, truth);
-  };
-  EXPECT_EQ(verdict([](auto&) {}), "");
-  EXPECT_NE(verdict([](auto& result) { result.edges[1] = std::nextafter(1.0, 2.0); }), "");
-  EXPECT_NE(verdict([](auto& result) { result.counts.pop_back(); }), "");
-  EXPECT_NE(verdict([](auto& result) { ++result.counts[1]; }), "");
-  EXPECT_NE(verdict([](auto& result) { std::swap(result.counts[0], result.counts[1]); }), "");
-  EXPECT_NE(verdict([](auto& result) { ++result.below; }), "");
-  EXPECT_NE(verdict([](auto& result) { --result.beyond; }), "");
-  EXPECT_NE(verdict([](auto& result) { ++result.pairs; }), "");
-  EXPECT_NE(verdict([](auto& result) { result.weighted.clear(); }), "");
-  EXPECT_NE(verdict([](auto& result) { result.weighted[0] = nan; }), "");
-  EXPECT_NE(verdict([](auto& result) { result.weighted[1] = 0.0; }), "");
-  EXPECT_NE(verdict([](auto& result) { result.rechecked = nan; }), "");
+TEST(Verify, knows_every_problem) {
+  for (const ProblemRow* problem : problems()) {
+    const VerifyReport report = problem->verify(little(*problem), {});
+    EXPECT_TRUE(report.right()) << problem->name;
+    EXPECT_EQ(report.problem, problem->name);
+    for (const std::string& name : variant_names(*problem)) {
+      const auto of_variant = [&](const VerifyRow& row) { return row.variant == name; };
+      EXPECT_TRUE(std::ranges::any_of(report.rows, of_variant)) << problem->name << ": " << name;
+    }
+  }
+  EXPECT_THROW(find_problem("sorting"), UsageError);
 }
 
 TEST(Verify, a_report_is_right_only_if_something_ran_and_all_of_it_passed) {
@@ -198,27 +45,29 @@ TEST(Verify, a_report_is_right_only_if_something_ran_and_all_of_it_passed) {
 }
 
 TEST(Verify, unknown_names_are_refused_with_a_suggestion) {
-  VerifyOptions options;
-  options.variants = {"sequentail"};
-  EXPECT_THROW(verify("kmeans", options), UsageError);
-  options.variants = {};
-  options.cases = {"blob"};
-  try {
-    verify("kmeans", options);
-    FAIL() << "an unknown case was accepted";
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("'blobs'"), std::string::npos) << error.what();
+  for (const ProblemRow* problem : problems()) {
+    VerifyOptions options = little(*problem);
+    options.variants = {"no_such_variant"};
+    EXPECT_THROW(problem->verify(options, {}), UsageError) << problem->name;
+    options = little(*problem);
+    const std::string name = options.cases.front();
+    options.cases = {name + "x"};
+    try {
+      problem->verify(options, {});
+      ADD_FAILURE() << "an unknown case was accepted: " << problem->name;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("did you mean '" + name), std::string::npos) << error.what();
+    }
   }
 }
 
 TEST(Verify, json_holds_every_row) {
-  VerifyOptions options;
-  options.cases = {"uniform_2x3_k2"};
-  options.threads = {1};
-  const nlohmann::json json = to_json(verify("kmeans", options));
-  EXPECT_EQ(json["problem"], "kmeans");
+  const ProblemRow& problem = *problems().front();
+  const VerifyReport report = problem.verify(little(problem), {});
+  const nlohmann::json json = to_json(report);
+  EXPECT_EQ(json["problem"], problem.name);
   EXPECT_EQ(json["right"], true);
-  EXPECT_EQ(json["variants"].size(), 2 * variants().size());
+  EXPECT_EQ(json["variants"].size(), report.rows.size());
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// A subcommand of `gradus`: a file of its own and a row of the one table in commands.cpp. Parsing, help, completion and
-// the manual all loop over that table.
+// A subcommand of `gradus`: a file of its own and a row of a table, commands.cpp for those of the whole program and
+// cli/<problem>.cpp for those of a problem. Parsing, help, completion and the manual all loop over commands().
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "cli/session.hpp"
@@ -28,29 +29,44 @@ enum class Common : std::uint8_t {
 inline constexpr std::string_view job_heading = "Where and how to run";
 inline constexpr std::string_view output_heading = "Output";
 
+/// A file that a command writes, for the manual.
+struct WrittenFile {
+  std::string_view name;
+  std::string_view content;
+};
+
 struct Command {
   std::string_view name;
-  std::string_view summary;   ///< one line, in lower case, without a full stop
-  std::string_view examples;  ///< one command line per line; shown at the end of the help
+  std::string_view summary;  ///< one line, in lower case, without a full stop
+  std::string examples;      ///< one command line per line; shown at the end of the help
   Common common;
   std::string_view problem;  ///< whose variants --variant names, where `common` is `job`
   /// Adds the subcommand's options. What they set must live as long as the action that is returned.
   Action (*setup)(Options& options, Session& session);
+  std::string_view first_line = "";     ///< a line to begin with, for the short help; empty: it is not there
+  std::string_view first_comment = "";  ///< what that line does
+  std::vector<WrittenFile> files = {};
 };
 
-std::span<const Command> commands();
+/// What cli/<problem>.cpp adds to the command line.
+struct ProblemCommands {
+  struct Example {
+    std::string_view command;
+    std::string_view line;
+  };
+  std::vector<Command> commands;
+  std::vector<Example> examples;  ///< of commands for all problems: list, verify, bench
+};
+
+/// All of them, in the order of the help: the problems' come first.
+const std::vector<Command>& commands();
 
 // One line per subcommand's file.
-Action setup_kmeans(Options& options, Session& session);
-Action setup_predict(Options& options, Session& session);
-Action setup_transform(Options& options, Session& session);
-Action setup_pair_histogram(Options& options, Session& session);
 Action setup_generate(Options& options, Session& session);
 Action setup_list(Options& options, Session& session);
 Action setup_verify(Options& options, Session& session);
 Action setup_bench(Options& options, Session& session);
 Action setup_info(Options& options, Session& session);
-Action setup_demo(Options& options, Session& session);
 Action setup_completion(Options& options, Session& session);
 Action setup_manual(Options& options, Session& session);
 

@@ -90,7 +90,7 @@ Action setup_generate(Options& options, Session& session) {
   const std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
   Options::required(options.value("KIND", "KIND",
                                   "uniform; blobs (Gaussian groups); or, bit for bit, those of the published "
-                                  "experiments: lab-points (k-means), lab-atoms (pair histograms)",
+                                  "experiments: lab-points, lab-atoms",
                                   [&points, kinds](const std::string& text) {
                                     points.kind = static_cast<core::Generator>(parse_choice("KIND", text, kinds));
                                   },

@@ -102,13 +102,13 @@ std::string usage_of(const CLI::App& app) {
 }
 
 std::string overview(const CLI::App& root) {
-  std::string text = fmt::format(
-      "Gradus {}: {}\n\n"
-      "  gradus demo                                                 cluster handwritten digits and look at them\n"
-      "  gradus kmeans points.npy -k 16 -o clusters                  cluster your own points\n"
-      "  gradus pair-histogram points.npy --bin-width 2 --bins 50    count their pairs by distance\n\n"
-      "Commands\n",
-      version(), tagline);
+  std::string text = fmt::format("Gradus {}: {}\n\n", version(), tagline);
+  std::size_t comments = 0;
+  for (const Command& command : commands()) comments = std::max(comments, command.first_line.size() + 4);
+  for (const Command& command : commands())
+    if (!command.first_line.empty())
+      text += fmt::format("  {:<{}}{}\n", command.first_line, comments, command.first_comment);
+  text += "\nCommands\n";
   const std::vector<const CLI::App*> apps = root.get_subcommands({});
   std::size_t column = 0;
   for (const CLI::App* app : apps) column = std::max(column, app->get_name().size() + 4);

@@ -22,7 +22,7 @@ std::string_view version();
 std::string overview(const CLI::App& root);
 /// What `gradus COMMAND --help` says.
 std::string help_of(const CLI::App& app);
-/// "gradus kmeans INPUT -k N [OPTION]..."
+/// "gradus generate KIND -o FILE [OPTION]..."
 std::string usage_of(const CLI::App& app);
 /// "-k, --clusters N", or "INPUT".
 std::string signature_of(const CLI::Option& option);

@@ -26,9 +26,7 @@ bool is_binary(const std::string& path) { return path != "-" && io::looks_like_n
 }  // namespace
 
 void add_header_option(Options& options, const Session& session, io::ReadOptions& reading) {
-  options.choice("--header", reading.header,
-                 {{"auto", io::HeaderLine::automatic}, {"yes", io::HeaderLine::yes}, {"no", io::HeaderLine::no}},
-                 "whether the first line of a .csv, .tsv or .txt names its columns");
+  options.choice("--header", reading.header, bench::header_choices, std::string(bench::header_help));
   // A file that is read once for each type is in doubt once.
   reading.note = [&session, said = std::make_shared<std::string>()](const std::string& note) {
     if (std::exchange(*said, note) != note) session.note(note);
@@ -47,20 +45,9 @@ void add_reading_options(Options& options, const Session& session, io::ReadOptio
   reading.stop = session.execution.stop;
 }
 
-void add_metric_option(Options& options, Metric& metric) {
-  options.choice("--metric", metric, {{"euclidean", Metric::euclidean}, {"cosine", Metric::cosine}},
-                 "what is near: a short distance, or a small angle");
-}
-
 void require_one_standard_input(const std::vector<std::string>& paths) {
   if (std::ranges::count(paths, "-") > 1)
     throw UsageError("'-' stands for standard input, which can be read once only; name a file for the other input");
-}
-
-void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
-  const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
-  if (reading.header != io::HeaderLine::automatic && std::ranges::none_of(paths, is_table))
-    throw UsageError("--header is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
 }
 
 template <class T>

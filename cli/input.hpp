@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "bench/points.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "gradus/error.hpp"
-#include "gradus/kmeans.hpp"
 #include "io/points.hpp"
 
 namespace gradus::cli {
@@ -18,13 +18,11 @@ namespace gradus::cli {
 void add_header_option(Options& options, const Session& session, io::ReadOptions& reading);
 /// Also --dtype f32|f64; nothing: the least type that holds every value of the file. A stop request ends the reading.
 void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading);
-void add_metric_option(Options& options, Metric& metric);
 
 /// UsageError where more than one of the inputs is standard input. Empty paths are no inputs.
 void require_one_standard_input(const std::vector<std::string>& paths);
 
-/// UsageError where --header was given and none of the inputs is a table of text. Empty paths are no inputs.
-void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths);
+using bench::require_table_for_header;
 
 /// Values that belong to points of type T: a file's binary values must be T exactly (InputError otherwise, since to
 /// round them in silence would change the job); the numbers of a text become the nearest T, whatever type `reading`

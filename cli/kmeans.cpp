@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/command.hpp"
 #include "cli/input.hpp"
+#include "cli/kmeans.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
@@ -24,6 +24,8 @@ namespace gradus::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view problem_name = "kmeans";
 
 struct Arguments {
   std::string input;
@@ -114,7 +116,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
                        {"changed", iteration.changed},
                        {"shift", iteration.shift},
                        {"seconds", iteration.seconds}});
-  return {{"problem", "kmeans"},
+  return {{"problem", problem_name},
           {"input", arguments.input},
           {"n", result.labels.size()},
           {"d", dimensions},
@@ -198,7 +200,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
-    require_whole_result(arguments.centroids, arguments.reading.stop);
+    require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
     initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
   }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
@@ -218,7 +220,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
     summary_file = &outputs->add(summary_name);
-    outputs->set_seal(*summary_file, unfinished_summary());
+    outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
   const KMeansResult<T> result = naming_files(
@@ -256,8 +258,6 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
                              picture_file ? "quantized.png, " : "", arguments.output));
   return 0;
 }
-
-}  // namespace
 
 Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
@@ -316,6 +316,43 @@ Action setup_kmeans(Options& options, Session& session) {
     return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
                                                  : cluster<double>(*arguments, session, points, start);
   };
+}
+
+}  // namespace
+
+void add_metric_option(Options& options, Metric& metric) {
+  options.choice("--metric", metric, {{"euclidean", Metric::euclidean}, {"cosine", Metric::cosine}},
+                 "what is near: a short distance, or a small angle");
+}
+
+ProblemCommands kmeans_commands();
+ProblemCommands kmeans_commands() {
+  return {.commands = {{"demo", "cluster handwritten digits and look at them", "gradus demo", Common::job, problem_name,
+                        setup_demo, "gradus demo", "cluster handwritten digits and look at them"},
+                       {"kmeans",
+                        "cluster points into k groups",
+                        "gradus kmeans points.npy -k 16 -o clusters\n"
+                        "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
+                        "cut -d, -f2,3 table.csv | gradus kmeans - -k 5",
+                        Common::job,
+                        problem_name,
+                        setup_kmeans,
+                        "gradus kmeans points.npy -k 16 -o clusters",
+                        "cluster your own points",
+                        {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
+                         {"labels.npy", "n values of type int32: the cluster of each point"},
+                         {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
+                         {"quantized.png", "where the points are a picture: the picture in its k colours"}}},
+                       {"predict", "label new points by the nearest of given centroids",
+                        "gradus predict clusters/centroids.npy more.npy -o labels.npy", Common::job, problem_name,
+                        setup_predict},
+                       {"transform", "distances of points to given centroids",
+                        "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::place, "",
+                        setup_transform}},
+          .examples = {{"list", "gradus list kmeans"},
+                       {"verify", "gradus verify kmeans"},
+                       {"bench", "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json"},
+                       {"bench", "gradus bench --experiment kmeans-openmp --scale 0.01"}}};
 }
 
 }  // namespace gradus::cli

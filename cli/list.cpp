@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
-#include "cli/problems.hpp"
 #include "execution/devices.hpp"
 #include "execution/machine.hpp"
 
@@ -30,7 +30,7 @@ std::string_view place_of(core::Backend backend) {
   return "?";
 }
 
-std::string ladder(const Session& session, const ProblemRow& problem, const execution::Machine& machine) {
+std::string ladder(const Session& session, const bench::ProblemRow& problem, const execution::Machine& machine) {
   TextTable table({{"variant", TextTable::Align::left},
                    {"runs on", TextTable::Align::left},
                    {"here", TextTable::Align::left},
@@ -54,7 +54,7 @@ std::string ladder(const Session& session, const ProblemRow& problem, const exec
   return text;
 }
 
-Json ladder_json(const ProblemRow& problem, const execution::Machine& machine) {
+Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& machine) {
   Json variants = Json::array();
   for (const core::VariantInfo& variant : problem.variants()) {
     const core::Support support = problem.support(variant.name, machine);
@@ -72,19 +72,18 @@ Json ladder_json(const ProblemRow& problem, const execution::Machine& machine) {
 }
 
 int list(const std::string& name, const Session& session) {
-  std::vector<const ProblemRow*> chosen;
-  if (!name.empty()) chosen.push_back(&find_problem(name));
-  else
-    for (const ProblemRow& problem : problems()) chosen.push_back(&problem);
+  std::vector<const bench::ProblemRow*> chosen;
+  if (!name.empty()) chosen.push_back(&bench::find_problem(name));
+  else chosen.assign(bench::problems().begin(), bench::problems().end());
   execution::Machine machine = execution::this_machine();
   machine.gpus = execution::Gpus(execution::see_gpus);
   if (session.json) {
     Json all = Json::array();
-    for (const ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));
+    for (const bench::ProblemRow* problem : chosen) all.push_back(ladder_json(*problem, machine));
     session.print_json(all);
     return 0;
   }
-  for (const ProblemRow* problem : chosen) {
+  for (const bench::ProblemRow* problem : chosen) {
     if (problem != chosen[0]) session.print("\n");
     session.print(ladder(session, *problem, machine));
   }
@@ -98,10 +97,9 @@ int list(const std::string& name, const Session& session) {
 
 Action setup_list(Options& options, Session& session) {
   auto problem = std::make_shared<std::string>();
-  std::vector<std::string> names;
-  for (const ProblemRow& row : problems()) names.emplace_back(row.name);
   options.value("PROBLEM", "PROBLEM", "list this one only",
-                [target = problem.get()](const std::string& text) { *target = text; }, {.choices = names});
+                [target = problem.get()](const std::string& text) { *target = text; },
+                {.choices = bench::problem_names()});
   return [problem, &session] { return list(*problem, session); };
 }
 

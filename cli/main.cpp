@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
-#include "cli/problems.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -81,10 +81,10 @@ void add_job_options(Options& options, Session& session, std::string_view proble
   add_device(options, execution);
   options.value("--variant", "NAME", fmt::format("run this variant ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
-                  variant_info(problem, text);
+                  bench::variant_info(bench::find_problem(problem), text);
                   execution.variant = core::with_underscores(text);
                 },
-                {.choices = variant_names(problem)});
+                {.choices = bench::variant_names(bench::find_problem(problem))});
   add_threads(options, execution);
   options.choice("--pin", execution.pinning,
                  {{"none", Pinning::none}, {"compact", Pinning::compact}, {"scatter", Pinning::scatter}},

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 
@@ -74,21 +75,22 @@ std::string common_text(const std::vector<CLI::App*>& apps) {
 
 std::string page(const Session& session) {
   const std::vector<CLI::App*> apps = session.root->get_subcommands({});
+  std::string problems;
+  for (const bench::ProblemRow* problem : bench::problems())
+    problems += paragraph(bench::with_hyphens(problem->name), problem->summary);
   std::string text = fmt::format(
       ".TH GRADUS 1 \"\" \"Gradus {0}\" \"User Commands\"\n"
       ".SH NAME\ngradus \\- {1}\n"
       ".SH SYNOPSIS\n.B gradus\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
       ".SH DESCRIPTION\n"
-      "Gradus clusters points by k\\-means and counts pairs of points by their distance, exactly: results are the "
-      "same\n"
-      "bits on any number of threads. It takes the fastest of its variants for the data and the machine; each of them "
-      "can be listed, "
-      "run,\n"
-      "verified and measured by its name.\n"
+      "Gradus solves the problems below exactly: results are the same bits on any number of threads. It takes the\n"
+      "fastest of its variants for the data and the machine; each of them can be listed, run, verified and measured\n"
+      "by its name.\n"
+      "{2}"
       ".PP\n"
       "Results go to standard output, messages and progress to standard error. Files appear whole or not at all.\n"
       ".SH COMMANDS\n",
-      roff(version()), roff(tagline));
+      roff(version()), roff(tagline), problems);
   for (const CLI::App* app : apps) text += command_text(*app);
   text += ".SH COMMON OPTIONS\n" + common_text(apps);
   text += ".SS Everywhere\n" + paragraph("-h, --help", "explain the command and its options") +
@@ -104,10 +106,9 @@ std::string page(const Session& session) {
       {"130", "interrupted"}};
   for (const auto& [status, meaning] : statuses) text += paragraph(status, meaning);
   text += ".SH ENVIRONMENT\n" + paragraph("NO_COLOR", "set and not empty: no colour on a terminal");
-  text += ".SH FILES\n" + paragraph("centroids.npy", "k x d, of the points' type; written by gradus kmeans --output") +
-          paragraph("labels.npy", "n values of type int32: the cluster of each point") +
-          paragraph("summary.json", "what was done: shape, variant, iterations, inertia, history, seconds") +
-          paragraph("quantized.png", "where the points are a picture: the picture in its k colours");
+  text += ".SH FILES\n";
+  for (const Command& command : commands())
+    for (const WrittenFile& file : command.files) text += paragraph(file.name, file.content);
   return text;
 }
 

@@ -10,54 +10,6 @@
 
 namespace gradus::cli {
 
-namespace {
-
-std::string range_text(std::string_view least, std::string_view most, bool unbounded) {
-  return unbounded ? " of at least " + std::string(least) : " from " + std::string(least) + " to " + std::string(most);
-}
-
-template <class Integer>
-Integer parse_integer(std::string_view name, std::string_view text, Integer least, Integer most) {
-  Integer result{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (whole && result >= least && result <= most) return result;
-  const bool unbounded = most == std::numeric_limits<Integer>::max();
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a whole number" +
-                   range_text(std::to_string(least), std::to_string(most), unbounded));
-}
-
-}  // namespace
-
-std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most) {
-  return parse_integer(name, text, least, most);
-}
-
-std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  return parse_integer(name, text, least, most);
-}
-
-double parse_real(std::string_view name, std::string_view text, double least, double most) {
-  double result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  if (error == std::errc{} && end == text.data() + text.size() && result >= least && result <= most) return result;
-  const bool bounded = least > std::numeric_limits<double>::lowest();
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number" +
-                   (bounded ? range_text(core::number_text(least), core::number_text(most),
-                                         most == std::numeric_limits<double>::max())
-                            : ""));
-}
-
-double parse_positive(std::string_view name, std::string_view text) {
-  constexpr double most = std::numeric_limits<double>::max();
-  double result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  const bool number = error == std::errc{} && end == text.data() + text.size() && std::abs(result) <= most;
-  if (number && result > 0) return result;
-  if (number) throw UsageError(std::string(name) + " must be greater than 0, not " + core::excerpt(text));
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not a finite number greater than 0");
-}
-
 std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   constexpr std::string_view suffixes = "KMGT";
   double count = 0;
@@ -76,18 +28,6 @@ std::uint64_t parse_bytes(std::string_view name, std::string_view text) {
   }
   throw UsageError(std::string(name) + ": " + core::excerpt(text) +
                    " is not a number of bytes; 500M and 1.5G are examples (K, M, G and T are powers of 1024)");
-}
-
-std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices) {
-  const std::string wanted = core::with_underscores(text);
-  std::string all;
-  std::vector<std::string_view> names;
-  for (std::size_t index = 0; index < choices.size(); ++index) {
-    if (core::with_underscores(choices[index]) == wanted) return index;
-    all += (index == 0 ? "" : index + 1 == choices.size() ? " or " : ", ") + choices[index];
-    names.push_back(choices[index]);
-  }
-  throw UsageError(std::string(name) + ": " + core::excerpt(text) + " is not " + all + core::did_you_mean(text, names));
 }
 
 std::string shown_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
@@ -155,6 +95,13 @@ CLI::Option& Options::real(const std::string& names, double& target, const std::
   const std::string name = shown_name(names);
   return value(names, "X", with_default(description, core::number_text(target)),
                [=, &target](const std::string& text) { target = parse_real(name, text, least, most); });
+}
+
+CLI::Option& Options::axis(const bench::Axis& axis) {
+  return value((axis.letter.empty() ? "" : "-" + axis.letter + ",") + "--" + axis.name, axis.form,
+               with_default(axis.help, axis.initial),
+               [name = "--" + axis.name, parse = axis.parse](const std::string& text) { parse(name, text); },
+               {.choices = axis.choices, .file = axis.file});
 }
 
 CLI::Option& Options::required(CLI::Option& option) { return *option.required(); }

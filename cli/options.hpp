@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/axis.hpp"
+#include "bench/parse.hpp"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 class Option;
@@ -75,6 +78,9 @@ class Options {
                       const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices,
                       const std::string& description);
 
+  /// An axis of a measurement, which `gradus bench` and experiments parse alike.
+  CLI::Option& axis(const bench::Axis& axis);
+
   /// The option must be given.
   static CLI::Option& required(CLI::Option& option);
   /// The option is refused where there is a reason why it has no effect.
@@ -91,14 +97,15 @@ class Options {
   WhyUseless why_useless_;
 };
 
-/// `text` as a whole number in [least, most]; UsageError that begins with `name`.
-std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
-std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most);
-double parse_real(std::string_view name, std::string_view text, double least, double most);
-double parse_positive(std::string_view name, std::string_view text);
+using bench::parse_choice;
+using bench::parse_list;
+using bench::parse_positive;
+using bench::parse_real;
+using bench::parse_real_list;
+using bench::parse_unsigned;
+using bench::parse_whole;
+using bench::parse_whole_list;
 std::uint64_t parse_bytes(std::string_view name, std::string_view text);
-/// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa), or UsageError.
-std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
 /// The name by which messages call an option: the last of "-k,--clusters".
 std::string shown_name(const std::string& names);
 std::string with_default(const std::string& description, std::string_view value);

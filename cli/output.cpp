@@ -162,7 +162,7 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_toke
 }
 
 /// What the summary in a file's folder says is wrong with it; nothing where there is none, or none of ours.
-std::string fault_of(const std::string& path, const std::stop_token& stop) {
+std::string fault_of(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
@@ -176,7 +176,7 @@ std::string fault_of(const std::string& path, const std::stop_token& stop) {
     return true;
   };
   const nlohmann::json facts = nlohmann::json::parse(stream, keep, false);
-  if (!facts.is_object() || facts.value("problem", nlohmann::json()) != "kmeans") return "";
+  if (!facts.is_object() || facts.value("problem", nlohmann::json()) != problem) return "";
   if (facts.contains("unfinished")) return fmt::format("'{}' says that the result is unfinished", summary.string());
   const auto files = facts.find("files");
   if (files == facts.end() || !files->is_object()) return "";
@@ -200,20 +200,20 @@ nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>
   return facts;
 }
 
-std::string unfinished_summary() {
+std::string unfinished_summary(std::string_view problem) {
   const nlohmann::ordered_json summary{
-      {"problem", "kmeans"},
+      {"problem", problem},
       {"unfinished",
        "the files of this folder are being replaced by those of a new result; if no process is doing that "
        "any more, it was killed: write the result again"}};
   return summary.dump(2) + "\n";
 }
 
-void require_whole_result(const std::string& path, const std::stop_token& stop) {
+void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   // The folder may be replaced between two looks at it, but not each time.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
-    if (fault = fault_of(path, stop); fault.empty()) return;
+    if (fault = fault_of(problem, path, stop); fault.empty()) return;
   throw InputError(
       fmt::format("'{}': {}; the result was written in part, or changed since; write it again, or copy "
                   "the file to another folder",

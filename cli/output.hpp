@@ -58,12 +58,12 @@ inline constexpr std::string_view summary_name = "summary.json";
 /// What the summary says of files that are finished.
 nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files);
 
-/// The summary while the files of an earlier result are replaced by those of a new one.
-std::string unfinished_summary();
+/// The summary while the files of an earlier result of the problem are replaced by those of a new one.
+std::string unfinished_summary(std::string_view problem);
 
-/// InputError where the file belongs to a result whose summary, in the same folder, says that it is another one: the
-/// result was only partly written. InterruptedError after a stop request.
-void require_whole_result(const std::string& path, const std::stop_token& stop);
+/// InputError where the file belongs to a result of the problem whose summary, in the same folder, says that it is
+/// another one: the result was only partly written. InterruptedError after a stop request.
+void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
 
 /// Rows of numbers, each as the shortest text that reads back as the same value.
 template <class T>

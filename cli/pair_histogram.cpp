@@ -10,11 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/bin_options.hpp"
+#include "bench/pair_histogram.hpp"
 #include "cli/command.hpp"
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
-#include "cli/lists.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
@@ -227,7 +226,7 @@ class Counter {
     options_.weights = weights_.view;
     options_.other_weights = other_weights_.view;
     options_.bins = arguments.bins;
-    if (!arguments.edges.empty()) options_.bins.edges = read_edges(arguments.edges, reading);
+    if (!arguments.edges.empty()) options_.bins.edges = bench::read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
   }
 
@@ -240,7 +239,7 @@ class Counter {
                                    arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
                                    box.lengths.empty() ? "this frame" : "the first frame"));
     next_others();
-    complete_bins(options_.bins, box.lengths);
+    bench::complete_bins(options_.bins, box.lengths);
     MatrixView<const T> points = frame.points.view<T>();
     options_.others = others_.view;
     options_.box = box.lengths;
@@ -355,7 +354,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
 void add_space_options(Options& options, Arguments& arguments) {
   constexpr double most = std::numeric_limits<double>::max();
   options.heading("Space");
-  add_box_option(options, arguments.box);
+  options.axis(bench::box_axis(arguments.box));
   options.value("--box-origin", "X,Y,Z", "lower corner of the box [0,0,0]", [&arguments](const std::string& text) {
     arguments.box_origin = parse_real_list("--box-origin", text, -most, most);
   });
@@ -367,8 +366,6 @@ void add_space_options(Options& options, Arguments& arguments) {
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
-
-}  // namespace
 
 Action setup_pair_histogram(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
@@ -384,11 +381,11 @@ Action setup_pair_histogram(Options& options, Session& session) {
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
   options.heading("Bins");
-  add_bin_options(options, arguments->bins, arguments->edges);
+  for (const bench::Axis& axis : bench::bin_axes(arguments->bins, arguments->edges)) options.axis(axis);
   add_space_options(options, *arguments);
   return [arguments, &session] {
     const auto start = core::Clock::now();
-    check_bins(arguments->bins, arguments->edges);
+    bench::check_bins(arguments->bins, arguments->edges);
     const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
                                           arguments->other_weights, arguments->edges};
     require_one_standard_input(inputs);
@@ -398,7 +395,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
       PairBins bins = arguments->bins;
       const Box box{arguments->box, arguments->box_origin};
-      complete_bins(bins, box.lengths);
+      bench::complete_bins(bins, box.lengths);
       if (arguments->radial) volume_of(*arguments, box);
     }
     std::optional<io::Frame> frame = reader.next();
@@ -406,6 +403,21 @@ Action setup_pair_histogram(Options& options, Session& session) {
     return single ? count_pairs<float>(*arguments, session, reader, std::move(frame), start)
                   : count_pairs<double>(*arguments, session, reader, std::move(frame), start);
   };
+}
+
+}  // namespace
+
+ProblemCommands pair_histogram_commands();
+ProblemCommands pair_histogram_commands() {
+  return {.commands = {{"pair-histogram", "count pairs of points by their distance",
+                        "gradus pair-histogram atoms.npy --bin-width 0.05 --box 40,40,40 --rdf -o rdf.csv\n"
+                        "gradus pair-histogram stars.csv --edges edges.csv --cross galaxies.csv\n"
+                        "gradus pair-histogram lab-atoms.npy --bin-width 500 --bins 80",
+                        Common::job, "pair_histogram", setup_pair_histogram,
+                        "gradus pair-histogram points.npy --bin-width 2 --bins 50", "count their pairs by distance"}},
+          .examples = {
+              {"verify", "gradus verify pair-histogram --variant openmp_privatized --threads 1,2"},
+              {"bench", "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40"}}};
 }
 
 }  // namespace gradus::cli

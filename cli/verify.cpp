@@ -1,23 +1,21 @@
 // `gradus verify`: every variant that runs here, against its oracle.
-#include "bench/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/problem.hpp"
+#include "bench/verify.hpp"
 #include "cli/command.hpp"
-#include "cli/lists.hpp"
 #include "cli/output.hpp"
-#include "cli/problems.hpp"
 
 namespace gradus::cli {
 
 namespace {
 
 struct Arguments {
-  std::string problem = "kmeans";
+  std::string problem{bench::problems().front()->name};
   bench::VerifyOptions options;
   bool list_cases = false;
 };
@@ -25,7 +23,7 @@ struct Arguments {
 bool runs_on_cpu(const Arguments& arguments) {
   if (arguments.options.variants.empty()) return arguments.options.device != Device::gpu;
   return std::ranges::any_of(arguments.options.variants, [&](const std::string& name) {
-    return variant_info(arguments.problem, name).backend != core::Backend::cuda;
+    return bench::variant_info(bench::find_problem(arguments.problem), name).backend != core::Backend::cuda;
   });
 }
 
@@ -68,9 +66,9 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
 }
 
 int verify(const Arguments& arguments, const Session& session) {
-  const std::string_view problem = find_problem(arguments.problem).name;
+  const bench::ProblemRow& problem = bench::find_problem(arguments.problem);
   if (arguments.list_cases) {
-    const std::vector<std::string> names = bench::case_names(problem);
+    const std::vector<std::string> names = problem.cases();
     if (session.json) session.print_json(names);
     else
       for (const std::string& name : names) session.print(name + "\n");
@@ -80,7 +78,7 @@ int verify(const Arguments& arguments, const Session& session) {
     if (session.execution.stop.stop_requested()) throw InterruptedError("stopped while verifying");
     session.execution.progress({"verify", done, total, name});
   };
-  const bench::VerifyReport report = bench::verify(problem, arguments.options, progress);
+  const bench::VerifyReport report = problem.verify(arguments.options, progress);
   if (session.json) session.print_json(bench::to_json(report));
   else session.print(report_text(report, session));
   if (report.right()) return 0;
@@ -93,17 +91,16 @@ int verify(const Arguments& arguments, const Session& session) {
 
 Action setup_verify(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  std::vector<std::string> problem_names;
-  for (const ProblemRow& row : problems()) problem_names.emplace_back(row.name);
-  options.value("PROBLEM", "PROBLEM", "which one [kmeans]",
-                [arguments](const std::string& text) { arguments->problem = text; }, {.choices = problem_names});
+  options.value("PROBLEM", "PROBLEM", with_default("which one", arguments->problem),
+                [arguments](const std::string& text) { arguments->problem = text; },
+                {.choices = bench::problem_names()});
   options.flag("--list-cases", arguments->list_cases, "print the names of the cases");
   options.heading("What is verified", [arguments = arguments.get()] {
     return arguments->list_cases ? "--list-cases prints the names of the cases and runs none" : "";
   });
   options.value("--variant", "NAME,...", "only these ('gradus list' shows all)",
                 [arguments](const std::string& text) { arguments->options.variants = parse_list("--variant", text); },
-                {.choices = all_variant_names()});
+                {.choices = bench::all_variant_names()});
   options.useless_where(
       options.choice("--device", arguments->options.device,
                      {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"gpu", Device::gpu}},

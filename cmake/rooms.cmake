@@ -11,7 +11,7 @@ set(GRADUS_PROBLEMS kmeans pair_histogram)
 #   CUDA_TESTS     likewise, where there is CUDA
 #   FULL_TESTS     likewise, for ./dev test --full
 #   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
-#   COMMANDS       parts of the command line beside cli/<problem>.cpp
+#   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 function(gradus_room problem)
   cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;WITHOUT_CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Gradus beside its rivals: the same data, the same start, the same threads, alternately in one run.
 
-    rivals.py kmeans --gradus build/gradus            the speed table, against scikit-learn and FAISS
-    rivals.py kmeans --gradus build/gradus --agree    the same labels and inertia as scikit-learn, until convergence
-    rivals.py pair-histogram --gradus build/gradus    the speed table, against Corrfunc and the rungs of the ladder
+    rivals.py PROBLEM --gradus build/gradus    the speed table
+    rivals.py PROBLEM --help                   what is timed, against whom, and how results are compared
 
-What is timed and how results are compared is said in the problem's own file.
+A problem has rivals where requirements-PROBLEM.txt lists them; its module measures them.
 """
 
 import argparse
@@ -18,7 +17,8 @@ import tempfile
 
 from common import REPOSITORY, facts, write_whole
 
-PROBLEMS = {"kmeans": "kmeans", "pair-histogram": "pair_histogram"}
+PROBLEMS = {name: name.replace("-", "_") for name in sorted(
+    path.stem.removeprefix("requirements-") for path in pathlib.Path(__file__).parent.glob("requirements-*.txt"))}
 
 
 def main():

@@ -112,14 +112,14 @@ constexpr std::array<VariantInfo, 2> table = {{
 
 TEST(Rows, FindsByEitherSpelling) {
   const std::span<const VariantInfo> variants(table);
-  EXPECT_EQ(&find_variant(variants, "sequential", "kmeans"), &table[0]);
-  EXPECT_EQ(&find_variant(variants, "openmp_reduce", "kmeans"), &table[1]);
-  EXPECT_EQ(&find_variant(variants, "openmp-reduce", "kmeans"), &table[1]);
+  EXPECT_EQ(&find_variant(variants, "sequential", "sorting"), &table[0]);
+  EXPECT_EQ(&find_variant(variants, "openmp_reduce", "sorting"), &table[1]);
+  EXPECT_EQ(&find_variant(variants, "openmp-reduce", "sorting"), &table[1]);
 }
 
 std::string message_for(std::string_view name) {
   try {
-    find_variant(std::span<const VariantInfo>(table), name, "kmeans");
+    find_variant(std::span<const VariantInfo>(table), name, "sorting");
   } catch (const UsageError& error) {
     EXPECT_EQ(error.exit_status(), 2);
     return error.what();
@@ -130,8 +130,8 @@ std::string message_for(std::string_view name) {
 
 TEST(Rows, AnUnknownNameIsAnErrorThatSuggests) {
   EXPECT_EQ(message_for("openmp-redcue"),
-            "there is no kmeans variant 'openmp-redcue' (did you mean 'openmp_reduce'?); "
-            "'gradus list kmeans' shows all of them");
+            "there is no sorting variant 'openmp-redcue' (did you mean 'openmp_reduce'?); "
+            "'gradus list sorting' shows all of them");
   EXPECT_EQ(message_for("tensor_cores").find("did you mean"), std::string::npos);
   EXPECT_FALSE(message_for("").empty());
   EXPECT_FALSE(message_for("Sequential").empty());

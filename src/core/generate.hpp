@@ -15,8 +15,8 @@ namespace gradus::core {
 enum class Generator : std::uint8_t {
   uniform,     ///< each coordinate uniform in [low, high)
   blobs,       ///< bell-shaped groups of standard deviation `spread` around centres that are uniform in [low, high)
-  lab_points,  ///< those of the published k-means experiments: point i starts lab_random() from state i
-  lab_atoms    ///< those of the published pair histograms: LabSequence(1) for all coordinates, in [0, 23000]
+  lab_points,  ///< those of published experiments of points: point i starts lab_random() from state i
+  lab_atoms    ///< those of published experiments of atoms: LabSequence(1) for all coordinates, in [0, 23000]
 };
 std::string_view to_string(Generator kind);
 

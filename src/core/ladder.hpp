@@ -67,7 +67,7 @@ struct Elements {};
 /// Of a room whose problems hold no data, such as locks: its templates are instantiated with `void`.
 using NoElements = Elements<void>;
 
-/// A room is a struct that names what is the problem's own (kmeans_detail::Room for one): `name`, `Shape`, `Elements`,
+/// A room is a struct that names what is the problem's own: `name`, `Shape`, `Elements`,
 /// and for each element type T `Problem<T>` and `Result<T>`.
 ///
 /// A run does the whole job. `execution` says with how many threads and where, and whom to tell of progress; the run

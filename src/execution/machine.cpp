@@ -52,7 +52,7 @@ int threads_per_core() {
 /// As processors' makers call the instructions: Highway says AVX3, and DL where those for neural networks are there
 /// too.
 std::string instructions_name(std::int64_t target) {
-  const std::string name = hwy::TargetName(target);
+  std::string name = hwy::TargetName(target);
   constexpr std::string_view avx512 = "AVX3";
   if (!name.starts_with(avx512)) return name;
   const std::string extensions = name.substr(avx512.size());

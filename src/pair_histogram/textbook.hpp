@@ -57,10 +57,10 @@ void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body)
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
   with_dimensions(problem, [&](auto dimensions, auto periodic) {
-    const T* const first = problem.points.row(row);
-    const MatrixView<const T> others = problem.second();
-    const double* const box = periodic ? problem.box.data() : nullptr;
-    in_stretches(problem, row, [&problem, &add, first, others, dimensions, box](std::int64_t begin, std::int64_t end) {
+    in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
+      const T* const first = problem.points.row(row);
+      const MatrixView<const T> others = problem.second();
+      const double* const box = periodic ? problem.box.data() : nullptr;
       for (std::int64_t second = begin; second < end; ++second)
         add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
     });

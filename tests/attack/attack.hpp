@@ -39,9 +39,6 @@ struct AttackReport {
   std::uint64_t faulty_cases = 0;
 };
 
-AttackReport attack_kmeans(const AttackOptions& options);
-AttackReport attack_pair_histogram(const AttackOptions& options);
-
 /// An answer, or the exit status of the error that came instead (-1: an exception that is no gradus::Error).
 template <class Answer>
 struct Outcome {

@@ -7,9 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/names.hpp"
 #include "tests/attack/attack.hpp"
 
 namespace gradus::attack {
+
+#define GRADUS_PROBLEM(problem) AttackReport attack_##problem(const AttackOptions& options);
+#include "attacked.inc"
+#undef GRADUS_PROBLEM
 
 void add_runs(std::vector<Run>& runs, const core::VariantInfo& variant, const AttackOptions& options,
               std::uint64_t number) {
@@ -43,7 +48,19 @@ void CaseReport::finish() const {
 
 namespace {
 
-bool report(const char* problem, const AttackOptions& options, AttackReport (*attack)(const AttackOptions&)) {
+struct Room {
+  std::string_view problem;
+  AttackReport (*attack)(const AttackOptions& options);
+};
+
+constexpr Room rooms[] = {
+#define GRADUS_PROBLEM(problem) {#problem, attack_##problem},
+#include "attacked.inc"
+#undef GRADUS_PROBLEM
+};
+
+bool report(std::string_view problem, const AttackOptions& options,
+            AttackReport (*attack)(const AttackOptions& options)) {
   const AttackReport report = attack(options);
   fmt::print("{}: seed {}, cases {} to {}: {} cases, {} of them refused, {} runs, {} cases with a fault\n", problem,
              options.seed, options.first, options.first + options.cases - 1, report.cases, report.refused, report.runs,
@@ -59,8 +76,11 @@ int run(int argc, char** argv) {
   std::string problem = "all";
   std::string device = "cpu";
   std::uint64_t only = 0;
-  app.add_option("--problem", problem, "kmeans, pair-histogram or all")
-      ->check(CLI::IsMember({"kmeans", "pair-histogram", "all"}));
+  std::vector<std::string> problems{"all"};
+  for (const Room& room : rooms) problems.emplace_back(room.problem);
+  app.add_option("--problem", problem, fmt::format("one of {}", fmt::join(problems, ", ")))
+      ->transform([](const std::string& name) { return core::with_underscores(name); })
+      ->check(CLI::IsMember(problems));
   app.add_option("--cases", options.cases, "how many, of each problem (1000)")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of all cases (1)");
   app.add_option("--first", options.first, "number of the first case (0)");
@@ -81,8 +101,8 @@ int run(int argc, char** argv) {
     options.shrink = true;
   }
   bool right = true;
-  if (problem != "pair-histogram") right = report("kmeans", options, attack_kmeans) && right;
-  if (problem != "kmeans") right = report("pair-histogram", options, attack_pair_histogram) && right;
+  for (const auto& [name, attack] : rooms)
+    if (problem == "all" || problem == name) right = report(name, options, attack) && right;
   return right ? 0 : VerificationError("").exit_status();
 }
 

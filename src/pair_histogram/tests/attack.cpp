@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/tests/attack_cases.hpp"
+#include "pair_histogram/tests/attack_reference.hpp"
 #include "tests/attack/attack.hpp"
 #include "tests/attack/flat.hpp"
-#include "tests/attack/pair_cases.hpp"
-#include "tests/attack/pair_reference.hpp"
 
 namespace gradus::attack {
 
@@ -152,7 +152,7 @@ void attack_case(const AttackOptions& options, std::uint64_t number, AttackRepor
   const PairCase<T> made = make_pair_case<T>(options.seed, number);
   if (options.verbose) fmt::print("pair-histogram case {}: {}\n", number, headline(made));
   const Check<T> check(made);
-  CaseReport of_case("pair-histogram", options, number, report);
+  CaseReport of_case("pair_histogram", options, number, report);
   for (const Run& run : runs_of(pair_histogram_detail::variants(), check.shape(), options, number)) {
     const std::string wrong = check.fault(run);
     if (!of_case.judge("pair-histogram by " + run.text, wrong, headline(made)) || !options.shrink) continue;
@@ -170,6 +170,7 @@ void attack_case(const AttackOptions& options, std::uint64_t number, AttackRepor
 
 }  // namespace
 
+AttackReport attack_pair_histogram(const AttackOptions& options);
 AttackReport attack_pair_histogram(const AttackOptions& options) {
   AttackReport report;
   for (std::uint64_t number = options.first; number < options.first + options.cases; ++number) {

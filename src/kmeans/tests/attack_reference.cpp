@@ -1,4 +1,4 @@
-#include "tests/attack/kmeans_reference.hpp"
+#include "kmeans/tests/attack_reference.hpp"
 
 #include <algorithm>
 #include <cmath>

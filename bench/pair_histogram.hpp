@@ -1,18 +1,18 @@
-// The bins of pair-distance histograms on the command line: of `gradus pair-histogram` and of its measurement.
+// The bins of pair-distance histograms as axes: of a measurement, and of `gradus pair-histogram`.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "bench/axis.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "io/points.hpp"
 
-namespace gradus::cli {
+namespace gradus::bench {
 
-/// --bin-width, --bins, --edges and --cutoff; the file of edges is named only, for read_edges().
-void add_bin_options(Options& options, PairBins& bins, std::string& edges_file);
-void add_box_option(Options& options, std::vector<double>& box);
+/// bin-width, bins, edges and cutoff; the file of edges is named only, for read_edges().
+std::vector<Axis> bin_axes(PairBins& bins, std::string& edges_file);
+Axis box_axis(std::vector<double>& box);
 
 /// UsageError unless there is either a width or a file of edges.
 void check_bins(const PairBins& bins, const std::string& edges_file);
@@ -20,4 +20,4 @@ void check_bins(const PairBins& bins, const std::string& edges_file);
 void complete_bins(PairBins& bins, const std::vector<double>& box);
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading);
 
-}  // namespace gradus::cli
+}  // namespace gradus::bench

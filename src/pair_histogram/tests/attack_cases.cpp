@@ -1,4 +1,4 @@
-#include "tests/attack/pair_cases.hpp"
+#include "pair_histogram/tests/attack_cases.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,10 +4,10 @@
 
 #include "execution/machine.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/tests/attack_cases.hpp"
+#include "kmeans/tests/attack_reference.hpp"
 #include "tests/attack/attack.hpp"
 #include "tests/attack/flat.hpp"
-#include "tests/attack/kmeans_cases.hpp"
-#include "tests/attack/kmeans_reference.hpp"
 
 namespace gradus::attack {
 
@@ -362,6 +362,7 @@ class Attack {
 
 }  // namespace
 
+AttackReport attack_kmeans(const AttackOptions& options);
 AttackReport attack_kmeans(const AttackOptions& options) {
   AttackReport report;
   Attack<float> in_float(options, report);

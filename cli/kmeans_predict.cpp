@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/command.hpp"
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
+#include "cli/kmeans.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
 #include "io/npy.hpp"
@@ -39,7 +39,7 @@ Inputs read_inputs(const Arguments& arguments) {
   require_one_standard_input({arguments.centroids, arguments.input});
   require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
   require_no_input_overwritten({arguments.output}, {arguments.centroids, arguments.input});
-  require_whole_result(arguments.centroids, arguments.reading.stop);
+  require_whole_result("kmeans", arguments.centroids, arguments.reading.stop);
   io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
   io::Points points = io::read_points(arguments.input, arguments.reading);
   const io::ElementType type = std::max(centroids.type(), points.type());

@@ -1,4 +1,4 @@
-#include "tests/attack/kmeans_cases.hpp"
+#include "kmeans/tests/attack_cases.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "cli/command.hpp"
+#include "cli/kmeans.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
 #include "gradus/error.hpp"

@@ -1,4 +1,4 @@
-#include "tests/attack/pair_reference.hpp"
+#include "pair_histogram/tests/attack_reference.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,24 @@
+// What a person may say about a measurement.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradus::bench {
+
+/// A value or a list of them: an option of `gradus bench`, and a key of an experiment. Both are parsed here.
+struct Axis {
+  std::string name;     ///< "bin-width": --bin-width on the command line, bin_width in an experiment
+  std::string letter;   ///< its short form on the command line, or empty
+  std::string form;     ///< stands for the value in the help: "W", "K,..."
+  std::string help;     ///< one line, in lower case, without a full stop
+  std::string initial;  ///< what holds where it is not given, for the help; may be empty
+  /// Takes the value. UsageError, whose message begins with `label`, where it is impossible.
+  std::function<void(const std::string& label, const std::string& text)> parse;
+  std::vector<std::string> choices = {};      ///< what the shell may offer
+  bool file = false;                          ///< also names of files
+  std::function<std::string()> useless = {};  ///< why it has no effect beside the other axes, or ""; may be null
+};
+
+}  // namespace gradus::bench

@@ -1,0 +1,299 @@
+// k-means as the harness sees it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bench/facts.hpp"
+#include "bench/parse.hpp"
+#include "bench/points.hpp"
+#include "bench/problem.hpp"
+#include "bench/verify_room.hpp"
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/cases.hpp"
+#include "kmeans/oracle.hpp"
+#include "kmeans/statistics.hpp"
+
+namespace gradus::bench {
+
+namespace {
+
+using kmeans_detail::Problem;
+using kmeans_detail::Shape;
+using kmeans_detail::Variant;
+using nlohmann::ordered_json;
+
+constexpr std::string_view problem_name = "kmeans";
+
+/// A variant runs here if it can take any of these; some are made for few columns, some for many.
+core::Support support(std::string_view name, const execution::Machine& machine) {
+  const Variant& variant = core::find_variant(kmeans_detail::variants(), name, problem_name);
+  core::Support support;
+  for (const std::int64_t dimensions : {2, 16, 128})
+    for (const int element_bytes : {4, 8}) {
+      support = variant.supports(
+          {.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes}, machine);
+      if (support) return support;
+    }
+  return support;
+}
+
+// The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
+constexpr double oracle_operations = 2e8;
+
+/// Fits of the same points from the same first centroids, of which there are k.
+template <class T>
+class Fit : public Workload {
+ public:
+  Fit(MatrixView<const T> points, std::string points_name, std::int64_t k, int iterations, std::stop_token stop)
+      : points_(points), points_name_(std::move(points_name)), k_(k), iterations_(iterations), stop_(std::move(stop)) {}
+
+  std::string title() const override {
+    return fmt::format("{}, k = {}, at most {} iterations", points_title(points_, points_name_), k_, iterations_);
+  }
+
+  ordered_json facts() const override {
+    return {{"points", points_name_},  {"n", points_.rows()},      {"d", points_.columns()}, {"k", k_},
+            {"dtype", type_name<T>()}, {"iterations", iterations_}};
+  }
+
+  core::Support support(std::string_view variant) const override {
+    return variant_of(variant).supports(shape(), execution::this_machine());
+  }
+
+  std::string verify(std::vector<Row>& rows, const Reporter& report) override {
+    iteration_seconds_.resize(rows.size());
+    inertias_.resize(rows.size());
+    std::string verified = verify_on_prefix(rows, report);
+    if (run_once_on_everything(rows, report)) verified += "; on all points the production variants agree to the bit";
+    return verified;
+  }
+
+  Sample run(const Row& row) override {
+    const auto start = core::Clock::now();
+    const KMeansResult<T> result = fit(row, points_, iterations_);
+    Sample sample = sample_of(core::seconds_since(start), result.phases);
+    for (const KMeansIteration& iteration : result.history) iteration_seconds_[row.index].push_back(iteration.seconds);
+    return sample;
+  }
+
+  /// The points read once per pass, and a multiply-add for each point, centroid and dimension. The last pass labels the
+  /// final centroids' points. On a GPU the copies before and after would drown the passes: there it is the time of an
+  /// iteration by itself.
+  std::vector<Work> work(const Row& row) const override {
+    const double passes = row.on_gpu ? 1.0 : row.iterations + 1.0;
+    const double seconds = row.on_gpu ? median(iteration_seconds_[row.index]) : row.seconds.median;
+    const auto fma_rate = sizeof(T) == 4 ? &Ceilings::fma_f32_per_second : &Ceilings::fma_f64_per_second;
+    return {{&Ceilings::read_bytes_per_second, shape().bytes() * passes, seconds},
+            {fma_rate, shape().operations() * passes, seconds}};
+  }
+
+  std::vector<Figure> figures(const Row& row) const override {
+    const double per_iteration = row.seconds.median / row.iterations;
+    // Without reading, examining, copying to a device and the last labelling, which the line above shares out.
+    Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
+    if (!iteration_seconds_[row.index].empty()) {
+      const double seconds = median(iteration_seconds_[row.index]);
+      in_one.value = 1e3 * seconds;
+      in_one.text = milliseconds(seconds);
+    }
+    return {{"milliseconds_per_iteration", 1e3 * per_iteration, "ms/iteration", milliseconds(per_iteration)},
+            in_one,
+            {"inertia", inertias_[row.index]}};
+  }
+
+ private:
+  Shape shape() const { return {points_.rows(), points_.columns(), k_, static_cast<int>(sizeof(T)), false}; }
+
+  KMeansResult<T> fit(const Row& row, MatrixView<const T> points, int iterations) const {
+    KMeansOptions<T> options;
+    options.clusters = k_;
+    options.init = KMeansInit::given;
+    options.initial_centroids = points_.slice(0, k_);
+    options.max_iterations = iterations;
+    options.tolerance = 0;
+    return kmeans<T>(points, options, execution_of(row, stop_));
+  }
+
+  Problem<T> problem_of(MatrixView<const T> points, int iterations) const {
+    Problem<T> problem;
+    problem.points = points;
+    problem.initial_centroids = points_.slice(0, k_);
+    problem.max_iterations = iterations;
+    problem.statistics = kmeans_detail::examine<T>(points, {}, problem.initial_centroids, cpu::thread_count({}));
+    return problem;
+  }
+
+  static const Variant& variant_of(std::string_view name) {
+    return core::find_variant(kmeans_detail::variants(), name, problem_name);
+  }
+
+  // How many of the points, and for how many iterations, the oracle can follow in a moment.
+  std::pair<std::int64_t, int> oracle_share() const {
+    const double row_operations = static_cast<double>(k_) * static_cast<double>(points_.columns());
+    int iterations = iterations_;
+    std::int64_t prefix = static_cast<std::int64_t>(oracle_operations / row_operations / (iterations + 1));
+    const std::int64_t least = std::min(points_.rows(), 2 * k_);
+    if (prefix < least) {
+      prefix = least;
+      const double passes = oracle_operations / row_operations / static_cast<double>(prefix);
+      iterations = std::clamp(static_cast<int>(passes) - 1, std::min(2, iterations), iterations);
+    }
+    prefix = std::min(prefix, points_.rows());
+    while (prefix < points_.rows() && !distinct_enough(prefix)) prefix = std::min(points_.rows(), 4 * prefix);
+    return {prefix, iterations};
+  }
+
+  bool distinct_enough(std::int64_t prefix) const {
+    try {
+      kmeans_detail::require_distinct<T>(points_.slice(0, prefix), {}, k_);
+      return true;
+    } catch (const InputError&) {
+      return false;
+    }
+  }
+
+  std::string verify_on_prefix(std::vector<Row>& rows, const Reporter& report) const {
+    const auto [count, iterations] = oracle_share();
+    const MatrixView<const T> prefix = points_.slice(0, count);
+    const Problem<T> problem = problem_of(prefix, iterations);
+    report("verify", 0, std::ssize(rows));
+    const KMeansResult<T> truth = oracle(problem);
+    for_each_sound(rows, "verify", report, [&, iterations = iterations](Row& row) {
+      const KMeansResult<T> result = fit(row, prefix, iterations);
+      const std::string difference = compare(result, truth, problem, variant_of(row.variant).contract, false);
+      if (!difference.empty()) mark_wrong(row, difference);
+    });
+    return count == points_.rows() ? "all points against the oracle"
+                                   : fmt::format("the first {} points against the oracle, {} iteration{}", count,
+                                                 iterations, iterations == 1 ? "" : "s");
+  }
+
+  // A first, untimed fit of everything: it warms caches and memory up, shows the peak of memory, and lets the
+  // production variants be compared with each other, and the others' inertia with theirs. False where none of them ran.
+  bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
+    KMeansResult<T> reference;
+    const Row* reference_row = nullptr;
+    Problem<T> problem;
+    for_each_sound(rows, "warm up", report, [&](Row& row) {
+      const PeakMemory memory;
+      KMeansResult<T> result = fit(row, points_, iterations_);
+      row.memory_bytes = memory.bytes();
+      inertias_[row.index] = result.inertia;
+      row.iterations = result.iterations;
+      row.rechecked = result.rechecked;
+      if (row.contract != core::Contract::same_bits) return;
+      if (reference_row) {
+        const std::string difference = compare(result, reference, problem, variant_of(row.variant).contract, false);
+        if (!difference.empty()) mark_wrong(row, "unlike " + reference_row->variant + ", " + difference);
+      } else {
+        problem = problem_of(points_, iterations_);
+        reference = std::move(result);
+        reference_row = &row;
+      }
+    });
+    if (!reference_row) return false;
+    for (Row& row : rows)
+      if (row.trouble.empty() && row.contract != core::Contract::same_bits &&
+          !variant_of(row.variant).contract.allows(inertias_[row.index], reference.inertia))
+        mark_wrong(row,
+                   fmt::format("the inertia is {:.9g} instead of {:.9g}", inertias_[row.index], reference.inertia));
+    return true;
+  }
+
+  MatrixView<const T> points_;
+  std::string points_name_;
+  std::int64_t k_;
+  int iterations_;
+  std::stop_token stop_;
+  std::vector<std::vector<double>> iteration_seconds_;  ///< of each row: of each iteration by itself, in all samples
+  std::vector<double> inertias_;                        ///< of each row
+};
+
+class Fits : public Workloads {
+ public:
+  std::vector<Axis> axes() override {
+    std::vector<Axis> axes = points_.axes();
+    axes.push_back({.name = "clusters",
+                    .letter = "k",
+                    .form = "K,...",
+                    .help = "numbers of clusters",
+                    .initial = "16",
+                    .parse = [this](const std::string& label, const std::string& text) {
+                      clusters_ = parse_whole_list(label, text, 1, std::numeric_limits<int>::max());
+                    }});
+    axes.push_back({.name = "iterations",
+                    .letter = "",
+                    .form = "N",
+                    .help = "iterations at most",
+                    .initial = std::to_string(iterations_),
+                    .parse = [this](const std::string& label, const std::string& text) {
+                      iterations_ = static_cast<int>(parse_whole(label, text, 1, 1000000000));
+                    }});
+    return axes;
+  }
+
+  void prepare(const Making& making) override {
+    points_.prepare(making);
+    for (const auto& [set, type] : points_.sets())
+      if (!set.generator.empty())
+        for (const int k : clusters_) require_points(k, set.rows);
+  }
+
+  std::vector<std::string> files() const override { return points_.files(); }
+
+  /// Few iterations are not scaled.
+  void scale(double share) override {
+    constexpr int few_iterations = 10;
+    points_.scale(share, 2 * std::int64_t{clusters_.front()});
+    iterations_ = std::max(static_cast<int>(share * iterations_), std::min(iterations_, few_iterations));
+  }
+
+  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+      for (const int k : clusters_) {
+        require_points(k, points.rows());
+        Fit<T> fit(points, set.name(), k, iterations_, making.stop);
+        use(fit);
+      }
+    });
+  }
+
+ private:
+  static void require_points(int k, std::int64_t points) {
+    if (k > points) throw UsageError(fmt::format("{} clusters cannot be made of {} points", k, points));
+  }
+
+  PointAxes points_{{.generator = "uniform", .rows = 1000000, .columns = 16, .file = ""}};
+  std::vector<int> clusters_ = {16};
+  int iterations_ = 10;  ///< at most; the fit also ends when no label changes
+};
+
+}  // namespace
+
+extern const ProblemRow kmeans_problem;
+const ProblemRow kmeans_problem{
+    .name = problem_name,
+    .summary = "k-means clustering: labels and centroids of points",
+    .figures =
+        "in one: median time of an iteration by itself, without what comes before and after. read: the points, once "
+        "per "
+        "pass, over the time, as a share of the read bandwidth of as many threads. fma: a multiply-add for each point, "
+        "centroid and dimension per pass, likewise; a variant that skips work may come above 100 %. On a GPU both are "
+        "of "
+        "the time in one iteration.",
+    .variants =
+        [] {
+          const auto variants = kmeans_detail::variants();
+          return std::vector<core::VariantInfo>(variants.begin(), variants.end());
+        },
+    .support = support,
+    .verify = verify_room<kmeans_detail::Trial>,
+    .cases = case_names_of<kmeans_detail::Trial>,
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },
+};
+
+}  // namespace gradus::bench

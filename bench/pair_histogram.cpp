@@ -1,0 +1,361 @@
+// Pair-distance histograms as the harness sees them.
+#include "bench/pair_histogram.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bench/facts.hpp"
+#include "bench/parse.hpp"
+#include "bench/points.hpp"
+#include "bench/problem.hpp"
+#include "bench/verify_room.hpp"
+#include "core/names.hpp"
+#include "core/phases.hpp"
+#include "core/text.hpp"
+#include "pair_histogram/bins.hpp"
+#include "pair_histogram/cases.hpp"
+#include "pair_histogram/oracle.hpp"
+#include "pair_histogram/prepare.hpp"
+
+namespace gradus::bench {
+
+std::vector<Axis> bin_axes(PairBins& bins, std::string& edges_file) {
+  return {
+      {.name = "bin-width",
+       .letter = "",
+       .form = "W",
+       .help = "width of the bins; the first begins at distance 0",
+       .initial = "",
+       .parse = [&bins](const std::string& label,
+                        const std::string& text) { bins.bin_width = parse_positive(label, text); }},
+      {.name = "bins",
+       .letter = "",
+       .form = "N",
+       .help = "number of bins",
+       .initial = "up to --cutoff, or to half of --box",
+       .parse =
+           [&bins](const std::string& label, const std::string& text) {
+             bins.bins = parse_whole(label, text, 1, std::numeric_limits<std::int64_t>::max());
+           }},
+      {.name = "edges",
+       .letter = "",
+       .form = "FILE",
+       .help = "instead: increasing distances between which the bins lie",
+       .initial = "",
+       .parse =
+           [&edges_file](const std::string& label, const std::string& text) {
+             if (text.empty()) throw UsageError(label + ": the name of the file is empty");
+             edges_file = text;
+           },
+       .file = true},
+      {.name = "cutoff",
+       .letter = "",
+       .form = "R",
+       .help = "count no pair at this distance or farther",
+       .initial = "",
+       .parse = [&bins](const std::string& label,
+                        const std::string& text) { bins.cutoff = parse_positive(label, text); }},
+  };
+}
+
+Axis box_axis(std::vector<double>& box) {
+  return {.name = "box",
+          .letter = "",
+          .form = "X,Y,Z",
+          .help = "lengths of a periodic box: distances are between nearest images",
+          .initial = "",
+          .parse = [&box](const std::string& label, const std::string& text) {
+            box.clear();
+            for (const std::string& part : parse_list(label, text)) box.push_back(parse_positive(label, part));
+          }};
+}
+
+void check_bins(const PairBins& bins, const std::string& edges_file) {
+  if (edges_file.empty() == (bins.bin_width == 0))
+    throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
+  if (!edges_file.empty() && bins.bins != 0)
+    throw UsageError("--bins is for bins of equal width; --edges already says how many there are");
+}
+
+void complete_bins(PairBins& bins, const std::vector<double>& box) {
+  if (bins.bin_width == 0 || bins.bins > 0) return;
+  if (bins.cutoff == 0 && box.empty())
+    throw UsageError(
+        "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
+        "they go");
+  if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box) / 2;
+  const double count = std::ceil(bins.cutoff / bins.bin_width);
+  if (count > static_cast<double>(pair_histogram_detail::bin_limit))
+    throw UsageError(fmt::format("--bin-width {} up to {} makes more bins than the supported {}", bins.bin_width,
+                                 bins.cutoff, pair_histogram_detail::bin_limit));
+  bins.bins = static_cast<std::int64_t>(count);
+}
+
+std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {
+  reading.type.reset();
+  const io::VectorOf<double> edges = io::read_vector<double>(file, reading);
+  return {edges.view.begin(), edges.view.end()};
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+using pair_histogram_detail::Problem;
+using pair_histogram_detail::Variant;
+
+constexpr std::string_view problem_name = "pair_histogram";
+
+/// A variant runs here if it can take any of these; some are made for a cutoff or for few wide bins.
+core::Support support(std::string_view name, const execution::Machine& machine) {
+  const Variant& variant = core::find_variant(pair_histogram_detail::variants(), name, problem_name);
+  core::Support support;
+  for (const double reach : {1.0, 100.0})
+    for (const int element_bytes : {4, 8}) {
+      pair_histogram_detail::Shape shape;
+      shape.points = 1000000;
+      shape.bins = 10;
+      shape.element_bytes = element_bytes;
+      shape.reach = reach;
+      shape.least_width = reach / 10;
+      shape.extent = {100, 100, 100};
+      support = variant.supports(shape, machine);
+      if (support) return support;
+    }
+  return support;
+}
+
+// The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
+constexpr double oracle_pairs = 1e8;
+
+ordered_json to_json(const PairBins& bins) {
+  ordered_json json = ordered_json::object();
+  if (bins.edges.empty()) json = {{"bin_width", bins.bin_width}, {"bins", bins.bins}};
+  else json["edges"] = bins.edges;
+  json["cutoff"] = bins.cutoff > 0 ? ordered_json(bins.cutoff) : ordered_json(nullptr);
+  return json;
+}
+
+std::string bins_title(const PairBins& bins) {
+  const std::string cutoff = bins.cutoff > 0 ? ", cutoff " + core::number_text(bins.cutoff) : "";
+  if (bins.edges.empty()) return fmt::format("{} bins of {}{}", bins.bins, core::number_text(bins.bin_width), cutoff);
+  return fmt::format("{} bins from {} to {}{}", bins.edges.size() - 1, core::number_text(bins.edges.front()),
+                     core::number_text(bins.edges.back()), cutoff);
+}
+
+std::string box_title(const std::vector<double>& box) {
+  std::string text;
+  for (const double length : box) text += (text.empty() ? ", periodic " : " x ") + core::number_text(length);
+  return text;
+}
+
+std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate < 1e9 ? 4 : rate < 1e11 ? 2 : 0); }
+
+/// The pairs of the same points, in the same bins.
+template <class T>
+class Count : public Workload {
+ public:
+  Count(MatrixView<const T> points, std::string points_name, const PairBins& bins, const std::vector<double>& box,
+        std::stop_token stop)
+      : points_(points), points_name_(std::move(points_name)), stop_(std::move(stop)) {
+    options_.bins = bins;
+    options_.box = box;
+    problem_ = pair_histogram_detail::prepare(points, options_, Execution{});
+  }
+
+  std::string title() const override {
+    return fmt::format("{}, {}{}", points_title(points_, points_name_), bins_title(options_.bins),
+                       box_title(options_.box));
+  }
+
+  ordered_json facts() const override {
+    return {{"points", points_name_},
+            {"n", points_.rows()},
+            {"d", points_.columns()},
+            {"dtype", type_name<T>()},
+            {"bins", to_json(options_.bins)},
+            {"box", options_.box.empty() ? ordered_json(nullptr) : ordered_json(options_.box)},
+            {"pairs", pairs_},
+            {"counted", counted_}};
+  }
+
+  core::Support support(std::string_view variant) const override {
+    return core::find_variant(pair_histogram_detail::variants(), variant, problem_name)
+        .supports(problem_.shape(), execution::this_machine());
+  }
+
+  std::string verify(std::vector<Row>& rows, const Reporter& report) override {
+    std::string verified = verify_on_prefix(rows, report);
+    run_once_on_everything(rows, report);
+    return verified;
+  }
+
+  Sample run(const Row& row) override {
+    const auto start = core::Clock::now();
+    const PairHistogramResult result = count(row, points_);
+    return sample_of(core::seconds_since(start), result.phases);
+  }
+
+  /// d differences and d multiply-adds for each of all pairs, at the rate of float: so much a program must do that
+  /// looks at every pair, once each difference counts as a multiply-add.
+  std::vector<Work> work(const Row& row) const override {
+    return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
+             row.seconds.median}};
+  }
+
+  std::vector<Figure> figures(const Row& row) const override {
+    const double pairs = static_cast<double>(pairs_) / row.seconds.median;
+    const double counted = static_cast<double>(counted_) / row.seconds.median;
+    return {{"pairs_per_second", pairs, "pairs G/s", giga(pairs)},
+            {"counted_pairs_per_second", counted, "counted G/s", giga(counted)}};
+  }
+
+ private:
+  PairHistogramResult count(const Row& row, MatrixView<const T> points) const {
+    return pair_histogram<T>(points, options_, execution_of(row, stop_));
+  }
+
+  std::string verify_on_prefix(std::vector<Row>& rows, const Reporter& report) {
+    const auto most = static_cast<std::int64_t>(std::sqrt(2 * oracle_pairs));
+    const MatrixView<const T> prefix = points_.slice(0, std::min(points_.rows(), most));
+    report("verify", 0, std::ssize(rows));
+    truth_ = oracle(pair_histogram_detail::prepare(prefix, options_, Execution{}));
+    for_each_sound(rows, "verify", report, [&](Row& row) { check(row, count(row, prefix), truth_, ""); });
+    if (prefix.rows() == points_.rows()) return "all points against the oracle";
+    return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
+  }
+
+  // Makes the counts of all points by the variant that runs unless another is asked for, itself verified on the prefix,
+  // the truth. Tells so in words.
+  std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
+    const PairHistogramResult prefix_truth = std::exchange(truth_, {});
+    const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
+    if (std::ranges::all_of(rows, [&](const Row& row) { return row.variant == variant.name; }))
+      return fmt::format("on all points only {} ran", variant.name);
+    Row row;
+    row.variant = variant.name;
+    const std::string difference = pair_histogram_detail::compare(count(row, prefix), prefix_truth);
+    if (!difference.empty()) return fmt::format("no more, for there {} is wrong: {}", variant.name, difference);
+    truth_ = count(row, points_);
+    return fmt::format("all points against the counts of {}, verified likewise", variant.name);
+  }
+
+  static void check(Row& row, const PairHistogramResult& result, const PairHistogramResult& truth,
+                    const std::string& whom) {
+    const std::string difference = pair_histogram_detail::compare(result, truth);
+    if (!difference.empty()) mark_wrong(row, whom + difference);
+  }
+
+  // A first, untimed count of everything: it warms caches and memory up, shows the peak of memory, and is compared.
+  void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
+    for_each_sound(rows, "warm up", report, [&](Row& row) {
+      const PeakMemory memory;
+      const PairHistogramResult result = count(row, points_);
+      row.memory_bytes = memory.bytes();
+      row.rechecked = result.rechecked;
+      if (truth_.edges.empty()) truth_ = result;  // only one variant runs; it must agree with itself
+      check(row, result, truth_, "on all points, ");
+      pairs_ = truth_.pairs;
+      counted_ = truth_.pairs - truth_.below - truth_.beyond;
+    });
+  }
+
+  MatrixView<const T> points_;
+  std::string points_name_;
+  std::stop_token stop_;
+  PairHistogramOptions<T> options_;
+  Problem<T> problem_;
+  PairHistogramResult truth_;  ///< of the prefix, later of all points
+  std::uint64_t pairs_ = 0;    ///< all of them
+  std::uint64_t counted_ = 0;  ///< in the bins
+};
+
+class Counts : public Workloads {
+ public:
+  std::vector<Axis> axes() override {
+    std::vector<Axis> axes = points_.axes();
+    for (Axis& axis : bin_axes(bins_, edges_file_)) {
+      if (axis.name == "bin-width") axis.initial = "500 for lab-atoms";
+      if (axis.name == "bins") axis.initial = "80 for lab-atoms; else " + axis.initial;
+      axes.push_back(std::move(axis));
+    }
+    axes.push_back(box_axis(box_));
+    return axes;
+  }
+
+  void prepare(const Making& making) override {
+    points_.prepare(making, {edges_file_});
+    const auto sets = points_.sets();
+    const bool published = core::with_underscores(sets.front().first.generator) == "lab_atoms";
+    const bool no_bins = bins_.bin_width == 0 && bins_.bins == 0 && bins_.cutoff == 0 && edges_file_.empty();
+    if (published && no_bins) {
+      bins_.bin_width = 500;
+      bins_.bins = 80;
+    }
+    check_bins(bins_, edges_file_);
+    complete_bins(bins_, box_);
+    if (!edges_file_.empty()) {
+      io::ReadOptions reading = points_.reading();
+      reading.stop = making.stop;
+      bins_.edges = read_edges(edges_file_, reading);
+    }
+    pair_histogram_detail::Bins::bytes(bins_);  // bins of which there cannot be so many,
+    (void)pair_histogram_detail::Bins(bins_);   // and impossible ones
+    for (const auto& [set, type] : sets)
+      if (!set.generator.empty()) require_pairs(set.rows);
+  }
+
+  std::vector<std::string> files() const override {
+    std::vector<std::string> files = points_.files();
+    files.push_back(edges_file_);
+    return files;
+  }
+
+  void scale(double share) override { points_.scale(share, 2); }
+
+  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+    points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
+      require_pairs(points.rows());
+      Count<T> count(points, set.name(), bins_, box_, making.stop);
+      use(count);
+    });
+  }
+
+ private:
+  static void require_pairs(std::int64_t points) {
+    if (points < 2) throw UsageError(fmt::format("{} points have no pairs to count", points));
+  }
+
+  PointAxes points_{{.generator = "lab_atoms", .rows = 20000, .columns = 3, .file = ""}};
+  PairBins bins_;
+  std::string edges_file_;
+  std::vector<double> box_;  ///< lengths of a periodic box; empty: open space
+};
+
+}  // namespace
+
+extern const ProblemRow pair_histogram_problem;
+const ProblemRow pair_histogram_problem{
+    .name = problem_name,
+    .summary = "pair-distance histogram: how many pairs of points lie at each distance",
+    .figures =
+        "pairs: all of them over the time, in 10^9 per second, whether or not a variant looks at each; counted: those "
+        "in "
+        "the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate of "
+        "as "
+        "many threads; a variant that passes over pairs may come above 100 %.",
+    .variants =
+        [] {
+          const auto variants = pair_histogram_detail::variants();
+          return std::vector<core::VariantInfo>(variants.begin(), variants.end());
+        },
+    .support = support,
+    .verify = verify_room<pair_histogram_detail::Trial>,
+    .cases = case_names_of<pair_histogram_detail::Trial>,
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Counts>(); },
+};
+
+}  // namespace gradus::bench

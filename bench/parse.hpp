@@ -1,0 +1,28 @@
+// What a person writes, on the command line or in an experiment, as values. The message of each UsageError begins with
+// `name` and says what would be right.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradus::bench {
+
+/// `text` as a whole number in [least, most].
+std::int64_t parse_whole(std::string_view name, std::string_view text, std::int64_t least, std::int64_t most);
+std::uint64_t parse_unsigned(std::string_view name, std::string_view text, std::uint64_t least, std::uint64_t most);
+double parse_real(std::string_view name, std::string_view text, double least, double most);
+double parse_positive(std::string_view name, std::string_view text);
+/// The index of `text` among `choices` (a hyphen stands for an underscore and vice versa).
+std::size_t parse_choice(std::string_view name, std::string_view text, const std::vector<std::string>& choices);
+
+/// "a,b,c" as its parts, none of them empty.
+std::vector<std::string> parse_list(std::string_view name, std::string_view text);
+std::vector<double> parse_real_list(std::string_view name, std::string_view text, double least, double most);
+std::vector<int> parse_whole_list(std::string_view name, std::string_view text, int least, int most);
+
+/// "pair-counts" for "pair_counts": names as a person reads them in a sentence or types them.
+std::string with_hyphens(std::string_view name);
+
+}  // namespace gradus::bench

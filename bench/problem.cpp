@@ -1,0 +1,62 @@
+#include "bench/problem.hpp"
+
+#include <algorithm>
+
+#include "core/names.hpp"
+#include "core/text.hpp"
+
+namespace gradus::bench {
+
+#define GRADUS_PROBLEM(problem) extern const ProblemRow problem##_problem;
+#include "problems.inc"
+#undef GRADUS_PROBLEM
+
+namespace {
+
+constexpr const ProblemRow* table[] = {
+#define GRADUS_PROBLEM(problem) &problem##_problem,
+#include "problems.inc"
+#undef GRADUS_PROBLEM
+};
+
+}  // namespace
+
+std::span<const ProblemRow* const> problems() { return table; }
+
+const ProblemRow& find_problem(std::string_view name) {
+  const std::string wanted = core::with_underscores(name);
+  std::vector<std::string_view> names;
+  for (const ProblemRow* problem : table) {
+    if (problem->name == wanted) return *problem;
+    names.push_back(problem->name);
+  }
+  throw UsageError("there is no problem " + core::excerpt(name) + core::did_you_mean(wanted, names) +
+                   "; 'gradus list' shows all of them");
+}
+
+std::vector<std::string> problem_names() {
+  std::vector<std::string> names;
+  for (const ProblemRow* problem : table) names.emplace_back(problem->name);
+  return names;
+}
+
+std::vector<std::string> variant_names(const ProblemRow& problem) {
+  std::vector<std::string> names;
+  for (const core::VariantInfo& variant : problem.variants()) names.emplace_back(variant.name);
+  return names;
+}
+
+std::vector<std::string> all_variant_names() {
+  std::vector<std::string> names;
+  for (const ProblemRow* problem : table)
+    for (const std::string& name : variant_names(*problem))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
+}
+
+core::VariantInfo variant_info(const ProblemRow& problem, std::string_view variant) {
+  const std::vector<core::VariantInfo> infos = problem.variants();
+  return core::find_variant(std::span<const core::VariantInfo>(infos), variant, problem.name);
+}
+
+}  // namespace gradus::bench

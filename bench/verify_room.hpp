@@ -1,0 +1,136 @@
+// The verification of a room that has cases: every variant on every case in both types against the oracle.
+// bench/<problem>.cpp instantiates it.
+//
+// A Room here is the Trial of a room's cases.hpp.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bench/verify.hpp"
+#include "core/ladder.hpp"
+#include "core/names.hpp"
+#include "core/phases.hpp"
+#include "execution/machine.hpp"
+#include "execution/ways.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::bench {
+
+inline constexpr std::size_t differences_kept = 5;
+
+template <class Room>
+std::vector<const typename Room::Variant*> wanted_variants(const VerifyOptions& options) {
+  std::vector<const typename Room::Variant*> wanted;
+  const auto on_wanted_device = [&](const core::VariantInfo& variant) {
+    return options.device == Device::automatic ||
+           (options.device == Device::gpu) == (variant.backend == core::Backend::cuda);
+  };
+  if (options.variants.empty())
+    for (const auto& variant : Room::variants())
+      if (on_wanted_device(variant)) wanted.push_back(&variant);
+  for (const std::string& name : options.variants)
+    wanted.push_back(&core::find_variant(Room::variants(), name, Room::name));
+  return wanted;
+}
+
+template <class Room>
+std::vector<const typename Room::Case*> wanted_cases(const VerifyOptions& options) {
+  std::vector<const typename Room::Case*> wanted;
+  std::vector<std::string_view> names;
+  for (const auto& one : Room::cases()) {
+    names.push_back(one.name);
+    if (options.cases.empty()) wanted.push_back(&one);
+  }
+  for (const std::string& name : options.cases) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw UsageError("there is no " + std::string(Room::name) + " case '" + name + "'" +
+                       core::did_you_mean(name, names) + "; 'gradus verify " + std::string(Room::name) +
+                       " --list-cases' shows all of them");
+    wanted.push_back(&Room::cases()[static_cast<std::size_t>(found - names.begin())]);
+  }
+  return wanted;
+}
+
+// One case in one type for every variant; `rows` are the rows of that type, one per variant.
+template <class Room, class T, class CaseData>
+void verify_case(const typename Room::Case& one, const CaseData& data, int seed, const VerifyOptions& options,
+                 const std::vector<const typename Room::Variant*>& variants, std::vector<VerifyRow>& rows) {
+  const typename Room::template PreparedCase<T> prepared(data);
+  for (std::size_t index = 0; index < variants.size(); ++index) {
+    const auto& variant = *variants[index];
+    VerifyRow& row = rows[index];
+    const core::Support support = variant.supports(prepared.shape(), execution::this_machine());
+    if (!support || !prepared.promises(variant.contract)) {
+      ++row.cases_left_out;
+      if (!support) row.skipped = support.reason;
+      continue;
+    }
+    (void)prepared.truth();  // before the clock starts
+    const auto start = core::Clock::now();
+    bool passed = true;
+    for (const execution::Way& way : execution::ways_to_run(variant, options.threads)) {
+      const std::string difference = execution::fault_of(prepared, variant, way.execution);
+      ++row.checks;
+      if (difference.empty()) continue;
+      passed = false;
+      if (row.differences.size() < differences_kept)
+        row.differences.push_back(one.name + ", seed " + std::to_string(seed) + ", " + way.text + ": " + difference);
+    }
+    row.seconds += core::seconds_since(start);
+    ++row.cases;
+    row.cases_passed += passed;
+  }
+}
+
+template <class Variant>
+std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants, const char* dtype) {
+  std::vector<VerifyRow> rows;
+  for (const Variant* variant : variants) {
+    VerifyRow row;
+    row.variant = variant->name;
+    row.dtype = dtype;
+    row.contract = variant->contract;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+template <class Room>
+VerifyReport verify_room(const VerifyOptions& options, const VerifyProgress& progress) {
+  const auto variants = wanted_variants<Room>(options);
+  const auto cases = wanted_cases<Room>(options);
+  std::vector<VerifyRow> rows_f32 = empty_rows(variants, "f32");
+  std::vector<VerifyRow> rows_f64 = empty_rows(variants, "f64");
+  const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
+  std::int64_t done = 0;
+  for (const auto* one : cases)
+    for (int seed = 1; seed <= options.seeds; ++seed) {
+      if (progress) progress(done, total, one->name);
+      const auto data = one->make(static_cast<std::uint64_t>(seed));
+      verify_case<Room, float>(*one, data, seed, options, variants, rows_f32);
+      verify_case<Room, double>(*one, data, seed, options, variants, rows_f64);
+      ++done;
+    }
+  if (progress) progress(done, total, "");
+
+  VerifyReport report{std::string(Room::name), options, {}};
+  for (std::size_t index = 0; index < variants.size(); ++index)
+    for (VerifyRow* row : {&rows_f32[index], &rows_f64[index]}) {
+      if (row->checks > 0) row->skipped.clear();
+      else if (row->skipped.empty()) row->skipped = "none of the cases is within its contract";
+      report.rows.push_back(std::move(*row));
+    }
+  return report;
+}
+
+template <class Room>
+std::vector<std::string> case_names_of() {
+  std::vector<std::string> names;
+  for (const auto& one : Room::cases()) names.push_back(one.name);
+  return names;
+}
+
+}  // namespace gradus::bench

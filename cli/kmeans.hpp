@@ -1,0 +1,16 @@
+// What the commands of k-means share.
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "gradus/kmeans.hpp"
+
+namespace gradus::cli {
+
+void add_metric_option(Options& options, Metric& metric);
+
+Action setup_demo(Options& options, Session& session);
+Action setup_predict(Options& options, Session& session);
+Action setup_transform(Options& options, Session& session);
+
+}  // namespace gradus::cli
