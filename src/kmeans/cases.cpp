@@ -115,6 +115,18 @@ void add_extremes(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
+  // Differences so small that a power of two which brings them near 1 takes the constant column beyond all bounds. (For
+  // doubles: kmeans_test.)
+  add("floats_beside_a_constant_column", [](auto seed) {
+    CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
+    for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
+    return data;
+  });
+  add("floats_beside_a_constant_column_few_clusters", [](auto seed) {
+    CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 7);
+    for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
+    return data;
+  });
   add("columns_of_any_scale", [](auto seed) {
     CaseData data = plain(uniform(500, 6, seed, -1, 1), 7);
     for (std::int64_t row = 0; row < 500; ++row)

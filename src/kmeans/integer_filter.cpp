@@ -322,11 +322,17 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
       half_squares_(static_cast<std::size_t>(problem.k())),
       panels_(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0) {
   double extent = 0;
-  for (std::size_t dim = 0; dim < middle_.size(); ++dim)
+  double magnitude = 0;
+  for (std::size_t dim = 0; dim < middle_.size(); ++dim) {
     extent = std::max(extent, problem.statistics.highest[dim] - problem.statistics.lowest[dim]);
-  // Kept where scaled values neither overflow nor fall below the normal range.
-  const int exponent =
-      std::clamp(core::exponent_above(extent), sizeof(T) == 4 ? -120 : -400, sizeof(T) == 4 ? 120 : 500);
+    magnitude =
+        std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
+  }
+  // Kept where scaled differences neither overflow nor fall below the normal range, and where scaled values do not
+  // overflow: in a column of one and the same value that may be the case for any extent of the others.
+  const int least = std::max(sizeof(T) == 4 ? -120 : -400,
+                             core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
+  const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
   // With few clusters the second look at the scores costs more than 8 bits save; with very many dimensions the sums of
@@ -345,9 +351,18 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   for (std::int64_t dim = 0; dim < d; ++dim) {
     if (problem_.stop.stop_requested()) continue;
     double sum = 0;
-    for (std::int64_t cluster = 0; cluster < k; ++cluster)
-      sum += static_cast<double>(centroids(cluster, dim)) / static_cast<double>(k);
-    middle_[static_cast<std::size_t>(dim)] = static_cast<T>(static_cast<double>(static_cast<T>(sum)) * scale_);
+    T lowest = centroids(0, dim);
+    T highest = lowest;
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      const T value = centroids(cluster, dim);
+      sum += static_cast<double>(value) / static_cast<double>(k);
+      lowest = std::min(lowest, value);
+      highest = std::max(highest, value);
+    }
+    // The mean is rounded: where the centroids hardly differ it could lie farther from them than any of them from any
+    // other. Between them, no difference from it is longer than the column's extent.
+    const T mean = std::clamp(static_cast<T>(sum), lowest, highest);
+    middle_[static_cast<std::size_t>(dim)] = static_cast<T>(static_cast<double>(mean) * scale_);
   }
   const auto moved = [&](std::int64_t cluster, std::int64_t dim) {
     return static_cast<double>(centroids(cluster, dim)) * scale_ -

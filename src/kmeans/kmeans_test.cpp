@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "cpu/forced_target.hpp"
 #include "kmeans/cases.hpp"
@@ -73,6 +75,28 @@ TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
   setenv("GRADUS_REQUIRE_GPU", "1", 1);
   EXPECT_FATAL_FAILURE(tests::skip_for_want_of_gpu("there is none"), "GRADUS_REQUIRE_GPU is set, but there is none");
   if (!required) unsetenv("GRADUS_REQUIRE_GPU");
+}
+
+// No factor makes these points floats that differ, so they are no case: beside a constant column, differences so small
+// that a power of two which brings them near 1 takes the rounding of the column's mean beyond all bounds.
+TEST(Ladder, doubles_beside_a_constant_column) {
+  for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
+    CaseData data;
+    data.clusters = clusters;
+    data.well_conditioned = false;
+    data.points = Matrix<double>(300, columns);
+    for (std::int64_t row = 0; row < 300; ++row) {
+      data.points(row, 0) = 1e147;
+      for (std::int64_t dim = 1; dim < columns; ++dim)
+        data.points(row, dim) = 1e-150 * static_cast<double>((row * 7919 + dim * 104729) % 1009);
+    }
+    const PreparedCase<double> prepared(data);
+    for (const Variant& variant : variants()) {
+      if (!prepared.promises(variant.contract) || !variant.supports(prepared.shape(), execution::this_machine()))
+        continue;
+      EXPECT_EQ(prepared.check(variant, {}), "") << variant.name << ", " << clusters << " clusters";
+    }
+  }
 }
 
 // The filters for many columns, on every instruction set that this machine has, with dot-product instructions and
