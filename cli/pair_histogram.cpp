@@ -232,13 +232,15 @@ class Counter {
 
   void add(const io::Frame& frame) {
     if (arguments_.box.empty() && !frame.undecided_box.empty()) throw InputError(frame.undecided_box + " (--box)");
-    Box box = arguments_.box.empty() ? Box{frame.box, frame.box_origin} : Box{arguments_.box, {}};
+    Box box{frame.box, frame.box_origin};
+    if (!arguments_.box.empty()) box.lengths = arguments_.box;
     if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
+    if (box.origin.size() != box.lengths.size() && arguments_.box_origin.empty()) box.origin.clear();
     if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
       throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
                                    arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
                                    box.lengths.empty() ? "this frame" : "the first frame"));
-    next_others();
+    next_others(box);
     bench::complete_bins(options_.bins, box.lengths);
     MatrixView<const T> points = frame.points.view<T>();
     options_.others = others_.view;
@@ -272,14 +274,23 @@ class Counter {
     sum_.all_points += points.rows();
   }
 
-  Sum& sum() { return sum_; }
+  /// When all frames of the points were added: the others must have none left.
+  Sum& finish() {
+    if (others_reader_ && others_reader_->is_trajectory() && others_reader_->next())
+      throw InputError(
+          fmt::format("'{}': it has more frames than the points, which are paired frame by frame", arguments_.others));
+    return sum_;
+  }
 
  private:
-  /// The others of the next frame, where they come from a trajectory too.
-  void next_others() {
+  /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
+  void next_others(const Box& box) {
     if (!others_reader_ || !others_reader_->is_trajectory()) return;
     const std::optional<io::Frame> frame = others_reader_->next();
     if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
+    if (arguments_.box.empty() && (frame->box != box.lengths || !frame->undecided_box.empty()))
+      throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
+                                   arguments_.others));
     others_ = std::get<io::PointsOf<T>>(frame->points.values);
   }
 
@@ -318,7 +329,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
     read += core::seconds_since(read_start);
   }
   session.end_progress();
-  const Sum& sum = counter.sum();
+  const Sum& sum = counter.finish();
   note_tiny_edges(session, sum.histogram.edges);
   const std::optional<RadialDistribution> radial = radial_of(arguments, sum);
 

@@ -4,6 +4,7 @@
 usage: cli_test.py GRADUS SOURCE_DIR [unittest's arguments]
 """
 
+import fcntl
 import json
 import os
 import resource
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 import zlib
@@ -778,6 +780,19 @@ class Interrupt(Case):
         self.stops_soon("predict", points, points, "--variant", "sequential", "-o", self.path("l.npy"),
                         when=lambda job: self.wait_until_busy(job, 1.0))
 
+    def test_while_points_are_folded(self):
+        """Into a box so small that each coordinate takes microseconds."""
+        points, n = self.path("p.npy"), 300000
+        with open(points, "wb") as file:
+            header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 3), }" % n
+            header += " " * (63 - (10 + len(header)) % 64) + "\n"
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+            file.write(struct.pack("<3d", 1.1 * 2.0**499, 1.7 * 2.0**498, -1.3 * 2.0**499) * n)
+        edges = self.file("e.csv", "0\n1e-301\n")
+        self.stops_soon("pair-histogram", points, "--edges", edges, "--box=1.3e-300,1.3e-300,1.3e-300",
+                        "--box-origin=1e-310,-1e-305,3e-320", "--fold", "--threads", 1,
+                        when=lambda job: self.wait_until_busy(job, 0.3))
+
     def test_while_a_table_is_read(self):
         points = self.path("p.csv")
         with open(points, "wb") as file:
@@ -814,14 +829,12 @@ class Interrupt(Case):
         points = self.path("p.npy")
         self.succeed("generate", "uniform", "-n", 100000, "-d", 2, "-o", points)
 
-        def waits(job):
-            self.wait_until_busy(job, 0.05)
-            before = self.used(job)
-            while True:
-                time.sleep(0.5)
-                if self.used(job) == before:
-                    return
-                before = self.used(job)
+        def pending(job):
+            return struct.unpack("i", fcntl.ioctl(job.stdout, termios.FIONREAD, struct.pack("i", 0)))[0]
+
+        def waits(job):  # it cannot end: the labels are more than the pipe holds
+            self.wait_until(job, lambda: pending(job) >= 4096)
+            time.sleep(0.5)
         centroids = self.file("c.csv", "1,2\n3,4\n")
         self.stops_soon("predict", centroids, points, when=waits)
 
@@ -963,6 +976,8 @@ class PairHistogram(Case):
         head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
         dump = self.file("a.lammpstrj", head + "ITEM: ATOMS id xs ys zs\n1 0.05 0.5 0.5\n2 0.95 0.5 0.5\n")
         self.assertEqual(self.succeed("pair-histogram", dump, "--bin-width", 2.5).stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        given = self.succeed("pair-histogram", dump, "--bin-width", 2.5, "--box", "10,10,10")  # the corner is the file's
+        self.assertEqual(given.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
         unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
         self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, says=["u.dump", "outside the periodic box", "frame 1"])
         folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold").stdout
@@ -999,6 +1014,15 @@ class PairHistogram(Case):
         self.refused(3, "pair-histogram", changing, *bins, "--cross", self.path("e.xyz"), says=["e.xyz"])
         self.refused(3, "pair-histogram", changing, *bins, "--cross", self.file("f.xyz", good),
                      says=["f.xyz", "fewer frames"])
+        self.refused(3, "pair-histogram", self.path("f.xyz"), *bins, "--cross", changing, says=["d.xyz", "more frames"])
+        table = self.file("t.csv", "0,0,0\n")
+        self.refused(3, "pair-histogram", table, *bins, "--cross", changing, says=["d.xyz", "more frames"])
+        boxed = self.file("h.xyz", '1\nLattice="9 0 0 0 9 0 0 0 9"\nH 0 0 8\n')
+        self.refused(3, "pair-histogram", table, *bins, "--cross", boxed, says=["h.xyz", "periodic box", "--box"])
+        self.refused(3, "pair-histogram", boxed, *bins, "--cross", self.path("f.xyz"), says=["f.xyz", "periodic box"])
+        for points, others in ((table, boxed), (boxed, self.path("f.xyz"))):
+            result = self.succeed("pair-histogram", points, *bins, "--cross", others, "--box", "9,9,9")
+            self.assertIn("\n1,2,1\n", result.stdout)
         self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
         self.refused(2, "pair-histogram", changing, *bins, "--header", "no", says=["--header", "tables of text"])
         self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
