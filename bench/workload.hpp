@@ -32,8 +32,8 @@ struct Work {
 struct Figure {
   std::string key;  ///< in the JSON
   nlohmann::ordered_json value;
-  std::string heading = "";  ///< of its column in the table; empty: it has none
-  std::string text = "";     ///< in that column
+  std::string heading{};  ///< of its column in the table; empty: it has none
+  std::string text{};     ///< in that column
 };
 
 /// One line of the table: a variant with its settings, on the input of its group.

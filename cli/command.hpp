@@ -43,8 +43,8 @@ struct Command {
   std::string_view problem;  ///< whose variants --variant names, where `common` is `job`
   /// Adds the subcommand's options. What they set must live as long as the action that is returned.
   Action (*setup)(Options& options, Session& session);
-  std::string_view first_line = "";     ///< a line to begin with, for the short help; empty: it is not there
-  std::string_view first_comment = "";  ///< what that line does
+  std::string_view first_line{};     ///< a line to begin with, for the short help; empty: it is not there
+  std::string_view first_comment{};  ///< what that line does
   std::vector<WrittenFile> files = {};
 };
 
