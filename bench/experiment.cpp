@@ -43,7 +43,10 @@ std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
   std::string text;
-  for (const json& part : value) text += (text.empty() ? "" : ",") + text_of(part);
+  for (const json& part : value) {
+    if (!text.empty()) text += ',';
+    text += text_of(part);
+  }
   return text;
 }
 

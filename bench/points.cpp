@@ -96,7 +96,8 @@ std::vector<Axis> PointAxes::axes() {
   std::vector<std::string> headers;
   std::string header_form;
   for (const auto& [word, meaning] : header_choices) {
-    header_form += (headers.empty() ? "" : "|") + std::string(word);
+    if (!headers.empty()) header_form += '|';
+    header_form += word;
     headers.emplace_back(word);
   }
   return {
