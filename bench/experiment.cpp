@@ -54,8 +54,8 @@ std::string text_of(const json& value) {
 void set_axes(const std::vector<Axis>& axes, const json& object, std::vector<std::string_view> others) {
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(others, key) != others.end()) continue;
-    const auto axis =
-        std::ranges::find_if(axes, [&](const Axis& known) { return core::with_underscores(known.name) == key; });
+    const auto axis = std::ranges::find_if(
+        axes, [&key = key](const Axis& known) { return core::with_underscores(known.name) == key; });
     if (axis != axes.end()) {
       axis->parse("\"" + key + "\"", text_of(value));
       continue;
