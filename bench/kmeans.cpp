@@ -14,8 +14,8 @@
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/cases.hpp"
+#include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
-#include "kmeans/statistics.hpp"
 
 namespace gradus::bench {
 

@@ -5,8 +5,8 @@
 
 #include "core/philox.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
-#include "kmeans/statistics.hpp"
 
 namespace gradus::kmeans_detail {
 

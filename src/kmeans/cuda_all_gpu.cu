@@ -11,8 +11,8 @@
 // Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit the shared memory of a block. A block's
 // atomic additions of doubles in shared memory are loops around a compare-and-swap: with few clusters they collide.
 // Source: the laboratory's experiment; privatisation as in Kirk and Hwu, "Programming Massively Parallel Processors".
-#include "kmeans/cuda_device_loop.hpp"
-#include "kmeans/cuda_nearest.cuh"
+#include "kmeans/gpu/cuda_device_loop.hpp"
+#include "kmeans/gpu/cuda_nearest.cuh"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

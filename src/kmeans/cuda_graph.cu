@@ -20,7 +20,7 @@
 #include <iterator>
 
 #include "core/atomic_file.hpp"
-#include "kmeans/cuda_device_loop.hpp"
+#include "kmeans/gpu/cuda_device_loop.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -15,7 +15,7 @@
 // the processor, the points once more from the processor's memory. Operations: 3 n k d on the GPU, n d additions on the
 // processor.
 // Limits: none beyond the GPU's memory. Source: the first exercise of every CUDA course.
-#include "kmeans/cuda_common.hpp"
+#include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -33,8 +33,8 @@
 
 #include <algorithm>
 
-#include "kmeans/cuda_order.hpp"
-#include "kmeans/cuda_resident.cuh"
+#include "kmeans/order/cuda_order.hpp"
+#include "kmeans/persistent/fit.cuh"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -498,7 +498,7 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
 template <class T>
 KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaJob<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
-  ResidentEngine<T> engine(job);
+  PersistentEngine<T> engine(job);
   const WalkKernel<T> kernel =
       pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors);
   const OrderedPoints<T> ordered(job, engine.device(), 32 * kernel.points_per_thread);

@@ -10,7 +10,7 @@
 // Limits: k d elements must fit the shared memory of a block, 227 KiB on an H200 (of which a block has 48 KiB without
 // asking); beyond that the variant says so and does not run.
 // Source: NVIDIA's CUDA C++ Programming Guide, "Shared Memory".
-#include "kmeans/cuda_common.hpp"
+#include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -3,7 +3,7 @@
 // What changes from `cuda_graph`: exactness, and with it speed.
 //
 // * One pass, one barrier. All blocks stay on the GPU for many iterations (a cooperative launch):
-//   cuda_resident_kernel.cuh.
+//   persistent/kernel.cuh.
 // * Most points stay where they are. A point is compared with the centroid that it belonged to before: with the score
 //   s_c = |c|^2 / 2 - x.c, all it takes to know that nothing changed is that every other score exceeds its own by the
 //   bound. That needs no minimum and no runner-up, only a count of the scores below s_own + bound, which must be one:
@@ -38,7 +38,7 @@
 
 #include <algorithm>
 
-#include "kmeans/cuda_resident.cuh"
+#include "kmeans/persistent/fit.cuh"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -345,7 +345,7 @@ WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
 template <class T>
 KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaJob<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
-  ResidentEngine<T> engine(job);
+  PersistentEngine<T> engine(job);
   const cuda::DeviceBuffer<float> copy = copy_in_float(job, engine.device());
   const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
   engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");

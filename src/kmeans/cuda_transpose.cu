@@ -12,7 +12,7 @@
 // coordinates inside, so a point is read again for every cluster and lives on in the caches. Operations as before.
 // Limits: the GPU's memory holds the points twice while they are transposed.
 // Source: coalescing is in NVIDIA's CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
-#include "kmeans/cuda_common.hpp"
+#include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -7,8 +7,8 @@
 //
 // Bytes and operations: as before. Limits: those of `cuda_shared`.
 // Source: the laboratory's experiment; the idea is older than computers with caches.
-#include "kmeans/cuda_common.hpp"
-#include "kmeans/cuda_nearest.cuh"
+#include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/gpu/cuda_nearest.cuh"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -10,9 +10,9 @@
 // the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which with few clusters queue up at k (d + 2)
 // addresses. Limits: those of `cuda_shared`; the order of the additions differs from run to run, and so do the last
 // bits. Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
-#include "kmeans/cuda_common.hpp"
-#include "kmeans/cuda_nearest.cuh"
-#include "kmeans/cuda_sums.hpp"
+#include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/gpu/cuda_nearest.cuh"
+#include "kmeans/gpu/cuda_sums.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

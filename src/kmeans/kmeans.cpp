@@ -12,12 +12,12 @@
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
-#include "kmeans/distance.hpp"
-#include "kmeans/gpu_points.hpp"
-#include "kmeans/initialize.hpp"
-#include "kmeans/lloyd.hpp"
-#include "kmeans/statistics.hpp"
-#include "kmeans/unit_length.hpp"
+#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/seeding/initialize.hpp"
 
 namespace gradus {
 

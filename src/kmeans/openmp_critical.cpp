@@ -12,7 +12,7 @@
 // Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
 // Source: E. W. Dijkstra, "Cooperating sequential processes" (1965), for the critical section; the OpenMP
 // specification's `critical` construct.
-#include "kmeans/textbook.hpp"
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

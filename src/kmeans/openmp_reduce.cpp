@@ -13,7 +13,7 @@
 // several memory nodes all copies lie at the calling thread's. The next rung fixes both.
 // Source: the `reduction` of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and
 // M. L. Scott, "False sharing and its effect on shared memory performance" (1993).
-#include "kmeans/textbook.hpp"
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/openmp_reduce_first_touch.hpp"
-#include "kmeans/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kmeans/float_sums.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -12,7 +12,7 @@
 // reads from memory. Memory: one set of sums, 8 k (d + 2) bytes, however many threads there are.
 // Limits: the order of the additions differs from run to run, and so do the last bits of the sums.
 // Source: the exercise of every OpenMP course, after the OpenMP specification's `atomic` construct.
-#include "kmeans/textbook.hpp"
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

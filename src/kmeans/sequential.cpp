@@ -5,7 +5,7 @@
 // element reads from memory (the centroids stay in cache). One core, no vector instructions across points: the rung
 // from which all speed-ups are counted. Limits: none. Source: S. Lloyd, "Least squares quantization in PCM", IEEE
 // Trans. Inf. Theory 28 (1982).
-#include "kmeans/textbook.hpp"
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -37,7 +37,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "kmeans/integer_filter-inl.hpp"
+#include "kmeans/simd/integer_filter-inl.hpp"
 
 #ifndef GRADUS_KMEANS_SIMD_BOUNDS
 #define GRADUS_KMEANS_SIMD_BOUNDS

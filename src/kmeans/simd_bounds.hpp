@@ -4,8 +4,8 @@
 #include <atomic>
 #include <vector>
 
-#include "kmeans/integer_filter.hpp"
-#include "kmeans/simd_engine.hpp"
+#include "kmeans/simd/integer_filter.hpp"
+#include "kmeans/simd/simd_engine.hpp"
 
 namespace gradus::kmeans_detail {
 

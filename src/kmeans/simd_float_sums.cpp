@@ -12,7 +12,7 @@
 // Memory: 8 k (d + 2) bytes for each thread, and what the search needs. Limits: d <= 16.
 #include <memory>
 
-#include "kmeans/float_sums.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/simd_small_dim.hpp"
 #include "kmeans/variants.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "kmeans/cell_table.hpp"
-#include "kmeans/simd_engine.hpp"
+#include "kmeans/simd/cell_table.hpp"
+#include "kmeans/simd/simd_engine.hpp"
 #include "kmeans/simd_small_dim.hpp"
 
 namespace gradus::kmeans_detail {

@@ -1,8 +1,8 @@
 // The assigner for many dimensions; see simd_large_dim.cpp for the idea.
 #pragma once
 
-#include "kmeans/integer_filter.hpp"
-#include "kmeans/simd_engine.hpp"
+#include "kmeans/simd/integer_filter.hpp"
+#include "kmeans/simd/simd_engine.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -6,7 +6,7 @@
 
 #include "core/stop.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/simd_engine.hpp"
+#include "kmeans/simd/simd_engine.hpp"
 
 namespace gradus::kmeans_detail {
 

@@ -39,7 +39,7 @@
 
 #include "core/atomic_file.hpp"
 #include "cpu/thread_sanitizer.hpp"
-#include "kmeans/textbook.hpp"
+#include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {

@@ -40,9 +40,9 @@
 #include <cmath>
 #include <limits>
 
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/prepare.hpp"
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

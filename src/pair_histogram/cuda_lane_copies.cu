@@ -13,7 +13,7 @@
 // copies take more than 32 KiB, they are halved until they do not, down to one, which must fit.
 // Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016), where the
 // copy is chosen by the lane's number.
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

@@ -16,7 +16,7 @@
 // Work for each pair: 8 operations, a square root and a division in double, an atomic addition of 64 bits in global
 // memory. Bytes: the second points from the caches, 3 elements for 32 pairs. Limits: none beyond the GPU's memory.
 // Source: the first exercise of every CUDA course.
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

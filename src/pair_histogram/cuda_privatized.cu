@@ -15,7 +15,7 @@
 // KiB some 50,000 bins fit, with weights some 7,000.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

@@ -15,7 +15,7 @@
 // Limits: as `cuda_lane_copies`.
 // Source: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016): sharing of
 // the registers' content.
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

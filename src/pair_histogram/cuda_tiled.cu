@@ -15,7 +15,7 @@
 // of a block: 3 elements for each thread; weights, which are not this rung's matter, are read where they lie. Limits:
 // none beyond the GPU's memory.
 // Source: tiling of the n-body problem: L. Nyland, M. Harris, J. Prins, "Fast n-body simulation with CUDA" (2007).
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

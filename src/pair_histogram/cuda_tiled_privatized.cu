@@ -14,7 +14,7 @@
 // Work for each pair: 8 operations, a square root and a division in double, an addition in shared memory. Shared memory
 // of a block: 4 elements for each thread and 4 bytes for each bin (28 with weights), which must fit.
 // Source: as `cuda_tiled` and `cuda_privatized`.
-#include "pair_histogram/cuda_common.hpp"
+#include "pair_histogram/gpu/cuda_common.hpp"
 #include "pair_histogram/variants.hpp"
 
 namespace gradus::pair_histogram_detail {

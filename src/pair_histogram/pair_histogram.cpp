@@ -11,7 +11,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
-#include "pair_histogram/gpu_points.hpp"
+#include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus {

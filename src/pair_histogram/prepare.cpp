@@ -9,7 +9,7 @@
 #include "cpu/column_ranges.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
-#include "pair_histogram/gpu_points.hpp"
+#include "pair_histogram/gpu/gpu_points.hpp"
 
 namespace gradus::pair_histogram_detail {
 

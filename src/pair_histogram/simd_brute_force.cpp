@@ -18,7 +18,7 @@
 // Memory: 8 d bytes for each point. Limits: none.
 // Source: tiling and privatised output as in N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Algorithms and framework for
 // computing 2-body statistics on GPUs" (2019), carried over to vector units.
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pair_histogram/simd_brute_force.cpp"

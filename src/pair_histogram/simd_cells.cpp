@@ -29,7 +29,7 @@
 // Limits: points that crowd into few cells make it brute force in a roundabout way.
 // Source: B. Quentrec, C. Brot (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair
 // interactions on SIMD architectures" (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pair_histogram/simd_cells.cpp"
@@ -39,7 +39,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "pair_histogram/simd_pairs-inl.hpp"
+#include "pair_histogram/simd/simd_pairs-inl.hpp"
 
 #ifndef GRADUS_PAIR_HISTOGRAM_SIMD_CELLS
 #define GRADUS_PAIR_HISTOGRAM_SIMD_CELLS

@@ -31,7 +31,7 @@
 // Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit,
 // "Computing distance histograms efficiently in scientific databases" (2009).
 #include "cpu/threads.hpp"
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pair_histogram/simd_dual_tree.cpp"
@@ -41,7 +41,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "pair_histogram/simd_pairs-inl.hpp"
+#include "pair_histogram/simd/simd_pairs-inl.hpp"
 
 #ifndef GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE
 #define GRADUS_PAIR_HISTOGRAM_SIMD_DUAL_TREE

@@ -26,7 +26,7 @@
 // Memory: 4 d bytes for each point. Limits: where bins are so many, or so narrow against the extent of the points, that
 // more than a quarter of the pairs would be in doubt, it is simd_brute_force.
 // Source: filtered predicates of computational geometry (J. R. Shewchuk, 1997) carried over to histograms.
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pair_histogram/simd_filter.cpp"
@@ -36,7 +36,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "pair_histogram/simd_pairs-inl.hpp"
+#include "pair_histogram/simd/simd_pairs-inl.hpp"
 
 #ifndef GRADUS_PAIR_HISTOGRAM_SIMD_FILTER
 #define GRADUS_PAIR_HISTOGRAM_SIMD_FILTER

@@ -8,8 +8,8 @@
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
-#include "pair_histogram/cuda_limits.hpp"
-#include "pair_histogram/simd_pairs.hpp"
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
 
 namespace gradus::pair_histogram_detail {
 

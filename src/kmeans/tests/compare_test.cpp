@@ -7,8 +7,8 @@
 
 #include "bench/problem.hpp"
 #include "kmeans/cases.hpp"
+#include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/oracle.hpp"
-#include "kmeans/statistics.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {

@@ -1,0 +1,134 @@
+#include <cuda_runtime.h>
+
+#include "kmeans/gpu/cuda_common.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread per element, the grid's stride over all of them.
+template <class T>
+__global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n, std::int64_t d, T* columns) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * d; index += stride)
+    columns[index] = rows[index % n * row_stride + index / n];  // neighbouring threads write side by side
+}
+
+constexpr int inertia_threads = 256;
+
+// Each block leaves the sum of its points, added in an order that does not change from run to run.
+// Launch shape: blocks of inertia_threads, the grid's stride over the points.
+template <class T>
+__global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
+                            std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
+                            double* sums) {
+  double sum = 0;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; point < n; point += stride) {
+    const T* centroid = centroids + labels[point] * d;
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double difference =
+          static_cast<double>(points[point * point_stride + dim * dim_stride]) - static_cast<double>(centroid[dim]);
+      squares = fma(difference, difference, squares);
+    }
+    sum += weights ? static_cast<double>(weights[point]) * squares : squares;
+  }
+  __shared__ double parts[inertia_threads];
+  parts[threadIdx.x] = sum;
+  for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
+    __syncthreads();  // the parts of the step before are there
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
+}
+
+/// Whether kernels may read the rows by quads of 16 bytes, the last of which may reach beyond the last element.
+template <class T>
+bool readable_by_quads(const CudaPoints<T>& points) {
+  const MatrixView<const T> rows = points.rows();
+  const std::int64_t bytes = rows.rows() * rows.columns() * static_cast<std::int64_t>(sizeof(T));
+  return points.has_room_behind() ||
+         (rows.contiguous() && bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(rows.data()) % 16 == 0);
+}
+
+}  // namespace
+
+template <class T>
+CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
+    : problem_(problem), gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), layout_(layout) {
+  const auto start = core::Clock::now();
+  const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
+  extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
+  if (!problem.gpu) own_ = std::make_unique<CudaPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
+  // The one class of its kind in a build with CUDA.
+  const CudaPoints<T>& on_gpu = own_ ? *own_ : static_cast<const CudaPoints<T>&>(*problem.gpu);
+  session_ = on_gpu.session();
+  points_ = on_gpu.rows().data();
+  weights_ = on_gpu.weights().data();
+  if (layout == Layout::columns) {
+    lay_out_columns(on_gpu.rows());
+  } else if (!readable_by_quads(on_gpu)) {
+    cuda::require_free_memory(area + extra_bytes);
+    copy_ = contiguous_copy(on_gpu.rows(), *session_);
+    points_ = copy_.data();
+  }
+  session_->stream.wait();
+  upload_seconds_ = core::seconds_since(start);
+}
+
+template <class T>
+void CudaJob<T>::lay_out_columns(MatrixView<const T> rows) {
+  copy_ = cuda::DeviceBuffer<T>(rows.rows() * rows.columns());
+  transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, session_->stream>>>(
+      rows.data(), rows.row_stride(), rows.rows(), rows.columns(), copy_.data());
+  cuda::check_launch("transpose");
+  points_ = copy_.data();
+}
+
+template <class T>
+double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels) {
+  const std::int64_t n = job.problem().n();
+  const std::int64_t d = job.problem().d();
+  const auto blocks = static_cast<unsigned int>(8 * job.gpu().multiprocessors);
+  cuda::DeviceBuffer<double> sums(blocks);
+  const bool rows = job.layout() == Layout::rows;
+  add_inertia<<<blocks, inertia_threads, 0, job.stream()>>>(job.points(), rows ? d : 1, rows ? 1 : n, job.weights(), n,
+                                                            d, centroids, labels, sums.data());
+  cuda::check_launch("add_inertia");
+  Buffer<double> parts(blocks);
+  sums.copy_to_host(parts.data(), parts.size(), job.stream());
+  job.stream().wait();
+  double result = 0;
+  for (const double part : parts) result += part;
+  return result;
+}
+
+template <class T>
+void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
+                   FloatSums<T>& total) {
+  const int parts = static_cast<int>(copies.size());
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part) {
+    FloatSums<T>& own = copies[static_cast<std::size_t>(part)];
+    own.clear();
+    const cpu::Range range = cpu::share(problem.n(), part, parts);
+    const std::int64_t stretch = core::stretch_length(problem.n(), problem.d());
+    for (std::int64_t first = range.begin; first < range.end && !problem.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, range.end); ++point)
+        own.add(point, labels[point]);
+  }
+  core::honour_stop(problem.stop, "stopped while adding up points");
+  total.clear();
+  for (const FloatSums<T>& copy : copies) total.merge(copy);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                      \
+  template class CudaJob<T>;                                                       \
+  template double float_inertia(const CudaJob<T>&, const T*, const std::int32_t*); \
+  template void add_by_labels(const Problem<T>&, const std::int32_t*, std::span<FloatSums<T>>, FloatSums<T>&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,172 @@
+// What the CUDA variants share on the host: the data on the GPU, the block size, and the engine of the rungs whose
+// centroids are updated by the processor.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cuda/launch.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/portions.hpp"
+#include "cuda/transfer.hpp"
+#include "execution/devices.hpp"
+#include "kmeans/gpu/cuda_points.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+
+namespace gradus::kmeans_detail {
+
+using cuda::block_threads;
+using cuda::blocks_for;
+
+/// How the points lie on the GPU.
+enum class Layout : std::uint8_t {
+  rows,    ///< a point's coordinates side by side: element point * d + dim
+  columns  ///< a coordinate of all points side by side: element dim * n + point
+};
+
+/// The GPU that a job runs on, its stream, and the problem's data there: points that lie on the GPU are used in place
+/// where the layout and the kernels' reading by quads permit, all others are copied.
+template <class T>
+class CudaJob {
+ public:
+  /// `extra_bytes`: what the variant takes on the GPU beyond points, weights and labels; for the check that all fits.
+  CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
+
+  const Problem<T>& problem() const { return problem_; }
+  const cuda::Stream& stream() const { return session_->stream; }
+  cuda::Staging& staging() { return session_->staging; }
+  const execution::Gpu& gpu() const { return gpu_; }
+  int threads() const { return session_->threads; }
+  Layout layout() const { return layout_; }
+  const T* points() const { return points_; }
+  const T* weights() const { return weights_; }  ///< null: all 1
+
+  /// Operations of a point in a pass without pruning, for Portions.
+  double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
+
+  /// Adds the time that the first copy took, once.
+  void add_upload_phase(std::vector<Phase>& phases) {
+    if (upload_seconds_ > 0) core::add_phase(phases, "to_device", upload_seconds_);
+    upload_seconds_ = 0;
+  }
+
+ private:
+  void lay_out_columns(MatrixView<const T> rows);
+
+  const Problem<T>& problem_;
+  const execution::Gpu& gpu_;
+  Layout layout_;
+  std::unique_ptr<CudaPoints<T>> own_;  ///< of points in host memory
+  std::shared_ptr<CudaSession> session_;
+  cuda::DeviceBuffer<T> copy_;  ///< where they cannot be used as they lie
+  const T* points_ = nullptr;
+  const T* weights_ = nullptr;
+  double upload_seconds_ = 0;
+};
+
+/// The inertia, by double additions in an order that does not change from run to run. `labels` and `centroids` (rows)
+/// lie on the GPU.
+template <class T>
+double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels);
+
+/// Bytes of the centroids on the GPU.
+template <class T>
+std::uint64_t centroid_bytes(const Problem<T>& problem) {
+  return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);
+}
+
+/// Element dim * k + cluster of a matrix whose rows are clusters.
+template <class T>
+void to_columns(MatrixView<const T> rows, T* columns) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t dim = 0; dim < rows.columns(); ++dim) columns[dim * rows.rows() + row] = rows(row, dim);
+}
+
+/// Sums of the points by their labels on the processor, each thread with sums of its own.
+template <class T>
+void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
+                   FloatSums<T>& total);
+
+/// Operations of the first launch of a teaching rung's kernel, for Portions.
+inline constexpr double operations_of_the_first_launch = 0x1p34;
+
+/// The engine of the rungs that assign on the GPU and update on the processor. `assign(points, count, centroids,
+/// labels, stream)` is given GPU memory, the centroids in `layout`, and launches the rung's kernel for `count` points,
+/// the first of which lies at `points`, and its label at `labels`.
+template <class T, class Assign>
+class CudaAssignEngine {
+ public:
+  CudaAssignEngine(CudaJob<T>& job, Layout layout, Assign assign)
+      : job_(job), layout_(layout), assign_(assign), portions_(job.problem().stop, operations_of_the_first_launch),
+        sums_(job.problem()), centroids_(job.problem().k() * job.problem().d()), staged_centroids_(centroids_.size()),
+        labels_(job.problem().n()), new_labels_(job.problem().n()) {
+    for (int thread = 0; thread < job.threads(); ++thread) copies_.emplace_back(job.problem());
+  }
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
+    job_.add_upload_phase(phases);
+    {
+      core::PhaseTimer timer(phases, "to_device");
+      send(centroids, layout_);
+      job_.stream().wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "assign");
+      const std::int64_t point_step = job_.layout() == Layout::rows ? job_.problem().d() : 1;
+      portions_.run(labels_.size(), job_.point_operations(), 1024, job_.stream(),
+                    [&](std::int64_t first, std::int64_t count) {
+                      assign_(job_.points() + first * point_step, count, centroids_.data(), labels_.data() + first,
+                              job_.stream());
+                    });
+      job_.stream().wait();
+    }
+    {
+      core::PhaseTimer timer(phases, "to_host");
+      cuda::download(labels_, new_labels_.data(), labels_.size(), job_.staging(), job_.threads(), job_.stream());
+    }
+    core::PhaseTimer timer(phases, "update");
+    std::int64_t changed = 0;
+    const std::int64_t stretch = core::stretch_length(labels_.size(), 1, job_.threads());
+#pragma omp parallel for num_threads(job_.threads()) schedule(static) reduction(+ : changed)
+    for (std::int64_t first = 0; first < labels_.size(); first += stretch) {
+      if (job_.problem().stop.stop_requested()) continue;
+      for (std::int64_t point = first; point < std::min(first + stretch, labels_.size()); ++point) {
+        changed += labels[point] != new_labels_[point];
+        labels[point] = new_labels_[point];
+      }
+    }
+    add_by_labels<T>(job_.problem(), labels, copies_, sums_);
+    return {changed};
+  }
+
+  const FloatSums<T>& sums() const { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
+    std::vector<Phase> uncounted;  // a part of the frame's phase
+    pass(centroids, labels, uncounted);
+    send(centroids, Layout::rows);
+    return float_inertia(job_, centroids_.data(), labels_.data());
+  }
+  static double rechecked() { return 0; }
+
+ private:
+  void send(MatrixView<const T> centroids, Layout layout) {
+    if (layout == Layout::columns) to_columns(centroids, staged_centroids_.data());
+    else std::copy_n(centroids.data(), staged_centroids_.size(), staged_centroids_.data());
+    centroids_.copy_from_host(staged_centroids_.data(), staged_centroids_.size(), job_.stream());
+  }
+
+  CudaJob<T>& job_;
+  Layout layout_;
+  Assign assign_;
+  cuda::Portions portions_;
+  FloatSums<T> sums_;
+  std::vector<FloatSums<T>> copies_;
+  cuda::DeviceBuffer<T> centroids_;
+  cuda::PinnedBuffer<T> staged_centroids_;
+  cuda::DeviceBuffer<std::int32_t> labels_;
+  Buffer<std::int32_t> new_labels_;
+};
+
+}  // namespace gradus::kmeans_detail

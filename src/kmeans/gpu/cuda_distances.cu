@@ -1,0 +1,143 @@
+// Distances of points on a GPU to centroids, each by the canonical chain: of every point to its own, and of all to all.
+#include "kmeans/gpu/cuda_distances.hpp"
+
+#include <algorithm>
+
+#include "kmeans/gpu/cuda_common.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Launch shape: one thread for each row.
+template <class T>
+__global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroids, const std::int32_t* labels,
+                                     double* out) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row >= rows.count) return;
+  const T* centroid = centroids + std::int64_t{labels[row]} * rows.columns;
+  double squares = 0;
+  for (int dim = 0; dim < rows.columns; ++dim) {
+    const double difference = static_cast<double>(value_at(rows, row, dim)) - static_cast<double>(centroid[dim]);
+    squares = fma(difference, difference, squares);
+  }
+  out[row] = squares;
+}
+
+constexpr int square_side = 64;   // points and centroids of a block of find_distances
+constexpr int square_depth = 16;  // columns at a time
+constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // a grid is so many blocks high
+
+/// The distances of transform(), each by the canonical chain; a thread has four points by four centroids.
+/// Launch shape: blocks of 16 x 16 threads, one for 64 points (x) and 64 centroids (y).
+template <class T>
+__global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> centroids, bool cosine, T* out,
+                               std::int64_t out_stride) {
+  __shared__ double some_points[square_depth][square_side + 1];
+  __shared__ double some_centroids[square_depth][square_side + 1];
+  const std::int64_t first_point = std::int64_t{blockIdx.x} * square_side;
+  const std::int64_t first_centroid = std::int64_t{blockIdx.y} * square_side;
+  const int x = static_cast<int>(threadIdx.x);
+  const int y = static_cast<int>(threadIdx.y);
+  double squares[4][4] = {};
+  for (int dim = 0; dim < points.columns; dim += square_depth) {
+    __syncthreads();  // all have used the columns before
+    for (int row = y; row < square_side; row += 16) {
+      const bool column_is_there = dim + x < points.columns;
+      const bool point_is_there = column_is_there && first_point + row < points.count;
+      const bool centroid_is_there = column_is_there && first_centroid + row < centroids.count;
+      some_points[x][row] = point_is_there ? static_cast<double>(value_at(points, first_point + row, dim + x)) : 0.0;
+      some_centroids[x][row] =
+          centroid_is_there ? static_cast<double>(value_at(centroids, first_centroid + row, dim + x)) : 0.0;
+    }
+    __syncthreads();  // the columns are complete
+    for (int column = 0; column < min(square_depth, points.columns - dim); ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const double difference = some_points[column][y + 16 * i] - some_centroids[column][x + 16 * j];
+          squares[i][j] = fma(difference, difference, squares[i][j]);
+        }
+  }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const std::int64_t point = first_point + y + 16 * i;
+      const std::int64_t centroid = first_centroid + x + 16 * j;
+      if (point >= points.count || centroid >= centroids.count) continue;
+      out[point * out_stride + centroid] = static_cast<T>(cosine ? 0.5 * squares[i][j] : sqrt(squares[i][j]));
+    }
+}
+
+}  // namespace
+
+template <class T>
+void own_squared_distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids,
+                                  const std::int32_t* labels, double* out, CudaSession& session) {
+  const cuda::Stream& stream = session.stream;
+  const std::int64_t n = points.count;
+  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, session);
+  cuda::DeviceBuffer<std::int32_t> device_labels(n);
+  cuda::DeviceBuffer<double> distances(n);
+  device_labels.copy_from_host(labels, n, stream);
+  measure_own_centroid<T>
+      <<<blocks_for(n, 256), 256, 0, stream>>>(points, device_centroids.data(), device_labels.data(), distances.data());
+  cuda::check_launch("measure_own_centroid");
+  cuda::download(distances, out, n, session.staging, session.threads, stream);
+  stream.wait();
+}
+
+template <class T>
+void distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids, Metric metric,
+                      MatrixView<T> distances, CudaSession& session) {
+  const cuda::Stream& stream = session.stream;
+  const std::int64_t n = points.count;
+  const std::int64_t d = centroids.columns();
+  const std::int64_t k = centroids.rows();
+  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, session);
+  const bool stays = !distances.place().is_host();
+  // Distances for host memory are computed some hundred MiB at a time.
+  constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
+  // And some milliseconds at a time, or tenths of a second on a GPU that has little double precision.
+  constexpr double most_operations = 0x1p36;
+  const double of_a_point = static_cast<double>(k) * static_cast<double>(d);
+  const auto in_time = static_cast<std::int64_t>(std::clamp(most_operations / of_a_point, 64.0, 0x1p40));
+  const std::int64_t at_once = std::clamp<std::int64_t>(stays ? in_time : std::min(in_time, most_elements / k), 1, n);
+  cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
+  for (std::int64_t first = 0; first < n; first += at_once) {
+    if (first > 0) stream.wait();  // what was launched before is done
+    core::honour_stop(session.staging.stop(), "stopped while the GPU was at work");
+    const std::int64_t count = std::min(at_once, n - first);
+    const DeviceRows<T> rows{points.data + first * points.stride, count, points.stride, points.columns};
+    for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {
+      const std::int64_t some = std::min(centroids_of_a_launch, k - cluster);
+      const DeviceRows<T> columns{device_centroids.data() + cluster * d, some, d, static_cast<int>(d)};
+      const dim3 grid(blocks_for(count, square_side), blocks_for(some, square_side));
+      find_distances<T><<<grid, dim3(16, 16), 0, stream>>>(rows, columns, metric == Metric::cosine,
+                                                           (stays ? distances.data() : piece.data()) + cluster,
+                                                           stays ? distances.row_stride() : k);
+      cuda::check_launch("find_distances");
+    }
+    if (stays) continue;
+    if (distances.contiguous()) {
+      cuda::download(piece, distances.row(first), count * k, session.staging, session.threads, stream);
+      continue;
+    }
+    cuda::check(cudaMemcpy2DAsync(distances.row(first), static_cast<std::size_t>(distances.row_stride()) * sizeof(T),
+                                  piece.data(), static_cast<std::size_t>(k) * sizeof(T),
+                                  static_cast<std::size_t>(k) * sizeof(T), static_cast<std::size_t>(count),
+                                  cudaMemcpyDeviceToHost, stream),
+                "cudaMemcpy2DAsync");
+  }
+  stream.wait();
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                         \
+  template void own_squared_distances_on_gpu(const DeviceRows<T>&, MatrixView<const T>, const std::int32_t*, double*, \
+                                             CudaSession&);                                                           \
+  template void distances_on_gpu(const DeviceRows<T>&, MatrixView<const T>, Metric, MatrixView<T>, CudaSession&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,427 @@
+// Lloyd's iteration, the frame that every variant fills in: assign and sum (the variant's engine), update, empty
+// clusters, stop rules, history. An engine provides
+//
+//   Outcome pass(centroids, labels)    new labels, and sums that belong to them
+//   const Sums& sums()                 FloatSums or ExactSums of the clusters
+//   double finish(centroids, labels, labels_are_current)
+//                                      labels of the final centroids (unless they are current), and the inertia
+//   double rechecked()                 share of assignments that needed the double chain
+//
+// An engine that times parts of its pass as phases of their own takes the list of phases as a third argument. One whose
+// file shows the division too provides
+//
+//   void update(centroids)             the means of the clusters that have weight; the other rows stay as they are
+//
+// and one that can iterate by itself, on a GPU,
+//
+//   Steps advance(centroids, rules, phases)
+//                                      some iterations from `centroids`, which it brings up to date
+//
+// and the frame takes over for an iteration with an empty cluster that must be moved or reported, or with means that
+// the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
+// is given none.
+//
+// pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
+// anything in labels and sums: the frame throws before it reads them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/column_ranges.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/lloyd/exact_sums.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
+#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+struct Outcome {
+  std::int64_t changed = 0;
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< only from engines that have it at hand
+};
+
+/// When an engine that iterates by itself has to stop.
+struct StopRules {
+  int iterations = 0;  ///< at most so many more
+  double shift_limit = 0;
+  std::int64_t changed_limit = 0;
+};
+
+/// What an engine that iterates by itself did.
+struct Steps {
+  std::vector<KMeansIteration> records;  ///< of whole iterations
+  bool same_centroids = false;           ///< the last of them left every centroid as it was
+  bool inertia_is_explained = false;     ///< the records' inertia is what explained() computes
+  bool needs_frame = false;              ///< the next pass was made, its update was not: pass() returns it
+};
+
+template <class T, class Engine>
+concept IteratesItself = requires(Engine engine, MatrixView<T> centroids, StopRules rules, std::vector<Phase>& phases) {
+  { engine.advance(centroids, rules, phases) } -> std::same_as<Steps>;
+};
+
+template <class T, class Engine>
+concept TimesItself = requires(Engine engine, MatrixView<const T> centroids, std::int32_t* labels,
+                               std::vector<Phase>& phases) {
+  engine.pass(centroids, labels, phases);
+};
+
+template <class T, class Engine>
+concept UpdatesItself = requires(Engine engine, MatrixView<T> centroids) {
+  engine.update(centroids);
+};
+
+template <class Engine>
+concept LeavesLabelsOnGpu = requires {
+  typename Engine::LeavesLabelsOnGpu;
+};
+
+/// A point that was taken out of its cluster to start an empty one anew.
+struct Relocation {
+  std::int64_t point = 0;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+/// One relocation for each cluster of `empty`, ascending: the farthest point first (lowest row on ties); a point that
+/// has no weight, or is the last of its cluster that has, stays.
+template <class T>
+std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                                 const std::vector<std::int32_t>& empty, int threads);
+
+/// The coordinates of the points that move, in host memory.
+template <class T>
+Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
+
+/// The columns of a cluster in which its sums do not decide the mean.
+struct DoubtfulMean {
+  std::int32_t cluster = 0;
+  std::vector<std::int32_t> dims;
+};
+
+/// Writes the exact means, rounded once to T, of the clusters' points without those of `relocations`. Each of the
+/// clusters has weight without them.
+template <class T>
+void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
+                 std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
+
+/// For each cluster: whether a point with that label has weight.
+template <class T>
+std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
+
+template <class T, class Engine>
+class Lloyd {
+ public:
+  Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine, std::vector<Phase>& phases)
+      : problem_(problem), execution_(execution), engine_(engine), phases_(phases),
+        threads_(cpu::thread_count(execution)) {}
+
+  KMeansResult<T> run() {
+    result_.threads = threads_;
+    result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
+    // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
+    if (!labels_stay_on_gpu()) make_labels();
+
+    Matrix<T> next(problem_.k(), problem_.d());
+    bool labels_are_current = false;
+    while (!result_.converged && result_.iterations < problem_.max_iterations) {
+      honour_stop();
+      if constexpr (IteratesItself<T, Engine>) labels_are_current = advance(next);
+      else labels_are_current = iterate(next);
+    }
+    {
+      core::PhaseTimer timer(phases_, "finish");
+      if (labels_stay_on_gpu()) result_.labels = {};
+      result_.inertia =
+          engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
+      core::honour_stop(problem_.stop, "stopped in the last assignment");
+      if (!std::isfinite(result_.inertia))
+        throw InputError("points: the inertia is beyond the range of double; scale the points or their weights down");
+      count_labels();
+      complete_history();
+      if (problem_.metric == Metric::cosine) halve_inertia();
+    }
+    result_.rechecked = engine_.rechecked();
+    return std::move(result_);
+  }
+
+ private:
+  bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
+
+  void make_labels() {
+    const std::int64_t n = problem_.n();
+    result_.labels = Buffer<std::int32_t>(n);
+    std::int32_t* labels = result_.labels.data();
+    cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
+    const std::int64_t stretch = core::stretch_length(n, 1, threads_);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t first = 0; first < n; first += stretch)
+      if (!problem_.stop.stop_requested())  // each thread touches its own pages first
+        std::fill(labels + first, labels + std::min(first + stretch, n), -1);
+    honour_stop();
+  }
+
+  // Some iterations by the engine itself, and one by the frame where the engine asks for it.
+  bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
+    const StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
+    const Steps steps = engine_.advance(result_.centroids.view(), rules, phases_);
+    inertia_is_explained_ = steps.inertia_is_explained;
+    for (const KMeansIteration& record : steps.records) {
+      honour_stop();
+      ++result_.iterations;
+      stop_rules(record, false);
+      result_.history.push_back(record);
+      report();
+    }
+    return steps.needs_frame ? iterate(next) : steps.same_centroids;
+  }
+
+  // One iteration; tells whether the labels still belong to the centroids afterwards.
+  bool iterate(Matrix<T>& next) {
+    const auto start = core::Clock::now();
+    KMeansIteration record;
+    if (result_.labels.size() == 0) make_labels();
+    const auto& sums = engine_.sums();
+    Outcome outcome;
+    const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
+    if constexpr (TimesItself<T, Engine>) {
+      outcome = engine_.pass(centroids, result_.labels.data(), phases_);
+    } else {
+      core::PhaseTimer timer(phases_, "assign");
+      outcome = engine_.pass(centroids, result_.labels.data());
+    }
+    honour_stop();
+    core::PhaseTimer timer(phases_, "update");
+    record.changed = outcome.changed;
+    record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
+    inertia_is_explained_ = std::isnan(outcome.inertia);
+    const bool relocated = update(sums, next);
+    record.shift = squared_movement(result_.centroids, next);
+    const bool same_centroids = same_places(result_.centroids, next);
+    std::swap(result_.centroids, next);
+    ++result_.iterations;
+    // An empty cluster that was moved to where it was: from here on nothing would change.
+    stop_rules(record, relocated && !same_centroids);
+    record.seconds = core::seconds_since(start);
+    result_.history.push_back(record);
+    report();
+    return same_centroids;
+  }
+
+  /// Clusters without a point of positive weight, ascending.
+  std::vector<std::int32_t> empty_clusters(const FloatSums<T>& sums) const {
+    return clusters_that([&](std::int64_t cluster) { return !(sums.weight(cluster) > 0); });
+  }
+  std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) const {
+    const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
+    if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
+    // Weights that vanish beside the largest: the points tell.
+    const std::vector<bool> with_weight = clusters_with_weight(problem_, result_.labels.data());
+    return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
+  }
+
+  template <class Predicate>
+  std::vector<std::int32_t> clusters_that(const Predicate& is_wanted) const {
+    std::vector<std::int32_t> clusters;
+    for (std::int32_t cluster = 0; cluster < static_cast<std::int32_t>(problem_.k()); ++cluster)
+      if (is_wanted(cluster)) clusters.push_back(cluster);
+    return clusters;
+  }
+
+  // The new centroids; true if an empty cluster was moved.
+  template <class Sums>
+  bool update(const Sums& sums, Matrix<T>& next) {
+    const std::vector<std::int32_t> empty = empty_clusters(sums);
+    std::vector<Relocation> relocations;
+    if (!empty.empty()) {
+      if (problem_.empty == EmptyCluster::error)
+        throw Error("cluster " + std::to_string(empty.front()) + " became empty in iteration " +
+                    std::to_string(result_.iterations + 1) + " (--empty relocate or keep goes on instead)");
+      if (problem_.empty == EmptyCluster::relocate)
+        relocations = relocate<T>(problem_, result_.centroids.view(), result_.labels.data(), empty, threads_);
+    }
+    const Matrix<T> moved = rows_of<T>(problem_, relocations);
+    std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
+    for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
+    find_means(sums, has_mean, relocations, moved, next);
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+      const T* before = result_.centroids.row(cluster);
+      // A mean of length zero has no direction: any centroid is as near to its points as any other.
+      const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
+                         (problem_.metric == Metric::cosine && !scale_to_unit_length(next.row(cluster), problem_.d()));
+      if (stays) std::copy_n(before, problem_.d(), next.row(cluster));
+    }
+    honour_stop();
+    for (std::size_t move = 0; move < relocations.size(); ++move)
+      std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
+    return !relocations.empty();
+  }
+
+  /// The means of the clusters without the points that start another one.
+  template <class Sums>
+  void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
+                  const Matrix<T>& moved, Matrix<T>& next) const {
+    const std::int64_t k = problem_.k();
+    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
+    for (std::size_t move = 0; move < relocations.size(); ++move) {
+      const std::int64_t point = relocations[move].point;
+      without[static_cast<std::size_t>(relocations[move].from)].push_back(
+          {moved.row(static_cast<std::int64_t>(move)), problem_.weight(point), problem_.scaled_weight(point)});
+    }
+    if constexpr (UpdatesItself<T, Engine>) engine_.update(next.view());
+    std::vector<DoubtfulMean> doubtful(static_cast<std::size_t>(k));
+    const auto find = [&](std::int64_t cluster) {
+      const auto at = static_cast<std::size_t>(cluster);
+      if (UpdatesItself<T, Engine> && without[at].empty()) return;
+      doubtful[at] = {static_cast<std::int32_t>(cluster), {}};
+      if constexpr (std::is_same_v<Sums, ExactSums<T>>)
+        sums.mean(cluster, next.row(cluster), without[at], doubtful[at].dims);
+      else sums.mean(cluster, next.row(cluster), without[at]);
+    };
+    const auto leave_doubtful = [&] {
+      std::erase_if(doubtful, [](const DoubtfulMean& mean) { return mean.dims.empty(); });
+    };
+#pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster)
+      if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested()) find(cluster);
+    honour_stop();
+    leave_doubtful();
+    if (doubtful.empty()) return;
+    // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
+    if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
+      std::vector<int> enough;
+      for (const core::Grid& grid : problem_.statistics.columns)
+        enough.push_back(grid.unit - problem_.statistics.finest_weight);
+      finest = cpu::finest_bits(problem_.points, enough, threads_, problem_.stop);
+      const std::vector<DoubtfulMean> before =
+          std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
+      for (const DoubtfulMean& mean : before) find(mean.cluster);
+      leave_doubtful();
+    }
+    exact_means<T>(problem_, result_.labels.data(), relocations, doubtful, next.view(), threads_);
+  }
+
+  // With m the middle of the data, mu the cluster's mean and W its weight, the inertia of an assignment is a constant
+  // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
+  // points. The constant follows at the end from the inertia of the last assignment. Weights and coordinates are scaled
+  // by powers of two, so that nothing here leaves the range of double.
+  template <class Sums>
+  double explained(const Sums& sums) const {
+    const Statistics& statistics = problem_.statistics;
+    const std::int64_t d = problem_.d();
+    std::vector<double> parts(static_cast<std::size_t>(problem_.k()));
+#pragma omp parallel num_threads(threads_) if (problem_.k() * d > 4096)
+    {
+      std::vector<double> mean(static_cast<std::size_t>(d));
+#pragma omp for schedule(static)
+      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+        const double weight = sums.weight(cluster) * statistics.weight_scale;
+        if (!(weight > 0) || problem_.stop.stop_requested()) continue;
+        sums.mean_from_middle(cluster, mean.data());
+        double sum = 0;
+        for (std::int64_t dim = 0; dim < d; ++dim) {
+          const auto column = static_cast<std::size_t>(dim);
+          const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
+                                  statistics.coordinate_scale;
+          sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
+        }
+        parts[static_cast<std::size_t>(cluster)] = weight * sum;
+      }
+    }
+    honour_stop();
+    double total = 0;
+    for (const double part : parts) total += part;  // in ascending order, whoever worked them out
+    return total;
+  }
+
+  void complete_history() {
+    if (!inertia_is_explained_) return;
+    const Statistics& statistics = problem_.statistics;
+    // From and to what explained() counts in, in an order that keeps what is in between in range.
+    const double scale = statistics.coordinate_scale;
+    const double constant = result_.inertia * scale * statistics.weight_scale * scale + explained(engine_.sums());
+    for (KMeansIteration& record : result_.history)
+      record.inertia = std::max(0.0, constant - record.inertia) / scale / statistics.weight_scale / scale;
+  }
+
+  void halve_inertia() {
+    result_.inertia *= 0.5;
+    for (KMeansIteration& record : result_.history) record.inertia *= 0.5;
+  }
+
+  void stop_rules(const KMeansIteration& record, bool relocated) {
+    if (record.changed == 0 && !relocated) stop(StopReason::labels_unchanged);
+    else if (problem_.shift_limit > 0 && record.shift <= problem_.shift_limit) stop(StopReason::centroids_settled);
+    else if (record.changed <= problem_.changed_limit && problem_.changed_limit > 0)
+      stop(StopReason::few_labels_changed);
+  }
+
+  void stop(StopReason reason) {
+    result_.converged = true;
+    result_.stop_reason = reason;
+  }
+
+  double squared_movement(const Matrix<T>& from, const Matrix<T>& to) const {
+    double total = 0;
+    for (std::int64_t cluster = 0; cluster < from.rows(); ++cluster) {
+      double sum = 0;
+      for (std::int64_t dim = 0; dim < from.columns(); ++dim) {
+        const double moved = static_cast<double>(to(cluster, dim)) - static_cast<double>(from(cluster, dim));
+        sum += moved * moved;
+      }
+      total += sum;
+    }
+    return total;
+  }
+
+  static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 is where 0 is
+  }
+
+  void count_labels() {
+    result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+      result_.counts[static_cast<std::size_t>(cluster)] = engine_.sums().count(cluster);
+  }
+
+  void honour_stop() const {
+    if (problem_.stop.stop_requested())
+      throw InterruptedError("stopped in iteration " + std::to_string(result_.iterations + 1));
+  }
+
+  void report() const {
+    if (!execution_.progress) return;
+    const std::string detail = std::to_string(result_.history.back().changed) + " labels changed";
+    execution_.progress({"iteration", result_.iterations, problem_.max_iterations, detail});
+  }
+
+  const Problem<T>& problem_;
+  const Execution& execution_;
+  Engine& engine_;
+  std::vector<Phase>& phases_;
+  int threads_;
+  KMeansResult<T> result_;
+  bool inertia_is_explained_ = false;
+};
+
+/// A whole fit with `engine`.
+template <class T, class Engine>
+KMeansResult<T> lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine,
+                      std::vector<Phase>& phases) {
+  const cpu::PinnedTeam team(cpu::thread_count(execution), execution.pinning);
+  return Lloyd<T, Engine>(problem, execution, engine, phases).run();
+}
+
+}  // namespace gradus::kmeans_detail

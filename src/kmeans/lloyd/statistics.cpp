@@ -1,0 +1,253 @@
+#include "kmeans/lloyd/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "cpu/column_ranges.hpp"
+#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/lloyd/distance.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr std::string_view while_examining = "stopped while examining the points";
+
+/// Looks at the weights: are they possible, what is the scale that they are counted in, and their least bit.
+template <class T>
+void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop) {
+  double largest = 0;
+  int finest = core::no_bits;
+  for (std::int64_t point = 0; point < weights.size(); ++point) {
+    if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
+    const double weight = static_cast<double>(weights[point]);
+    if (!(weight >= 0 && weight <= core::largest_magnitude))
+      throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
+                       (std::isnan(weight) ? "NaN"
+                        : weight < 0       ? "negative"
+                                           : "too large") +
+                       "; weights are not negative and at most 2^500");
+    largest = std::max(largest, weight);
+    finest = std::min(finest, core::finest_bit(weight));
+  }
+  if (!(largest > 0)) throw InputError("weights: all weights are zero");
+  statistics.weight_exponent = core::exponent_above(largest, -1000);
+  statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
+  statistics.finest_weight = finest - statistics.weight_exponent;
+}
+
+/// The box of points and initial centroids.
+struct Box {
+  double longest = 0;   ///< side
+  double farthest = 0;  ///< squared distance of two corners
+};
+
+Box box_of(const Statistics& statistics) {
+  Box box;
+  for (std::size_t column = 0; column < statistics.lowest.size(); ++column) {
+    const double extent = statistics.highest[column] - statistics.lowest[column];
+    box.farthest += extent * extent;
+    box.longest = std::max(box.longest, extent);
+  }
+  return box;
+}
+
+}  // namespace
+
+template <class T>
+Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
+                   int threads, const std::stop_token& stop) {
+  return describe(cpu::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids, stop);
+}
+
+template <class T>
+Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop) {
+  const std::size_t d = ranges.lowest.size();
+  Statistics statistics;
+  if (!weights.empty()) describe_weights(weights, statistics, stop);
+  statistics.weight = core::Grid(0, n);
+  statistics.lowest = ranges.lowest;
+  statistics.highest = ranges.highest;
+  *statistics.finest = ranges.finest;
+  for (std::size_t column = 0; column < d; ++column) {
+    const double magnitude = std::max(std::abs(ranges.lowest[column]), std::abs(ranges.highest[column]));
+    statistics.columns.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
+    statistics.to_high.push_back(statistics.columns.back().to_high);
+  }
+  if (initial_centroids.rows() > 0) {
+    const core::ColumnRanges first = cpu::column_ranges(initial_centroids, "initial centroids", 1, stop);
+    for (std::size_t column = 0; column < d; ++column) {
+      statistics.lowest[column] = std::min(statistics.lowest[column], first.lowest[column]);
+      statistics.highest[column] = std::max(statistics.highest[column], first.highest[column]);
+    }
+  }
+  for (std::size_t column = 0; column < d; ++column)
+    statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
+  const auto [longest, farthest] = box_of(statistics);
+  // Twice the bound: rounding in the distance chain and in this sum stays far below that.
+  if (!std::isfinite(2 * farthest))
+    throw InputError("points: squared distances over " + std::to_string(d) +
+                     " columns would overflow; scale the points down");
+  statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest, core::least_grid_exponent), n);
+  statistics.coordinate_scale = std::ldexp(1.0, -core::exponent_above(longest));
+  return statistics;
+}
+
+void require_distances(const Statistics& statistics) {
+  const auto [longest, farthest] = box_of(statistics);
+  if (longest > 0 && !(farthest > 0))
+    throw InputError("points: in no column do they differ by more than " + core::number_text(longest) +
+                     ", and the squares of such differences are zero in double; scale the points up");
+}
+
+void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
+  constexpr double farthest = 4;  // the squared distance of two opposite unit vectors
+  statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest), rows);
+  statistics.coordinate_scale = std::min(statistics.coordinate_scale, 0.5);
+}
+
+void throw_zero_row(const char* what, std::int64_t row) {
+  throw InputError(std::string(what) + ": row " + std::to_string(row) +
+                   " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
+}
+
+std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n) {
+  std::vector<core::TotalGrid> grids;
+  for (std::size_t column = 0; column < statistics.columns.size(); ++column) {
+    const double magnitude = std::max(std::abs(statistics.lowest[column]), std::abs(statistics.highest[column]));
+    grids.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
+  }
+  return grids;
+}
+
+namespace {
+
+/// Exact sums of columns in the making: a total for each.
+class ColumnTotals {
+ public:
+  explicit ColumnTotals(std::span<const core::TotalGrid> grids)
+      : grids_(grids), limbs_(grids.size()), small_(grids.size()) {}
+
+  void add(std::size_t column, double value) {
+    if (grids_[column].holds(value)) return grids_[column].add(value, limbs_[column]);
+    if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
+    small_[column]->add(value);
+  }
+
+  void add_to(std::span<core::ExactAccumulator> sums) const {
+    for (std::size_t column = 0; column < sums.size(); ++column) {
+      grids_[column].add_to(sums[column], limbs_[column], 0);
+      if (small_[column]) sums[column].merge(*small_[column]);
+    }
+  }
+
+ private:
+  std::span<const core::TotalGrid> grids_;
+  std::vector<core::TotalLimbs> limbs_;
+  std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; seldom any
+};
+
+}  // namespace
+
+template <class T>
+double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
+                            int threads, const std::stop_token& stop) {
+  const std::int64_t n = points.rows();
+  const std::int64_t d = points.columns();
+  constexpr std::int64_t block_rows = 256;
+  const std::int64_t stretch = core::stretch_length(n, d, threads);
+  const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
+  std::vector<core::ExactAccumulator> sums(static_cast<std::size_t>(d));
+  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+#pragma omp parallel num_threads(threads)
+    {
+      ColumnTotals own(grids);
+#pragma omp for schedule(static)
+      for (std::int64_t start = 0; start < some.rows(); start += stretch) {
+        if (stop.stop_requested()) continue;
+        for (std::int64_t row = start; row < std::min(start + stretch, some.rows()); ++row)
+          for (std::size_t column = 0; column < grids.size(); ++column)
+            own.add(column, static_cast<double>(some(row, static_cast<std::int64_t>(column))));
+      }
+#pragma omp critical(gradus_variance_sums)
+      own.add_to(sums);
+    }
+    core::honour_stop(stop, while_examining);
+    return true;
+  });
+  core::ExactAccumulator count;
+  count.add(static_cast<double>(n));
+  Matrix<T> mean(1, d);
+  for (std::int64_t dim = 0; dim < d; ++dim)
+    mean(0, dim) = sums[static_cast<std::size_t>(dim)].template quotient<T>(count);
+
+  core::ExactAccumulator squares;
+  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+#pragma omp parallel num_threads(threads)
+    {
+      core::ExactTotal own;
+      double distances[block_rows];
+#pragma omp for schedule(static)
+      for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
+        if (stop.stop_requested()) continue;
+        const std::int64_t first = block * block_rows;
+        const std::int64_t rows = std::min(block_rows, some.rows() - first);
+        squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
+        for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
+      }
+#pragma omp critical(gradus_variance_squares)
+      squares.merge(own.sum(statistics.inertia));
+    }
+    core::honour_stop(stop, while_examining);
+    return true;
+  });
+  return squares.quotient<double>(count) / static_cast<double>(d);
+}
+
+template <class T>
+void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k, const GpuPoints<T>* gpu,
+                      const std::stop_token& stop) {
+  // Ends as soon as k different rows were seen, which with ordinary data is after about k rows.
+  std::unordered_set<std::string> seen;
+  std::vector<T> row(static_cast<std::size_t>(points.columns()));
+  const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
+  const auto see = [&](std::int64_t first, MatrixView<const T> some) {
+    for (std::int64_t index = 0; index < some.rows() && static_cast<std::int64_t>(seen.size()) < k; ++index) {
+      if (index % stretch == 0) core::honour_stop(stop, while_examining);
+      if (!weights.empty() && !(weights[first + index] > 0)) continue;
+      for (std::int64_t dim = 0; dim < points.columns(); ++dim)
+        row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
+      seen.emplace(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
+    }
+    return static_cast<std::int64_t>(seen.size()) < k;
+  };
+  visit_rows(points, gpu, see);
+  if (static_cast<std::int64_t>(seen.size()) >= k) return;
+  throw InputError("points: " + std::to_string(k) + " clusters were asked for, but there " +
+                   (seen.size() == 1 ? "is" : "are") + " only " + std::to_string(seen.size()) + " different point" +
+                   (seen.size() == 1 ? "" : "s") + (weights.empty() ? "" : " of positive weight") +
+                   "; ask for at most that many clusters");
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                     \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                 \
+                              const std::stop_token&);                                                            \
+  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,          \
+                                       const std::stop_token&);                                                   \
+  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>, \
+                               const std::stop_token&);                                                           \
+  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*,     \
+                                 const std::stop_token&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,65 @@
+// What the teaching rungs after `sequential` share: its search, and the engine around their one differing part.
+#pragma once
+
+#include <cstdint>
+
+#include "core/stop.hpp"
+#include "kmeans/lloyd/float_sums.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+struct Nearest {
+  std::int32_t cluster = 0;
+  T distance = 0;  ///< squared
+};
+
+/// The search as `sequential` writes it out: every centroid, every coordinate, the first of the nearest.
+template <class T>
+Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
+  Nearest<T> best{0, std::numeric_limits<T>::infinity()};
+  const std::int64_t d = centroids.columns();
+  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
+    const T* centroid = centroids.row(cluster);
+    T sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const T difference = point[dim] - centroid[dim];
+      sum += difference * difference;
+    }
+    if (sum < best.distance) best = {static_cast<std::int32_t>(cluster), sum};
+  }
+  return best;
+}
+
+/// Points between two looks at the stop request (core/stop.hpp), where `threads` share all of them.
+template <class T>
+std::int64_t points_between_looks(const Problem<T>& problem, int threads = 1) {
+  return core::stretch_length(problem.n(), problem.k() * problem.d(), threads);
+}
+
+/// An engine for Lloyd's frame from a function object `assign_and_sum(problem, centroids, labels, sums) -> Outcome`
+/// that fills labels and FloatSums anew each time, and after a stop request returns early.
+template <class T, class AssignAndSum>
+class TextbookEngine {
+ public:
+  TextbookEngine(const Problem<T>& problem, AssignAndSum assign_and_sum)
+      : problem_(problem), sums_(problem), assign_and_sum_(assign_and_sum) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
+    sums_.clear();
+    return assign_and_sum_(problem_, centroids, labels, sums_);
+  }
+  const FloatSums<T>& sums() const { return sums_; }
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
+    return pass(centroids, labels).inertia;
+  }
+  static double rechecked() { return 0; }
+
+ private:
+  const Problem<T>& problem_;
+  FloatSums<T> sums_;
+  AssignAndSum assign_and_sum_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,115 @@
+// Exact sums (core/exact_sum.hpp) in the fit that stays on the GPU: in shared memory a block notes by how much they
+// change, as pairs of 32-bit halves in several copies; what the sums of a cluster come to.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "kmeans/persistent/job.cuh"
+
+namespace gradus::kmeans_detail {
+
+/// Adds to a word of the differences. Whoever makes the lower half overflow carries: in whatever order, the carries are
+/// as many as in one long addition. `copy`: this lane's among the copies.
+template <class T>
+__device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int copy, int word, Word addend) {
+  unsigned int* const half = moved + word * job.copies + copy;
+  const auto low = static_cast<unsigned int>(addend);
+  const unsigned int carry = atomicAdd(half, low) > ~low ? 1 : 0;
+  atomicAdd(half + sum_words(job) * job.copies, static_cast<unsigned int>(addend >> 32) + carry);
+}
+
+/// A coordinate on its column's grid, with the magic number's own bits. `weight`: scaled.
+template <class T>
+__device__ core::RawLimbs raw_limbs(const SmallDimJob<T>& job, int dim, T coordinate, double weight) {
+  const double on_grid = static_cast<double>(coordinate) * job.columns[dim].to_high;
+  if (!job.weights) return core::raw_limbs(on_grid, job.columns[dim].to_low);
+  return core::raw_limbs(weight, on_grid, job.columns[dim].to_low);
+}
+
+/// The scaled weight of a point.
+template <class T>
+__device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
+  return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
+}
+
+/// Moves a point in the sums from the cluster `before`, if it is one, to `now`. `copy`: this lane's among the copies.
+template <class T, int Columns, bool Exact>
+__device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
+                             const T (&row)[Columns], double weight) {
+  const int d = columns_of<T, Columns, Exact>(job);
+  const bool leaves = before < job.k;
+  const auto move = [&](int first, int stride, std::int64_t addend) {
+    add_to_word(job, moved, copy, first + now * stride, static_cast<Word>(addend));
+    if (leaves) add_to_word(job, moved, copy, first + before * stride, Word{0} - static_cast<Word>(addend));
+  };
+#pragma unroll
+  for (int dim = 0; dim < Columns; ++dim)
+    if (dim < d) {
+      const core::RawLimbs raw = raw_limbs(job, dim, row[dim], weight);
+      move(dim, 2 * d, static_cast<std::int64_t>(raw.high));
+      move(d + dim, 2 * d, static_cast<std::int64_t>(raw.low));
+    }
+  int word = job.k * 2 * d;
+  if (job.weights) {
+    const core::Limbs limbs = job.weight.split(weight);
+    move(word, 2, limbs.high);
+    move(word + 1, 2, limbs.low);
+    word += 2 * job.k;
+  }
+  move(word, 1, 1);
+}
+
+/// A sum limb without the magic number's own bits, which every summand carries.
+__device__ inline std::int64_t plain(Word raw, Word count) {
+  return static_cast<std::int64_t>(raw - count * static_cast<Word>(core::integer_magic_bits));
+}
+
+/// The sums of one cluster as the update needs them.
+template <class T>
+struct ClusterSums {
+  const SmallDimJob<T>& job;
+  const Word* sums;
+
+  __device__ Word count(int cluster) const { return sums[sum_words(job) - job.k + cluster]; }
+  __device__ core::Int128 total_weight(int cluster) const {
+    if (!job.weights) return static_cast<core::Int128>(count(cluster));
+    const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
+    return job.weight.total({static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
+  /// Scaled; for the history.
+  __device__ double weight(int cluster) const {
+    if (!job.weights) return static_cast<double>(static_cast<std::int64_t>(count(cluster)));
+    return core::round_quotient<double>(total_weight(cluster), 1, job.weight.unit);
+  }
+  __device__ core::TwoDoubles weight_parts(int cluster) const {
+    if (!job.weights) return {static_cast<double>(static_cast<std::int64_t>(count(cluster))), 0};
+    const Word* limbs = sums + job.k * 2 * job.d + 2 * cluster;
+    return core::two_doubles(job.weight, {static_cast<std::int64_t>(limbs[0]), static_cast<std::int64_t>(limbs[1])});
+  }
+  __device__ std::int64_t weight_slack(int cluster) const {
+    return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
+  }
+  /// As in ExactSums.
+  __device__ Presence presence(int cluster) const {
+    if (count(cluster) == 0) return Presence::none;
+    return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
+  }
+  __device__ core::Limbs limbs(int cluster, int dim) const {
+    const Word* raw = sums + cluster * 2 * job.d + dim;
+    return {plain(raw[0], count(cluster)), plain(raw[job.d], count(cluster))};
+  }
+  __device__ core::Int128 total(int cluster, int dim) const { return job.columns[dim].total(limbs(cluster, dim)); }
+  __device__ int unit_of_mean(int dim) const { return job.columns[dim].unit - (job.weights ? job.weight.unit : 0); }
+  __device__ core::Certified<T> mean(int cluster, int dim) const {
+    const std::int64_t slack = job.on_grid[dim] ? 0 : static_cast<std::int64_t>(count(cluster));
+    return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
+                                       unit_of_mean(dim));
+  }
+  /// The mean less the column's middle, to within a few roundings, for the history.
+  __device__ double mean_from_middle(int cluster, int dim) const {
+    return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
+                               unit_of_mean(dim), job.low[dim]);
+  }
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,439 @@
+// The points grouped by the nearest of some chosen rows, and their squared distances to it: what k-means++ and
+// k-means|| ask for again and again, without looking at points for which the triangle inequality has the answer.
+//
+// A point x of row c, at distance D(x, c), cannot be nearer to a candidate y where D(c, y) >= 4 D(x, c). The points are
+// kept in chunks of some thousand; in a chunk they are ordered by their chosen row, a segment for each, with the
+// largest distance in it: one comparison tells that a whole segment is out of reach of all candidates. With few
+// dimensions a step soon costs the points around the candidates instead of all n. The results are those of the plain
+// loop, to the bit. The idea: E. Raff, "Exact acceleration of k-means++ and k-means||" (IJCAI 2021).
+//
+// Memory: 10 bytes a point (a distance and a place in the order), and 16 for each segment of each chunk.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/philox.hpp"
+#include "core/stop.hpp"
+#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/lloyd/row_sums.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class Cover {
+ public:
+  static constexpr std::int64_t most_candidates = 64;  ///< of one call
+
+  /// `expected` is about how many rows will be chosen. This and all that works on all rows ends with InterruptedError
+  /// after a stop request.
+  Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
+        const std::stop_token& stop = {})
+      : points_(points), weights_(weights), stop_(stop), closest_(points.rows()), order_(points.rows()),
+        sums_(points.rows()), chosen_{first} {
+    const std::int64_t n = points_.rows();
+    // Waking a thread costs about as much as 16384 differences.
+    const double differences = static_cast<double>(n) * static_cast<double>(points_.columns());
+    threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop();
+      weight_unit_ = std::max(weight_unit_, static_cast<double>(weights_[row]));
+    }
+    weight_unit_ = weights_.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(weight_unit_));
+    at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
+    // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
+    // threads.
+    const std::int64_t share = n / (std::int64_t{8} * threads_);
+    chunk_rows_ = std::min<std::int64_t>(
+        {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
+    chunk_rows_ = (chunk_rows_ + RowSums::block_rows - 1) / RowSums::block_rows * RowSums::block_rows;
+    chunks_.resize(static_cast<std::size_t>((n + chunk_rows_ - 1) / chunk_rows_));
+    cover_all_by(points_.row(first));
+    rescale();
+  }
+
+  /// The sum of w * D to the nearest chosen row, in integers.
+  std::uint64_t total() const { return sums_.total(); }
+  std::uint64_t integer(std::int64_t row) const { return quantize_(weight(row) * closest_[row]); }
+  std::int64_t row_at(std::uint64_t target) const {
+    return sums_.row_at(target, [this](std::int64_t row) { return integer(row); });
+  }
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const {
+    std::vector<std::int64_t> rows;
+    for (const std::uint64_t target : targets) rows.push_back(row_at(target));
+    return rows;
+  }
+  const std::vector<std::int64_t>& chosen() const { return chosen_; }
+
+  /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
+    std::vector<std::int64_t> rows;
+#pragma omp parallel num_threads(threads_)
+    {
+      std::vector<std::int64_t> partial;
+#pragma omp for schedule(static)
+      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
+        const std::int64_t end = std::min(first_row(chunk) + chunk_rows_, points_.rows());
+        for (std::int64_t row = first_row(chunk); row < end; ++row) {
+          const std::uint64_t share = integer(row);
+          if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
+            partial.push_back(row);
+        }
+      }
+#pragma omp critical(gradus_sample_rows)
+      rows.insert(rows.end(), partial.begin(), partial.end());
+    }
+    honour_stop();
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  /// By how much total() would fall, for each of the candidates, if it alone were chosen too.
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const {
+    const Near near(*this, candidates);
+    std::vector<std::uint64_t> gains(candidates.size());
+#pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
+    {
+      std::vector<std::uint64_t> partial(candidates.size());
+      Look look;
+#pragma omp for schedule(dynamic)
+      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
+        near.look_into(chunk, look, [&](std::size_t /*segment*/) {
+          const std::uint64_t before = total_with(look, look.closest);
+          for (std::size_t at = 0; at < look.candidates.size(); ++at)
+            partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
+        });
+      }
+#pragma omp critical(gradus_cover_gains)
+      for (std::size_t candidate = 0; candidate < gains.size(); ++candidate) gains[candidate] += partial[candidate];
+    }
+    honour_stop();
+    return gains;
+  }
+
+  /// Chooses rows. A point goes to the first of the nearest, in the order in which they were chosen.
+  void add(std::span<const std::int64_t> rows) {
+    const Near near(*this, rows);
+#pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
+    {
+      Look look;
+      Moves moves(chunk_rows_, rows.size());
+#pragma omp for schedule(dynamic)
+      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (stop_.stop_requested()) continue;
+        moves.losers.assign(chunks_[chunk].size(), 0);
+        bool moved = false;
+        near.look_into(chunk, look, [&](std::size_t segment) {
+          for (std::size_t index = 0; index < look.count; ++index)
+            if (lower(chunk, look, index, moves)) moves.losers[segment] = moved = true;
+        });
+        if (moved) regroup(chunk, moves);
+      }
+    }
+    honour_stop();
+    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+    sums_.refresh();
+    if (sums_.total() < total_at_rescale_ / 4) rescale();
+  }
+
+  /// For each chosen row the sum of the weights of its points, in integers; without weights their number.
+  std::vector<std::uint64_t> weights_of_chosen() const {
+    const Quantizer quantize(1.0, points_.rows());
+    std::vector<std::uint64_t> sums(chosen_.size());
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      honour_stop();
+      std::int64_t at = first_row(chunk);
+      for (const Segment& segment : chunks_[chunk]) {
+        std::uint64_t& sum = sums[static_cast<std::size_t>(segment.chosen)];
+        if (weights_.empty()) sum += segment.count;
+        else
+          for (std::int64_t index = at; index < at + segment.count; ++index)
+            sum += quantize(weight(first_row(chunk) + order_[index]));
+        at += segment.count;
+      }
+    }
+    return sums;
+  }
+
+ private:
+  static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk are 16-bit numbers
+  static constexpr std::int64_t ahead = 32;               // points whose distances are asked for in advance
+  static constexpr std::int64_t batch = 256;              // points whose distances are computed together
+
+  struct Segment {
+    double radius = 0;  ///< the largest squared distance to the chosen row
+    std::int32_t chosen = 0;
+    std::uint32_t count = 0;
+  };
+
+  /// Points of one segment, the candidates in reach of it, and their distances. One for each thread.
+  struct Look {
+    std::size_t count = 0;
+    std::int64_t rows[batch];
+    const T* addresses[batch];
+    double closest[batch];
+    double weights[batch];  ///< where there are weights
+    std::vector<std::size_t> candidates;
+    std::vector<const T*> candidate_addresses;
+    std::vector<double> distances;  ///< [candidate][row]
+  };
+
+  /// Where the points of one chunk go. One for each thread.
+  struct Moves {
+    Moves(std::int64_t rows, std::size_t candidates) : target(static_cast<std::size_t>(rows)), gained(candidates) {}
+    std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
+    std::vector<char> losers;                        ///< per segment: does it lose points
+    std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
+  };
+
+  /// Candidates, and how near a point must be to its chosen row to be out of each one's reach.
+  class Near {
+   public:
+    Near(const Cover& cover, std::span<const std::int64_t> candidates)
+        : cover_(cover), reach_(candidates.size() * cover.chosen_.size()), least_(cover.chosen_.size()) {
+      for (const std::int64_t row : candidates) addresses_.push_back(cover.points_.row(row));
+      const std::size_t chosen = least_.size();
+      const std::int64_t d = cover.points_.columns();
+      // D and 4 D carry a relative error of about d + 2 half units in the last place each, unless they are close to
+      // the smallest doubles; eight times that is room enough.
+      const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
+#pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch)
+      for (std::size_t first = 0; first < chosen; first += batch) {
+        if (cover.stop_.stop_requested()) continue;
+        const std::size_t count = std::min<std::size_t>(batch, chosen - first);
+        const T* rows[batch];
+        double distances[batch * most_candidates];
+        for (std::size_t index = 0; index < count; ++index)
+          rows[index] = cover.points_.row(cover.chosen_[first + index]);
+        squared_distances<T>(rows, static_cast<std::int64_t>(count), addresses_.data(),
+                             static_cast<std::int64_t>(addresses_.size()), d, distances);
+        for (std::size_t index = 0; index < count; ++index) {
+          double least = std::numeric_limits<double>::infinity();
+          for (std::size_t candidate = 0; candidate < addresses_.size(); ++candidate) {
+            const double distance = distances[candidate * count + index];
+            const double reach = distance < 0x1p-960 ? 0.0 : distance * factor;
+            reach_[(first + index) * addresses_.size() + candidate] = reach;
+            least = std::min(least, reach);
+          }
+          least_[first + index] = least;
+        }
+      }
+      cover.honour_stop();
+    }
+
+    /// Fills `look` with the points of the chunk that a candidate may be nearer to, some of one segment at a time, and
+    /// calls `use(segment's number)`.
+    template <class Use>
+    void look_into(std::size_t chunk, Look& look, const Use& use) const {
+      const std::vector<Segment>& segments = cover_.chunks_[chunk];
+      const std::int64_t first = cover_.first_row(chunk);
+      const std::int64_t last = std::min(first + cover_.chunk_rows_, cover_.points_.rows()) - 1;
+      std::int64_t at = first;
+      for (std::size_t number = 0; number < segments.size(); ++number) {
+        const Segment segment = segments[number];
+        const std::int64_t end = at + segment.count;
+        const double least = least_[static_cast<std::size_t>(segment.chosen)];
+        if (segment.radius > least) {
+          choose_candidates(segment, look);
+          while (at < end) {
+            if (cover_.stop_.stop_requested()) return;
+            // Written first and counted afterwards: which points are in reach cannot be foreseen.
+            look.count = 0;
+            for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
+              // Not beyond the chunk: the next one's order is another thread's to change.
+              __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
+              const std::int64_t row = first + cover_.order_[at];
+              look.rows[look.count] = row;
+              look.addresses[look.count] = cover_.points_.row(row);
+              look.closest[look.count] = cover_.closest_[row];
+              look.count += cover_.closest_[row] > least;
+            }
+            if (look.count == 0) continue;
+            if (!cover_.weights_.empty())
+              for (std::size_t index = 0; index < look.count; ++index)
+                look.weights[index] = cover_.weight(look.rows[index]);
+            look.distances.resize(look.count * look.candidates.size());
+            squared_distances<T>(look.addresses, static_cast<std::int64_t>(look.count), look.candidate_addresses.data(),
+                                 static_cast<std::int64_t>(look.candidates.size()), cover_.points_.columns(),
+                                 look.distances.data());
+            use(number);
+          }
+        }
+        at = end;
+      }
+    }
+
+   private:
+    void choose_candidates(const Segment& segment, Look& look) const {
+      look.candidates.clear();
+      look.candidate_addresses.clear();
+      const double* reach = reach_.data() + static_cast<std::size_t>(segment.chosen) * addresses_.size();
+      for (std::size_t candidate = 0; candidate < addresses_.size(); ++candidate)
+        if (segment.radius > reach[candidate]) {
+          look.candidates.push_back(candidate);
+          look.candidate_addresses.push_back(addresses_[candidate]);
+        }
+    }
+
+    const Cover& cover_;
+    std::vector<const T*> addresses_;
+    std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row stay
+    std::vector<double> least_;  ///< the least of each chosen row's
+  };
+
+  double weight(std::int64_t row) const {
+    return weights_.empty() ? 1.0 : static_cast<double>(weights_[row]) * weight_unit_;
+  }
+  void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
+  std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
+
+  void cover_all_by(const T* chosen) {
+    const std::int64_t n = points_.rows();
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      const std::int64_t first = first_row(chunk);
+      const std::int64_t end = std::min(first + chunk_rows_, n);
+      double radius = 0;
+      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch) {
+        const std::int64_t count = std::min(batch, end - row);
+        squared_distances(points_.slice(row, count), MatrixView<const T>(chosen, 1, points_.columns()),
+                          closest_.data() + row);
+        for (std::int64_t index = row; index < row + count; ++index) {
+          order_[index] = static_cast<std::uint16_t>(index - first);
+          radius = std::max(radius, closest_[index]);
+        }
+      }
+      chunks_[chunk] = {{radius, 0, static_cast<std::uint32_t>(end - first)}};
+    }
+    honour_stop();
+  }
+
+  /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
+  /// the sums are kept up to date where they change.
+  void rescale() {
+    const std::int64_t n = points_.rows();
+    double largest = 0;
+#pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      if (stop_.stop_requested()) continue;
+      for (std::int64_t row = first_row(chunk); row < std::min(first_row(chunk) + chunk_rows_, n); ++row)
+        largest = std::max(largest, weight(row) * closest_[row]);
+    }
+    quantize_ = Quantizer(largest, n);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t first = 0; first < n; first += RowSums::block_rows) {
+      if (stop_.stop_requested()) continue;
+      std::uint64_t sum = 0;
+      for (std::int64_t row = first; row < std::min(first + RowSums::block_rows, n); ++row) sum += integer(row);
+      sums_.block_of(first) = sum;
+    }
+    honour_stop();
+    sums_.refresh();
+    total_at_rescale_ = sums_.total();
+  }
+
+  /// What the points of `look` would add to total() if they could also go to a candidate at these distances; plus
+  /// something that depends on `look` alone.
+  std::uint64_t total_with(const Look& look, const double* distances) const {
+    const Quantizer quantize = quantize_;
+    std::uint64_t sum = 0;
+    for (std::size_t index = 0; index < look.count; ++index) {
+      const double mine = look.closest[index];
+      const double other = distances[index];
+      const double least = other < mine ? other : mine;
+      sum += quantize.raw(weights_.empty() ? least : look.weights[index] * least);
+    }
+    return sum;
+  }
+
+  /// Gives a point to the nearest of the new rows if that is nearer than its own.
+  bool lower(std::size_t chunk, const Look& look, std::size_t index, Moves& moves) {
+    const std::int64_t row = look.rows[index];
+    double least = look.closest[index];
+    std::size_t nearest = moves.gained.size();
+    for (std::size_t at = 0; at < look.candidates.size(); ++at) {
+      const double distance = look.distances[at * look.count + index];
+      if (distance < least) {
+        least = distance;
+        nearest = look.candidates[at];
+      }
+    }
+    if (nearest == moves.gained.size()) return false;
+    // The blocks of a chunk are its own, so no other thread writes this one.
+    const std::uint64_t before = integer(row);
+    closest_[row] = least;
+    sums_.block_of(row) -= before - integer(row);
+    moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
+    return true;
+  }
+
+  /// Takes the points that move out of their segments and puts them into new ones at the chunk's end.
+  void regroup(std::size_t chunk, Moves& moves) {
+    std::vector<Segment>& segments = chunks_[chunk];
+    const std::int64_t first = first_row(chunk);
+    std::uint16_t* const order = order_.data() + first;
+    std::size_t from = 0;
+    std::size_t to = 0;
+    for (std::size_t number = 0; number < segments.size(); ++number) {
+      Segment& segment = segments[number];
+      const std::size_t end = from + segment.count;
+      if (!moves.losers[number]) {
+        std::memmove(order + to, order + from, segment.count * sizeof *order);
+        to += segment.count;
+        from = end;
+        continue;
+      }
+      segment.count = 0;
+      segment.radius = 0;
+      for (; from < end; ++from) {
+        const std::uint16_t place = order[from];
+        std::uint8_t& target = moves.target[place];
+        if (target > 0) {
+          moves.gained[target - 1u].push_back(place);
+          target = 0;
+          continue;
+        }
+        order[to++] = place;
+        ++segment.count;
+        segment.radius = std::max(segment.radius, closest_[first + place]);
+      }
+    }
+    std::erase_if(segments, [](const Segment& segment) { return segment.count == 0; });
+    for (std::size_t candidate = 0; candidate < moves.gained.size(); ++candidate) {
+      std::vector<std::uint16_t>& places = moves.gained[candidate];
+      if (places.empty()) continue;
+      Segment segment{0, static_cast<std::int32_t>(chosen_.size() + candidate),
+                      static_cast<std::uint32_t>(places.size())};
+      for (const std::uint16_t place : places) {
+        order[to++] = place;
+        segment.radius = std::max(segment.radius, closest_[first + place]);
+      }
+      segments.push_back(segment);
+      places.clear();
+    }
+  }
+
+  MatrixView<const T> points_;
+  VectorView<const T> weights_;
+  std::stop_token stop_;
+  int threads_ = 1;
+  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
+  double weight_unit_ = 0;       ///< a power of two that brings the weights below 1, so that no product overflows
+  Buffer<double> closest_;       ///< per row: the squared distance to its chosen row
+  Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment
+  std::int64_t chunk_rows_ = 0;
+  std::vector<std::vector<Segment>> chunks_;
+  Quantizer quantize_;
+  RowSums sums_;
+  std::uint64_t total_at_rescale_ = 0;
+  std::vector<std::int64_t> chosen_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,378 @@
+// The choice of first centroids on a GPU: what k-means++ and k-means|| ask of the squared distances to the rows that
+// were chosen so far.
+//
+// A step of greedy k-means++ reads the points twice, for the gains of the candidates and to add the best: 2 n d
+// elements, 17 n bytes of distances, and (trials + 1) n d differences and multiply-adds in double. Sums are of
+// integers, so that blocks may finish in any order. Prefix sums are looked up in three steps: 256 rows are a block, and
+// 256 blocks a group.
+#include "kmeans/seeding/cuda_cover.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/gpu/cuda_row_distances.cuh"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
+constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+
+template <class T>
+struct CoverJob {
+  DeviceRows<T> rows;
+  const T* weights;  ///< null: all 1
+  double weight_unit;
+  Quantizer quantize;
+  double* closest;
+  std::int32_t* owners;  ///< null: nobody asks
+  Word* block_sums;
+  Word* group_sums;
+  Word* total;
+  std::int64_t first_block;  ///< of the blocks of rows that a launch of add_rows or find_gains looks at
+  std::int64_t end_block;
+
+  __device__ double weighed(std::int64_t row, double distance) const {
+    return weights ? static_cast<double>(weights[row]) * weight_unit * distance : distance;
+  }
+  __device__ Word integer(std::int64_t row) const { return quantize(weighed(row, closest[row])); }
+  __device__ std::int64_t row_blocks() const { return (rows.count + block_rows - 1) / block_rows; }
+};
+
+/// Gives each point to the nearest of `count` new rows if that is nearer than its own; the first of them, `before` all
+/// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
+/// Launch shape: blocks of block_rows threads, the grid's stride over the blocks of rows.
+template <class T, int Group>
+__global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
+                         bool anew) {
+  const OtherRows<T, Group> added(job.rows, which, count);
+  for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
+    const std::int64_t row = block * block_rows + threadIdx.x;
+    const bool is_row = row < job.rows.count;
+    double least = is_row && !anew ? job.closest[row] : std::numeric_limits<double>::infinity();
+    int nearest = -1;
+    for (int part = 0; part < count; part += Group) {
+      double distances[Group];
+      added.find(job.rows, block * block_rows, part, distances);
+      for (int g = 0; g < Group && part + g < count; ++g)
+        if (distances[g] < least) {
+          least = distances[g];
+          nearest = part + g;
+        }
+    }
+    if (is_row && nearest >= 0) {
+      job.closest[row] = least;
+      if (job.owners) job.owners[row] = before + nearest;
+    }
+    const Word sum = block_total(is_row ? job.quantize(job.weighed(row, least)) : 0);
+    if (threadIdx.x == 0) job.block_sums[block] = sum;
+  }
+}
+
+// Launch shape: as add_rows.
+template <class T>
+__global__ void sum_blocks(const CoverJob<T> job) {
+  for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
+    const std::int64_t row = block * block_rows + threadIdx.x;
+    const Word sum = block_total(row < job.rows.count ? job.integer(row) : 0);
+    if (threadIdx.x == 0) job.block_sums[block] = sum;
+  }
+}
+
+// Launch shape: one block of group_blocks threads for each group of blocks.
+template <class T>
+__global__ void sum_groups(const CoverJob<T> job) {
+  const std::int64_t block = std::int64_t{blockIdx.x} * group_blocks + threadIdx.x;
+  const Word sum = block_total(block < job.row_blocks() ? job.block_sums[block] : 0);
+  if (threadIdx.x != 0) return;
+  job.group_sums[blockIdx.x] = sum;
+  atomicAdd(job.total, sum);
+}
+
+/// The largest w * D, as the bits of a double that is not negative. Launch shape: the grid's stride over the rows.
+template <class T>
+__global__ void find_largest(const CoverJob<T> job, Word* largest) {
+  double most = 0;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < job.rows.count; row += stride)
+    most = fmax(most, job.weighed(row, job.closest[row]));
+  for (int lanes = 16; lanes > 0; lanes /= 2) most = fmax(most, __shfl_down_sync(0xffffffffu, most, lanes));
+  if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
+}
+
+/// What the total would lose, for each of `count` candidates. Launch shape: as add_rows.
+template <class T>
+__global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
+  const OtherRows<T, candidates_at_once> candidates(job.rows, which, count);
+  for (int part = 0; part < count; part += candidates_at_once) {
+    Word sums[candidates_at_once] = {};
+    for (std::int64_t block = job.first_block + blockIdx.x; block < job.end_block; block += gridDim.x) {
+      const std::int64_t row = block * block_rows + threadIdx.x;
+      double distances[candidates_at_once];
+      candidates.find(job.rows, block * block_rows, part, distances);
+      if (row >= job.rows.count) continue;
+      const double mine = job.closest[row];
+      const Word before = job.quantize(job.weighed(row, mine));
+#pragma unroll
+      for (int g = 0; g < candidates_at_once; ++g)
+        if (distances[g] < mine) sums[g] += before - job.quantize(job.weighed(row, distances[g]));
+    }
+#pragma unroll
+    for (int g = 0; g < candidates_at_once; ++g) {
+      const Word sum = block_total(sums[g]);
+      if (threadIdx.x == 0 && part + g < count && sum > 0) atomicAdd(&gains[part + g], sum);
+    }
+  }
+}
+
+/// The first of up to 256 numbers at which their prefix sum passes `target`, which is lowered by what comes before; the
+/// number of threads where there is none. `mine`: this thread's number. All threads get the same answer.
+__device__ int passes_at(Word mine, Word& target) {
+  __shared__ Word prefix[block_rows];
+  const int thread = static_cast<int>(threadIdx.x);
+  __syncthreads();  // a call before has been read
+  prefix[thread] = mine;
+  for (int step = 1; step < block_rows; step *= 2) {
+    __syncthreads();  // the sums of the step before are there
+    const Word other = thread >= step ? prefix[thread - step] : 0;
+    __syncthreads();  // and have been read
+    prefix[thread] += other;
+  }
+  __syncthreads();  // the sums are complete
+  const int found = __syncthreads_count(prefix[thread] <= target);
+  if (found > 0) target -= prefix[found - 1];
+  return found;
+}
+
+/// The row in which the prefix sum of all integers passes each target.
+/// Launch shape: one block of block_rows threads for each target.
+template <class T>
+__global__ void find_rows(const CoverJob<T> job, const Word* targets, std::int64_t* found) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t groups = (job.row_blocks() + group_blocks - 1) / group_blocks;
+  Word target = targets[blockIdx.x];
+  std::int64_t first = 0;
+  int place = block_rows;
+  for (; place == block_rows && first < groups; first += block_rows)
+    place = passes_at(first + thread < groups ? job.group_sums[first + thread] : 0, target);
+  const std::int64_t group = first - block_rows + place;
+  const std::int64_t some_block = group * group_blocks + thread;
+  const std::int64_t block =
+      group * group_blocks + passes_at(some_block < job.row_blocks() ? job.block_sums[some_block] : 0, target);
+  const std::int64_t row = block * block_rows + thread;
+  const std::int64_t result = block * block_rows + passes_at(row < job.rows.count ? job.integer(row) : 0, target);
+  if (thread == 0) found[blockIdx.x] = result;
+}
+
+/// The rows of a round of k-means||, in any order; length[0] counts also those for which there is no room.
+/// Launch shape: the grid's stride over the rows.
+template <class T>
+__global__ void draw_rows(const CoverJob<T> job, Word wanted, Word total, core::Philox random, int round,
+                          std::int64_t* drawn, Word room, Word* length) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < job.rows.count; row += stride) {
+    const Word share = job.integer(row);
+    if (share == 0 || !is_drawn(wanted, share, total, random.bits(draw_index(round, row)))) continue;
+    const Word place = atomicAdd(length, Word{1});
+    if (place < room) drawn[place] = row;
+  }
+}
+
+// Launch shape: the grid's stride over the rows.
+template <class T>
+__global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* sums) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < job.rows.count; row += stride)
+    atomicAdd(&sums[job.owners[row]], job.weights ? quantize(job.weighed(row, 1.0)) : Word{1});
+}
+
+template <class T>
+class CudaCover : public GpuCover<T> {
+ public:
+  CudaCover(const CudaPoints<T>& points, std::int64_t first, bool groups)
+      : session_(points.session()), portions_(session_->staging.stop(), 0x1p34),
+        multiprocessors_(points.gpu().multiprocessors), closest_(points.rows().rows()),
+        owners_(groups ? closest_.size() : 0), block_sums_((closest_.size() + block_rows - 1) / block_rows),
+        group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most), which_(most),
+        gains_(most), staged_(2 * most) {
+    double largest_weight = 0;
+    for (const T weight : points.host_weights()) largest_weight = std::max(largest_weight, static_cast<double>(weight));
+    job_.rows = points.device_rows();
+    job_.weights = points.weights().data();
+    job_.weight_unit = points.weights().empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(largest_weight));
+    job_.closest = closest_.data();
+    job_.owners = groups ? owners_.data() : nullptr;
+    job_.block_sums = block_sums_.data();
+    job_.group_sums = group_sums_.data();
+    job_.total = total_.data();
+    put(std::span(&first, 1));
+    in_portions(1, [&](const CoverJob<T>& job) {
+      add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
+      cuda::check_launch("add_rows");
+    });
+    chosen_ = {first};
+    rescale();
+  }
+
+  std::uint64_t total() const override { return host_total_; }
+  const std::vector<std::int64_t>& chosen() const override { return chosen_; }
+
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const override {
+    const auto count = static_cast<std::int64_t>(targets.size());
+    std::copy(targets.begin(), targets.end(), staged_.data());
+    targets_.copy_from_host(staged_.data(), count, stream());
+    find_rows<T><<<static_cast<unsigned int>(count), block_rows, 0, stream()>>>(job_, targets_.data(), which_.data());
+    cuda::check_launch("find_rows");
+    std::vector<std::int64_t> rows(targets.size());
+    which_.copy_to_host(rows.data(), count, stream());
+    stream().wait();
+    return rows;
+  }
+
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const override {
+    put(candidates);
+    gains_.clear(stream());
+    const auto count = static_cast<int>(candidates.size());
+    in_portions(count, [&](const CoverJob<T>& job) {
+      find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, gains_.data());
+      cuda::check_launch("find_gains");
+    });
+    gains_.copy_to_host(staged_.data(), count, stream());
+    stream().wait();
+    return {staged_.data(), staged_.data() + count};
+  }
+
+  void add(std::span<const std::int64_t> rows) override {
+    put(rows);
+    const auto count = static_cast<int>(rows.size());
+    const auto before = static_cast<int>(chosen_.size());
+    in_portions(count, [&](const CoverJob<T>& job) {
+      if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
+      else
+        add_rows<T, candidates_at_once>
+            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
+      cuda::check_launch("add_rows");
+    });
+    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+    refresh();
+    if (host_total_ < total_at_rescale_ / 4) rescale();
+  }
+
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const override {
+    cuda::DeviceBuffer<Word> length(1);
+    Word room = std::min<Word>(2 * wanted + 1024, static_cast<Word>(job_.rows.count));
+    while (true) {
+      cuda::DeviceBuffer<std::int64_t> drawn(static_cast<std::int64_t>(room));
+      length.clear(stream());
+      draw_rows<T><<<blocks(8), block_rows, 0, stream()>>>(job_, wanted, host_total_, random, round, drawn.data(), room,
+                                                           length.data());
+      cuda::check_launch("draw_rows");
+      Word count = 0;
+      length.copy_to_host(&count, 1, stream());
+      stream().wait();
+      if (count > room) {
+        room = count;  // once more: the same rows again, and room for all
+        continue;
+      }
+      std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+      drawn.copy_to_host(rows.data(), static_cast<std::int64_t>(count), stream());
+      stream().wait();
+      std::sort(rows.begin(), rows.end());
+      return rows;
+    }
+  }
+
+  std::vector<std::uint64_t> weights_of_chosen() const override {
+    cuda::DeviceBuffer<Word> sums(static_cast<std::int64_t>(chosen_.size()));
+    sums.clear(stream());
+    weigh_chosen<T><<<blocks(8), block_rows, 0, stream()>>>(job_, Quantizer(1.0, job_.rows.count), sums.data());
+    cuda::check_launch("weigh_chosen");
+    std::vector<Word> host(chosen_.size());
+    sums.copy_to_host(host.data(), sums.size(), stream());
+    stream().wait();
+    return {host.begin(), host.end()};
+  }
+
+ private:
+  static constexpr std::int64_t most = GpuCover<T>::most_candidates;
+  static_assert(most <= most_others);
+
+  const cuda::Stream& stream() const { return session_->stream; }
+  unsigned int blocks(int per_multiprocessor) const {
+    return static_cast<unsigned int>(
+        std::min<std::int64_t>(std::int64_t{per_multiprocessor} * multiprocessors_, block_sums_.size()));
+  }
+
+  /// launch(job) for some blocks of rows after the others, with `count` distances of each row.
+  template <class Launch>
+  void in_portions(int count, const Launch& launch) const {
+    const double operations = static_cast<double>(count) * job_.rows.columns * block_rows;
+    portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
+      CoverJob<T> job = job_;
+      job.first_block = first;
+      job.end_block = first + number;
+      launch(job);
+    });
+  }
+
+  void put(std::span<const std::int64_t> rows) const {
+    if (static_cast<std::int64_t>(rows.size()) > most) throw Error("too many candidates at once");
+    stream().wait();  // what was staged before has been sent
+    std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most;
+    std::copy(rows.begin(), rows.end(), staged);
+    which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
+  }
+
+  void refresh() {
+    total_.clear(stream());
+    sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(job_);
+    cuda::check_launch("sum_groups");
+    total_.copy_to_host(staged_.data(), 1, stream());
+    stream().wait();
+    host_total_ = staged_[0];
+  }
+
+  void rescale() {
+    total_.clear(stream());
+    find_largest<T><<<blocks(8), block_rows, 0, stream()>>>(job_, total_.data());
+    cuda::check_launch("find_largest");
+    total_.copy_to_host(staged_.data(), 1, stream());
+    stream().wait();
+    job_.quantize = Quantizer(std::bit_cast<double>(staged_[0]), job_.rows.count);
+    sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(job_);
+    cuda::check_launch("sum_blocks");
+    refresh();
+    total_at_rescale_ = host_total_;
+  }
+
+  std::shared_ptr<CudaSession> session_;
+  mutable cuda::Portions portions_;
+  int multiprocessors_;
+  CoverJob<T> job_{};
+  cuda::DeviceBuffer<double> closest_;
+  cuda::DeviceBuffer<std::int32_t> owners_;
+  cuda::DeviceBuffer<Word> block_sums_;
+  cuda::DeviceBuffer<Word> group_sums_;
+  cuda::DeviceBuffer<Word> total_;
+  mutable cuda::DeviceBuffer<Word> targets_;
+  mutable cuda::DeviceBuffer<std::int64_t> which_;
+  mutable cuda::DeviceBuffer<Word> gains_;
+  mutable cuda::PinnedBuffer<Word> staged_;
+  std::uint64_t host_total_ = 0;
+  std::uint64_t total_at_rescale_ = 0;
+  std::vector<std::int64_t> chosen_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<GpuCover<T>> make_cuda_cover(const CudaPoints<T>& points, std::int64_t first, bool groups) {
+  return std::make_unique<CudaCover<T>>(points, first, groups);
+}
+
+template std::unique_ptr<GpuCover<float>> make_cuda_cover(const CudaPoints<float>&, std::int64_t, bool);
+template std::unique_ptr<GpuCover<double>> make_cuda_cover(const CudaPoints<double>&, std::int64_t, bool);
+
+}  // namespace gradus::kmeans_detail

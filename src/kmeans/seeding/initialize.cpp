@@ -1,0 +1,316 @@
+#include "kmeans/seeding/initialize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/gpu/gpu_points.hpp"
+#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/seeding/cover.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+// Rounds of k-means|| and, in multiples of k, the rows that each is expected to choose: Bahmani et al. found that five
+// rounds of 2k already give seeds as good as k-means++ does.
+constexpr int oversampling_rounds = 5;
+constexpr std::uint64_t oversampling_factor = 2;
+
+/// Candidates of a step of greedy k-means++.
+int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
+
+void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, "stopped while choosing the first centroids"); }
+
+template <class T>
+Matrix<T> rows_of(MatrixView<const T> points, const std::vector<std::int64_t>& rows) {
+  Matrix<T> chosen(static_cast<std::int64_t>(rows.size()), points.columns());
+  for (std::size_t index = 0; index < rows.size(); ++index)
+    std::copy_n(points.row(rows[index]), points.columns(), chosen.row(static_cast<std::int64_t>(index)));
+  return chosen;
+}
+
+/// Draws rows by weight, none of them twice.
+template <class T>
+class WeightedRows {
+ public:
+  WeightedRows(VectorView<const T> weights, const std::stop_token& stop)
+      : weights_(weights), stop_(stop), sums_(weights.size()), drawn_(static_cast<std::size_t>(weights.size())) {
+    rescale();
+  }
+
+  std::int64_t draw(const core::Philox& random, std::uint64_t index) {
+    if (sums_.total() == 0) rescale();  // what is left is too light to count beside what was drawn
+    if (sums_.total() == 0) throw InputError("weights: fewer rows have weight than there are clusters");
+    const auto integer = [this](std::int64_t row) { return integer_of(row); };
+    const std::int64_t row = sums_.row_at(random.below(index, sums_.total()), integer);
+    sums_.take(row, integer_of(row));
+    drawn_[static_cast<std::size_t>(row)] = true;
+    return row;
+  }
+
+ private:
+  double left(std::int64_t row) const {
+    return drawn_[static_cast<std::size_t>(row)] ? 0.0 : static_cast<double>(weights_[row]);
+  }
+  std::uint64_t integer_of(std::int64_t row) const { return quantize_(left(row)); }
+
+  void rescale() {
+    double largest = 0;
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop(stop_);
+      largest = std::max(largest, left(row));
+    }
+    quantize_ = Quantizer(largest, weights_.size());
+    for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop(stop_);
+      sums_.block_of(row) += integer_of(row);
+    }
+    sums_.refresh();
+  }
+
+  VectorView<const T> weights_;
+  const std::stop_token& stop_;
+  RowSums sums_;
+  std::vector<bool> drawn_;
+  Quantizer quantize_;
+};
+
+template <class T>
+std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weights, std::int64_t k,
+                                      const core::Philox& random, const std::stop_token& stop) {
+  std::vector<std::int64_t> chosen;
+  if (!weights.empty()) {
+    WeightedRows<T> rows(weights, stop);
+    for (std::int64_t step = 0; step < k; ++step) {
+      honour_stop(stop);
+      chosen.push_back(rows.draw(random, static_cast<std::uint64_t>(step)));
+    }
+    return chosen;
+  }
+  // Floyd's sampling without replacement: k draws, no table of n.
+  std::unordered_set<std::int64_t> taken;
+  for (std::int64_t last = n - k; last < n; ++last) {
+    honour_stop(stop);
+    const auto draw = static_cast<std::int64_t>(
+        random.below(static_cast<std::uint64_t>(last - (n - k)), static_cast<std::uint64_t>(last) + 1));
+    const std::int64_t row = taken.insert(draw).second ? draw : last;
+    taken.insert(row);
+    chosen.push_back(row);
+  }
+  return chosen;
+}
+
+/// Where the seeding's points lie: in host memory.
+template <class T>
+struct HostRows {
+  MatrixView<const T> points;
+  VectorView<const T> weights;
+  int threads;
+  std::stop_token stop;
+
+  std::unique_ptr<Cover<T>> cover(std::int64_t first, std::int64_t expected, bool /*groups*/) const {
+    return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
+  }
+  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
+  static const GpuPoints<T>* gpu() { return nullptr; }
+  /// The same for a sample of the points.
+  HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
+    return {rows, row_weights, threads, stop};
+  }
+};
+
+/// On a GPU. The weights are in host memory too.
+template <class T>
+struct GpuRows {
+  const GpuPoints<T>* on_gpu;
+  MatrixView<const T> points;
+  VectorView<const T> weights;
+  const Execution* execution;
+  std::shared_ptr<GpuPoints<T>> owned = nullptr;
+
+  std::unique_ptr<GpuCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
+    return on_gpu->cover(first, groups);
+  }
+  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
+  const GpuPoints<T>* gpu() const { return on_gpu; }
+  GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
+    std::shared_ptr<GpuPoints<T>> copy =
+        make_gpu_points(rows, row_weights, *execution, gpu_cover_bytes(rows.rows(), false));
+    return {copy.get(), copy->rows(), row_weights, execution, copy};
+  }
+};
+
+/// Greedy k-means++ and k-means|| over weighted points.
+template <class T, class Rows>
+class Seeding {
+ public:
+  Seeding(const Rows& rows, std::int64_t k, const core::Philox& random, const Execution& execution)
+      : rows_(rows), k_(k), random_(random), execution_(execution) {}
+
+  /// `first_draw`: the index of the first random number; the draws count up from there.
+  std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
+    draws_ = first_draw;
+    const auto cover = rows_.cover(first_row(), k_, false);
+    std::vector<std::int64_t> chosen = cover->chosen();
+    extend(*cover, chosen);
+    return chosen;
+  }
+
+  std::vector<std::int64_t> parallel() {
+    const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
+    const auto expected = static_cast<std::int64_t>(wanted) * oversampling_rounds + 1;
+    const auto cover = rows_.cover(first_row(), expected, true);
+    for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
+      add_all(*cover, cover->sample(wanted, random_, round));
+      if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
+    }
+    // A row without points of its own repeats another one.
+    const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
+    std::vector<std::int64_t> rows;
+    std::vector<T> row_weights;
+    for (std::size_t index = 0; index < weights.size(); ++index)
+      if (weights[index] > 0) {
+        rows.push_back(cover->chosen()[index]);
+        row_weights.push_back(static_cast<T>(weights[index]));
+      }
+    if (static_cast<std::int64_t>(rows.size()) <= k_) {
+      extend(*cover, rows);
+      return rows;
+    }
+    const Matrix<T> sample = rows_.copy_rows(rows);
+    const VectorView<const T> sample_weights(row_weights.data(), static_cast<std::int64_t>(row_weights.size()));
+    Execution quiet = execution_;
+    quiet.progress = nullptr;
+    const Rows sample_rows = rows_.of_sample(sample.view(), sample_weights);
+    Seeding of_sample(sample_rows, k_, random_, quiet);
+    std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
+    for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
+    return chosen;
+  }
+
+ private:
+  std::int64_t first_row() {
+    if (!rows_.weights.empty()) return WeightedRows<T>(rows_.weights, execution_.stop).draw(random_, draws_++);
+    return static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.points.rows())));
+  }
+
+  /// Steps of greedy k-means++ until k rows are chosen.
+  template <class AnyCover>
+  void extend(AnyCover& cover, std::vector<std::int64_t>& chosen) {
+    std::vector<std::uint64_t> targets(static_cast<std::size_t>(trials_of_a_step(k_)));
+    while (static_cast<std::int64_t>(chosen.size()) < k_) {
+      honour_stop(execution_.stop);
+      if (cover.total() == 0) return extend_by_different_rows(chosen);
+      for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
+      const std::vector<std::int64_t> candidates = cover.rows_at(targets);
+      const std::vector<std::uint64_t> gains = cover.gains(candidates);
+      // The one that leaves the least; the first on ties.
+      const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
+      chosen.push_back(candidates[static_cast<std::size_t>(best)]);
+      cover.add(std::span(&chosen.back(), 1));
+      if (execution_.progress)
+        execution_.progress({"initialize", static_cast<std::int64_t>(chosen.size()), k_, "k-means++"});
+    }
+  }
+
+  /// For rows that differ by so little that all squared distances are zero: the first ones that are not chosen yet.
+  void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
+    std::unordered_set<std::string> seen;
+    const auto is_new = [&](const T* row) {
+      std::string bytes(static_cast<std::size_t>(rows_.points.columns()) * sizeof(T), '\0');
+      for (std::int64_t dim = 0; dim < rows_.points.columns(); ++dim) {
+        const T value = row[dim] + T{0};  // -0 counts as 0
+        std::memcpy(bytes.data() + static_cast<std::size_t>(dim) * sizeof(T), &value, sizeof(T));
+      }
+      return seen.insert(std::move(bytes)).second;
+    };
+    const Matrix<T> before = rows_.copy_rows(chosen);
+    const std::int64_t stretch = core::stretch_length(rows_.points.rows(), 64 + rows_.points.columns());
+    for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
+    visit_rows(rows_.points, rows_.gpu(), [&](std::int64_t first, MatrixView<const T> some) {
+      for (std::int64_t row = 0; row < some.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row) {
+        if (row % stretch == 0) honour_stop(execution_.stop);
+        if ((rows_.weights.empty() || rows_.weights[first + row] > 0) && is_new(some.row(row)))
+          chosen.push_back(first + row);
+      }
+      return static_cast<std::int64_t>(chosen.size()) < k_;
+    });
+    if (static_cast<std::int64_t>(chosen.size()) < k_)
+      throw InputError("points: fewer different points of positive weight than clusters");
+  }
+
+  template <class AnyCover>
+  void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
+    for (std::size_t first = 0; first < rows.size(); first += AnyCover::most_candidates) {
+      honour_stop(execution_.stop);
+      const std::size_t count = std::min<std::size_t>(AnyCover::most_candidates, rows.size() - first);
+      cover.add(std::span(rows).subspan(first, count));
+    }
+  }
+
+  const Rows& rows_;
+  std::int64_t k_;
+  const core::Philox& random_;
+  const Execution& execution_;
+  std::uint64_t draws_ = 0;
+};
+
+template <class T, class Rows>
+Matrix<T> choose_rows(const Rows& rows, const KMeansOptions<T>& options, const Execution& execution, int restart) {
+  const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
+  const std::int64_t k = options.clusters;
+  Seeding<T, Rows> seeding(rows, k, random, execution);
+  switch (options.init) {
+    case KMeansInit::random:
+      return rows.copy_rows(random_rows(rows.points.rows(), rows.weights, k, random, execution.stop));
+    case KMeansInit::kmeans_plus_plus: return rows.copy_rows(seeding.plus_plus(0));
+    case KMeansInit::kmeans_parallel: return rows.copy_rows(seeding.parallel());
+    case KMeansInit::first:
+    case KMeansInit::given: break;
+  }
+  throw UsageError("unknown initialization");
+}
+
+}  // namespace
+
+template <class T>
+Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
+                     int restart, const GpuPoints<T>* gpu) {
+  if (options.init == KMeansInit::given) return Matrix<T>::copy_of(options.initial_centroids);
+  if (options.init == KMeansInit::first)
+    return gpu ? gpu->copy_slice(0, options.clusters) : Matrix<T>::copy_of(points.slice(0, options.clusters));
+  if (gpu) {
+    const GpuRows<T> rows{gpu, points, options.weights, &execution};
+    return choose_rows(rows, options, execution, restart);
+  }
+  const HostRows<T> rows{points, options.weights, cpu::thread_count(execution), execution.stop};
+  return choose_rows(rows, options, execution, restart);
+}
+
+double first_distances(KMeansInit init, std::int64_t clusters) {
+  const auto k = static_cast<double>(clusters);
+  switch (init) {
+    case KMeansInit::kmeans_plus_plus: return k * (trials_of_a_step(clusters) + 1);
+    case KMeansInit::kmeans_parallel: return k * oversampling_factor * oversampling_rounds;
+    case KMeansInit::random:
+    case KMeansInit::first:
+    case KMeansInit::given: break;
+  }
+  return 0;
+}
+
+template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
+                                  const GpuPoints<float>*);
+template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int,
+                                   const GpuPoints<double>*);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,146 @@
+// The engine of the production variants on the CPU: points in blocks, labels from the variant's own assigner, exact
+// sums that follow the labels. Only points whose label changed touch the sums: integer sums can be corrected without
+// error.
+//
+// An assigner provides
+//   void prepare(MatrixView<const T> centroids)         once for each pass, by one thread; throws after a stop request
+//   struct Scratch                                      one for each thread, constructed by it from the assigner
+//   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
+//                                                       canonical labels of a block (points.size() <= block_points);
+//                                                       `before`: those of the pass before, or -1; returns how many
+//                                                       points were re-checked. After a stop request it may leave
+//                                                       anything
+// and may provide
+//   TakesAnyBlocks                                      a type: blocks may be shorter, and begin anywhere
+//   void finished(std::int64_t changed)                 after each pass, by one thread
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/lloyd/exact_sums.hpp"
+#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/simd/simd_rows.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T, class Assigner>
+class SimdEngine {
+ public:
+  SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
+      : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
+        workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
+
+  const ExactSums<T>& sums() const { return sums_; }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    if (labels_are_current) return total_inertia(problem_, centroids, labels, threads_);
+    core::ExactTotal inertia;
+    pass(centroids, labels, &inertia);
+    return round_inertia(problem_, inertia);
+  }
+
+  double rechecked() const {
+    return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
+  }
+
+  static std::uint64_t bytes(const Shape& shape, int threads) {
+    return static_cast<std::uint64_t>(threads + 1) * ExactSums<T>::bytes(shape);
+  }
+
+ private:
+  /// Handed out at a time: enough for the prefetching, few enough for the balance.
+  static constexpr std::int64_t piece_points = 8 * block_points;
+
+  // Points between two looks at the stop request. Fewer than block_points where the assigner takes any blocks and the
+  // work for a point is much: a power of two, so that it divides block_points.
+  static std::int64_t block_size(const Problem<T>& problem) {
+    constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // of vector instructions: some milliseconds
+    std::int64_t points = block_points;
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; })
+      while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
+    return points;
+  }
+
+  struct Worker {
+    explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
+    ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
+    typename Assigner::Scratch scratch;
+    std::int32_t labels[block_points];
+    std::int32_t changed[block_points];
+  };
+
+  // A pass, and where `inertia` is given the inertia of its labels, while the points are still in the cache.
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
+    assigner_.prepare(centroids);
+    std::int64_t changed = 0;
+    std::int64_t rechecked = 0;
+    cpu::SharedWork work(problem_.n(), threads_, piece_points);
+#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        worker->moved.clear();
+        core::ExactTotal own_inertia;
+        for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+          for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
+            if (problem_.stop.stop_requested()) break;
+            const cpu::Range block{first, std::min(first + block_, piece.end)};
+            rechecked += assign_block(block, labels, *worker, changed);
+            if (problem_.stop.stop_requested()) break;  // this block may have no labels
+            if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
+          }
+        if (inertia == nullptr) continue;
+#pragma omp critical(gradus_pass_inertia)
+        inertia->merge(own_inertia);
+      }
+      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < threads_; ++part) {
+        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
+        const std::int64_t stretch = core::stretch_length(problem_.k(), threads_ * problem_.d());
+        for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
+          if (problem_.stop.stop_requested()) break;
+          const std::int64_t end = std::min(first + stretch, clusters.end);
+          for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, first, end);
+        }
+      }
+    }
+    if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
+    assignments_ += problem_.n();
+    rechecked_ += rechecked;
+    return {changed};
+  }
+
+  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
+    std::int32_t* old_labels = labels + block.begin;
+    const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
+    if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
+    const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
+    if (count > 0) {
+      move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
+      for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
+        old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
+      changed += count;
+    }
+    return rechecked;
+  }
+
+  const Problem<T>& problem_;
+  int threads_;
+  Assigner& assigner_;
+  ExactSums<T> sums_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t block_;
+  std::int64_t assignments_ = 0;
+  std::int64_t rechecked_ = 0;
+};
+
+}  // namespace gradus::kmeans_detail

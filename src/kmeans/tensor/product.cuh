@@ -1,0 +1,277 @@
+// The scores of a block's points and all clusters by tensor cores: tiles through shared memory, the product in
+// registers, and the best two scores of a point.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "kmeans/tensor/job.cuh"
+
+namespace gradus::kmeans_detail::tensor {
+
+inline __device__ unsigned int shared_address(const void* pointer) {
+  return static_cast<unsigned int>(__cvta_generic_to_shared(pointer));
+}
+
+inline __device__ void copy_async(unsigned int to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+// The warpgroup's own matrix instructions are Hopper's alone; elsewhere each warp multiplies its 16 points by itself.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(GRADUS_NO_WARPGROUP_PRODUCT)
+#define GRADUS_WARPGROUP_PRODUCT
+#endif
+
+/// Scores in registers: scores[c][2 h + e] is that of the warp's point 8 h + lane / 4 and the tile's cluster
+/// 8 c + 2 (lane % 4) + e.
+using Scores = float[16][4];
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+/// What the instruction is told of a tile: where it begins, 1024 bytes from eight rows to the next eight, and that its
+/// 16-byte units are permuted within 128 bytes.
+inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
+  return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
+}
+
+/// 64 points by 128 clusters by 16 columns, by four warps; runs on by itself until it is waited for.
+inline __device__ void multiply_by_warpgroup(Scores& scores, std::uint64_t points, std::uint64_t clusters, int adds) {
+#define GRADUS_FOUR(c) "+f"(scores[c][0]), "+f"(scores[c][1]), "+f"(scores[c][2]), "+f"(scores[c][3])
+  asm volatile(
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, adds, 1, 1, 0, 0;\n}\n"
+      : GRADUS_FOUR(0), GRADUS_FOUR(1), GRADUS_FOUR(2), GRADUS_FOUR(3), GRADUS_FOUR(4), GRADUS_FOUR(5), GRADUS_FOUR(6),
+        GRADUS_FOUR(7), GRADUS_FOUR(8), GRADUS_FOUR(9), GRADUS_FOUR(10), GRADUS_FOUR(11), GRADUS_FOUR(12),
+        GRADUS_FOUR(13), GRADUS_FOUR(14), GRADUS_FOUR(15)
+      : "l"(points), "l"(clusters), "r"(adds));
+#undef GRADUS_FOUR
+}
+
+/// Keeps the compiler from moving what it does with the scores across the wait for the product.
+inline __device__ void pin(Scores& scores) {
+#pragma unroll
+  for (int column = 0; column < 16; ++column)
+#pragma unroll
+    for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(scores[column][index])::"memory");
+}
+#else
+inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
+               : "r"(address)
+               : "memory");
+}
+
+inline __device__ void multiply_add(float (&sums)[4], const unsigned int (&points)[4], unsigned int centroids_low,
+                                    unsigned int centroids_high) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(points[0]), "r"(points[1]), "r"(points[2]), "r"(points[3]), "r"(centroids_low), "r"(centroids_high));
+}
+#endif
+
+/// How a block is made up: each warp has 16 points, and all clusters of a tile.
+template <bool Resident>
+struct Tile {
+  static constexpr int points = Resident ? 128 : 256;
+  static constexpr int threads = 2 * points;
+  static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
+  /// Steps whose product may still run when the next one begins: with two blocks on a multiprocessor, the other block
+  /// fills the gap.
+  static constexpr int behind = Resident ? 0 : 1;
+  static constexpr int ahead = stages - 1 - behind;  ///< steps whose copies are under way
+  static constexpr int point_bytes = points * row_bytes;
+};
+
+/// The product of a block's points with the clusters, tile after tile; `fold(tile, scores)` is given each tile of x.c
+/// with its sign turned, in registers.
+template <bool Resident>
+class Product {
+ public:
+  using Shape = Tile<Resident>;
+
+  __device__ Product(const FilterJob& job, unsigned char* memory)
+      : job_(job), chunks_((job.stride + tensor_chunk - 1) / tensor_chunk), points_(shared_address(memory)),
+        clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {}
+
+  /// `row_of(index)`: the FP16 row of the block's point `index`.
+  template <class RowOf, class Fold>
+  __device__ void run(int first_tile, int last_tile, const RowOf& row_of, const Fold& fold) {
+    const int steps = (last_tile - first_tile) * chunks_;
+    next_tile_ = first_tile;
+    next_chunk_ = 0;
+    next_stage_ = 0;
+    for (int step = 0; step < Shape::ahead; ++step) load_next(step < steps, next_tile_ == first_tile, row_of);
+    int step = 0;
+    int stage = 0;
+    Scores scores = {};
+    for (int tile = first_tile; tile < last_tile; ++tile) {
+      for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
+#ifdef GRADUS_WARPGROUP_PRODUCT
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the matrix unit sees what this thread copied
+#endif
+        // This step's copies of all threads have arrived, and every warp is done with the stage that is filled next.
+        __syncthreads();
+        load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
+        const unsigned int points =
+            points_ + static_cast<unsigned int>((Resident ? chunk : stage) * Shape::point_bytes);
+        const unsigned int clusters = clusters_ + static_cast<unsigned int>(stage * cluster_tile_bytes);
+        multiply(points, clusters, chunk, scores);
+        if (++stage == Shape::stages) stage = 0;
+      }
+      finish(scores);
+      fold(tile, scores);
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    __syncthreads();  // every warp is done with the tiles: the memory is free
+  }
+
+ private:
+  // Starts the copies of the next tile; without one, an empty group keeps the count.
+  template <class RowOf>
+  __device__ void load_next(bool wanted, bool first_pass, const RowOf& row_of) {
+    if (wanted) {
+      const int first_column = next_chunk_ * tensor_chunk;
+      const int units = (job_.stride - first_column) / 8;
+      // Eight threads copy the 128 bytes of a row, each in each turn the same unit of another row.
+      const int unit = static_cast<int>(threadIdx.x) % 8;
+      const int row = static_cast<int>(threadIdx.x) / 8;
+      constexpr int turn_rows = Shape::threads / 8;  // a multiple of 8, so that the permutation stays the same
+      if (unit < units) {
+        const __half* centroid = job_.centroids +
+                                 (static_cast<std::int64_t>(next_tile_) * tensor_clusters + row) * job_.stride +
+                                 first_column + unit * 8;
+        const unsigned int to_cluster =
+            clusters_ + static_cast<unsigned int>(next_stage_ * cluster_tile_bytes) + swizzled(row, unit);
+#pragma unroll
+        for (int turn = 0; turn < tensor_clusters / turn_rows; ++turn)
+          copy_async(to_cluster + turn * turn_rows * row_bytes, centroid + turn * turn_rows * job_.stride);
+        if (!Resident || first_pass) {
+          const unsigned int to_point =
+              points_ + static_cast<unsigned int>((Resident ? next_chunk_ : next_stage_) * Shape::point_bytes) +
+              swizzled(row, unit);
+#pragma unroll
+          for (int turn = 0; turn < Shape::points / turn_rows; ++turn)
+            copy_async(to_point + turn * turn_rows * row_bytes,
+                       row_of(row + turn * turn_rows) + first_column + unit * 8);
+        }
+      }
+      if (++next_chunk_ == chunks_) {
+        next_chunk_ = 0;
+        ++next_tile_;
+      }
+      if (++next_stage_ == Shape::stages) next_stage_ = 0;
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+
+  __device__ static unsigned int swizzled(int row, int unit) {
+    return static_cast<unsigned int>(row * row_bytes + ((unit ^ (row % 8)) << 4));
+  }
+
+  // A chunk of columns. The first one of a tile begins the sums.
+  __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
+    const int width = job_.stride - chunk * tensor_chunk;
+    const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
+#ifdef GRADUS_WARPGROUP_PRODUCT
+    const std::uint64_t own = tile_descriptor(points + threadIdx.x / 128 * 64 * row_bytes);
+    const std::uint64_t all = tile_descriptor(clusters);
+    // Where a product may still run when the next begins, its sums are not to be touched in between.
+    if constexpr (Shape::behind == 0) pin(scores);
+    if (parts == tensor_chunk / tensor_columns) {
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+      for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
+        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+                              all + static_cast<unsigned int>(2 * part), chunk + part);
+    } else {
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll 1
+      for (int part = 0; part < parts; ++part)
+        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+                              all + static_cast<unsigned int>(2 * part), chunk + part);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Shape::behind) : "memory");
+    if constexpr (Shape::behind == 0) pin(scores);
+#else
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
+    const unsigned int own = points + swizzled(static_cast<int>(threadIdx.x) / 32 * 16 + lane % 16, lane / 16);
+    const unsigned int all = clusters + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+    if (chunk == 0)
+#pragma unroll
+      for (int column = 0; column < 16; ++column)
+#pragma unroll
+        for (int index = 0; index < 4; ++index) scores[column][index] = 0;
+#pragma unroll
+    for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
+      if (part >= parts) break;
+      // Sixteen columns are two units; the units' permutation is an exclusive or, and so is the step.
+      const unsigned int step = static_cast<unsigned int>(part) * 32;
+      unsigned int rows[4];
+      load_matrices(own ^ step, rows);
+#pragma unroll
+      for (int pair = 0; pair < 8; ++pair) {
+        unsigned int columns[4];
+        load_matrices((all ^ step) + pair * 16 * row_bytes, columns);
+        multiply_add(scores[2 * pair], rows, columns[0], columns[1]);
+        multiply_add(scores[2 * pair + 1], rows, columns[2], columns[3]);
+      }
+    }
+#endif
+  }
+
+  __device__ static void finish(Scores& scores) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+    if constexpr (Shape::behind > 0) {
+      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      pin(scores);
+    }
+#endif
+  }
+
+  const FilterJob& job_;
+  int chunks_;
+  unsigned int points_;
+  unsigned int clusters_;
+  int next_tile_ = 0;
+  int next_chunk_ = 0;
+  int next_stage_ = 0;
+};
+
+/// The best score of a point so far, with which of a thread's 32 clusters in its last five bits, and the second best.
+struct Leader {
+  float best = INFINITY;
+  float second = INFINITY;
+  int cluster = 0;  ///< the tile, until the end
+
+  __device__ void meet(float other_best, float other_second, int other_cluster) {
+    second = fminf(fminf(second, other_second), fmaxf(best, other_best));
+    if (other_best < best) {
+      best = other_best;
+      cluster = other_cluster;
+    }
+  }
+};
+
+/// The cluster of a thread's score `which` of a point in a tile.
+inline __device__ int cluster_of(int tile, int which) {
+  return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
+}
+
+/// |c|^2 / 2 of clusters 8 c + 2 (lane % 4) and the next one of a tile.
+inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
+  return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
+}
+
+}  // namespace gradus::kmeans_detail::tensor

@@ -1,0 +1,886 @@
+// What every variant owes to the frame around it: options, refusals, empty clusters, stop rules, invariances. (Whether
+// its figures are right is kmeans_test's business.)
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <sched.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "core/philox.hpp"
+#include "cpu/threads.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
+#include "kmeans/lloyd/exact_sums.hpp"
+#include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/seeding/initialize.hpp"
+#include "tests/helpers.hpp"
+#include "tests/machine_with_gpu.hpp"
+
+namespace gradus {
+namespace {
+
+using kmeans_detail::ExactSums;
+using kmeans_detail::examine;
+using kmeans_detail::limb_columns;
+using kmeans_detail::Problem;
+using kmeans_detail::Shape;
+using kmeans_detail::Variant;
+using kmeans_detail::variants;
+using tests::contains;
+using tests::error_of;
+using tests::same_bits;
+
+template <class T>
+Matrix<T> matrix(std::int64_t rows, std::int64_t columns, const std::vector<double>& values) {
+  Matrix<T> result(rows, columns);
+  for (std::int64_t index = 0; index < rows * columns; ++index)
+    result.data()[index] = static_cast<T>(values.at(static_cast<std::size_t>(index)));
+  return result;
+}
+
+template <class T>
+MatrixView<const T> view(const Matrix<T>& values) {
+  return values.view();
+}
+
+// Whole numbers: every sum of some thousand of them is exact in any order, so that also the teaching rungs give the
+// same bits in any order.
+template <class T>
+Matrix<T> whole_numbers(std::int64_t rows, std::int64_t columns, std::uint64_t seed, std::uint64_t below = 1000) {
+  Matrix<T> points(rows, columns);
+  const core::Philox random(seed);
+  for (std::int64_t index = 0; index < rows * columns; ++index)
+    points.data()[index] = static_cast<T>(random.below(static_cast<std::uint64_t>(index), below));
+  return points;
+}
+
+template <class T>
+std::vector<std::int32_t> labels_of(const T& result) {
+  return {result.labels.begin(), result.labels.end()};
+}
+
+template <class T>
+KMeansOptions<T> from(const Matrix<T>& first) {
+  KMeansOptions<T> options;
+  options.clusters = first.rows();
+  options.init = KMeansInit::given;
+  options.initial_centroids = first.view();
+  options.tolerance = 0;
+  return options;
+}
+
+Execution with_threads(int threads) {
+  Execution execution;
+  execution.threads = threads;
+  return execution;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Every variant
+
+class Frame : public tests::WithRow<Variant> {
+ protected:
+  /// The most columns, of those given, that the variant takes.
+  std::int64_t columns(std::int64_t wanted) const {
+    while (!GetParam()->supports(Shape{100, wanted, 3, 8, false}, execution::this_machine())) --wanted;
+    return wanted;
+  }
+  Execution on(int threads) const {
+    Execution execution = with_threads(threads);
+    execution.variant = GetParam()->name;
+    return execution;
+  }
+};
+
+class Repeatable : public Frame {};
+
+INSTANTIATE_TEST_SUITE_P(kmeans, Frame, testing::ValuesIn(tests::rows_that(variants(), tests::any)), tests::RowName());
+INSTANTIATE_TEST_SUITE_P(
+    kmeans, Repeatable,
+    testing::ValuesIn(tests::rows_that(variants(), [](const Variant& variant) { return variant.deterministic; })),
+    tests::RowName());
+
+// Two groups of points and a third centroid that is nobody's nearest.
+struct EmptyThird {
+  Matrix<double> points = matrix<double>(7, 1, {0, 1, 2, 10, 11, 12, 19});
+  Matrix<double> first = matrix<double>(3, 1, {1, 11, 500});
+};
+
+TEST_P(Frame, empty_cluster_is_an_error_where_asked) {
+  const EmptyThird data;
+  KMeansOptions<double> options = from(data.first);
+  options.empty = EmptyCluster::error;
+  const std::string message = error_of<Error>([&] { kmeans<double>(view(data.points), options, on(2)); });
+  EXPECT_TRUE(contains(message, "cluster 2")) << message;
+  EXPECT_TRUE(contains(message, "iteration 1")) << message;
+}
+
+TEST_P(Frame, empty_cluster_is_kept_where_asked) {
+  const EmptyThird data;
+  KMeansOptions<double> options = from(data.first);
+  options.empty = EmptyCluster::keep;
+  const KMeansResult<double> result = kmeans<double>(view(data.points), options, on(2));
+  EXPECT_EQ(result.centroids(2, 0), 500);
+  EXPECT_EQ(result.centroids(0, 0), 1);
+  EXPECT_EQ(result.centroids(1, 0), 13);
+  EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 4, 0}));
+  EXPECT_EQ(result.stop_reason, StopReason::labels_unchanged);
+}
+
+TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
+  const EmptyThird data;
+  const KMeansResult<double> result = kmeans<double>(view(data.points), from(data.first), on(2));
+  EXPECT_EQ(result.centroids(2, 0), 19);  // 8 from its centroid 11; no other is farther than 1
+  EXPECT_EQ(result.centroids(1, 0), 11);  // the mean without the point that moved
+  EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 3, 1}));
+  EXPECT_EQ(result.inertia, 4);
+}
+
+TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
+  // Rows 1, 2 and 4 are all 5 from their centroids, in different clusters.
+  const Matrix<double> points = matrix<double>(6, 2, {0, 0, 3, 4, 100, 5, 100, 0, 0, -5, 100, 1});
+  const Matrix<double> first = matrix<double>(3, 2, {0, 0, 100, 0, 0, 9000});
+  KMeansOptions<double> options = from(first);
+  options.max_iterations = 1;
+  const KMeansResult<double> result = kmeans<double>(view(points), options, on(3));
+  EXPECT_EQ(result.centroids(2, 0), 3);
+  EXPECT_EQ(result.centroids(2, 1), 4);
+}
+
+TEST_P(Frame, two_empty_clusters_take_the_two_farthest_points) {
+  const Matrix<double> points = matrix<double>(6, 1, {0, 1, 7, 2, -9, 1});
+  const Matrix<double> first = matrix<double>(3, 1, {0, 4000, 3000});
+  KMeansOptions<double> options = from(first);
+  options.max_iterations = 1;
+  const KMeansResult<double> result = kmeans<double>(view(points), options, on(2));
+  EXPECT_EQ(result.centroids(0, 0), 1);
+  EXPECT_EQ(result.centroids(1, 0), -9);
+  EXPECT_EQ(result.centroids(2, 0), 7);
+}
+
+TEST_P(Frame, stop_request_before_the_start) {
+  std::stop_source source;
+  source.request_stop();
+  Execution execution = on(2);
+  execution.stop = source.get_token();
+  const Matrix<float> points = whole_numbers<float>(50, 2, 1);
+  KMeansOptions<float> options;
+  options.clusters = 3;
+  error_of<InterruptedError>([&] { kmeans<float>(view(points), options, execution); });
+}
+
+TEST_P(Frame, stop_request_between_iterations_and_progress) {
+  const Matrix<float> points = whole_numbers<float>(3000, 2, 2);
+  KMeansOptions<float> options;
+  options.clusters = 20;
+  options.tolerance = 0;
+  options.init = KMeansInit::first;
+  std::stop_source source;
+  Execution execution = on(2);
+  execution.stop = source.get_token();
+  int iterations = 0;
+  bool same_thread = true;
+  const auto caller = std::this_thread::get_id();
+  execution.progress = [&](const Progress& progress) {
+    same_thread = same_thread && std::this_thread::get_id() == caller;
+    if (progress.phase != "iteration") return;
+    ++iterations;
+    EXPECT_EQ(progress.done, iterations);
+    EXPECT_EQ(progress.total, options.max_iterations);
+    if (iterations == 2) source.request_stop();
+  };
+  const std::string message = error_of<InterruptedError>([&] { kmeans<float>(view(points), options, execution); });
+  EXPECT_EQ(iterations, 2);
+  EXPECT_TRUE(same_thread);
+  EXPECT_TRUE(contains(message, "iteration 3")) << message;
+}
+
+TEST_P(Frame, progress_is_called_for_every_iteration) {
+  const Matrix<double> points = whole_numbers<double>(500, 3, 3);
+  KMeansOptions<double> options;
+  options.clusters = 6;
+  Execution execution = on(3);
+  int iterations = 0;
+  execution.progress = [&](const Progress& progress) { iterations += progress.phase == "iteration"; };
+  const KMeansResult<double> result = kmeans<double>(view(points), options, execution);
+  EXPECT_EQ(iterations, result.iterations);
+  EXPECT_EQ(static_cast<std::size_t>(result.iterations), result.history.size());
+}
+
+TEST_P(Frame, stop_rules) {
+  const Matrix<double> points = whole_numbers<double>(2000, 2, 4);
+  const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 12));
+  KMeansOptions<double> options = from(first);
+  const KMeansResult<double> unchanged = kmeans<double>(view(points), options, on(2));
+  EXPECT_EQ(unchanged.stop_reason, StopReason::labels_unchanged);
+  EXPECT_TRUE(unchanged.converged);
+  EXPECT_EQ(unchanged.history.back().changed, 0);
+  EXPECT_EQ(unchanged.history.front().changed, 2000);
+  ASSERT_GT(unchanged.iterations, 8);
+
+  options.max_iterations = 3;
+  const KMeansResult<double> limited = kmeans<double>(view(points), options, on(2));
+  EXPECT_EQ(limited.stop_reason, StopReason::iteration_limit);
+  EXPECT_FALSE(limited.converged);
+  EXPECT_EQ(limited.iterations, 3);
+
+  options.max_iterations = 300;
+  options.changed_fraction = 0.01;
+  const KMeansResult<double> few = kmeans<double>(view(points), options, on(2));
+  EXPECT_EQ(few.stop_reason, StopReason::few_labels_changed);
+  EXPECT_LE(few.history.back().changed, 20);
+  EXPECT_GT(few.history.at(few.history.size() - 2).changed, 20);
+
+  options.changed_fraction = 0;
+  options.tolerance = 1e-3;
+  const KMeansResult<double> settled = kmeans<double>(view(points), options, on(2));
+  EXPECT_EQ(settled.stop_reason, StopReason::centroids_settled);
+  // The columns are uniform in 0 .. 999: their variance is near 1000^2 / 12.
+  EXPECT_LE(settled.history.back().shift, 1.1 * 1e-3 * 1e6 / 12);
+  EXPECT_GT(settled.history.at(settled.history.size() - 2).shift, 0.9 * 1e-3 * 1e6 / 12);
+}
+
+TEST_P(Frame, inertia_never_rises) {
+  for (const int threads : {1, 3}) {
+    const Matrix<double> points = whole_numbers<double>(3000, columns(4), 5);
+    const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 25));
+    const KMeansResult<double> result = kmeans<double>(view(points), from(first), on(threads));
+    ASSERT_GT(result.history.size(), 5u);
+    for (std::size_t step = 1; step < result.history.size(); ++step)
+      EXPECT_TRUE(result.history[step].inertia <= result.history[step - 1].inertia * (1 + 1e-12))
+          << "iteration " << step;
+    EXPECT_TRUE(result.inertia <= result.history.back().inertia * (1 + 1e-12));
+    EXPECT_TRUE(std::abs(result.inertia - result.history.back().inertia) <= 1e-12 * result.inertia);  // it converged
+  }
+}
+
+TEST_P(Frame, labels_counts_and_centroids_belong_together) {
+  const Matrix<double> points = whole_numbers<double>(2500, 3, 6);
+  const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
+  KMeansOptions<double> options = from(first);
+  options.max_iterations = 4;  // not converged: the labels must be of the last centroids all the same
+  const KMeansResult<double> result = kmeans<double>(view(points), options, on(3));
+  std::vector<std::int64_t> counts(9);
+  double inertia = 0;
+  for (std::int64_t point = 0; point < 2500; ++point) {
+    std::int32_t nearest = 0;
+    double least = INFINITY;
+    for (std::int32_t cluster = 0; cluster < 9; ++cluster) {
+      const double distance = kmeans_detail::squared_distance(points.row(point), result.centroids.row(cluster), 3);
+      if (distance < least) {
+        least = distance;
+        nearest = cluster;
+      }
+    }
+    ASSERT_EQ(result.labels[point], nearest) << "point " << point;
+    ++counts[static_cast<std::size_t>(nearest)];
+    inertia += least;
+  }
+  EXPECT_EQ(result.counts, counts);
+  EXPECT_TRUE(std::abs(result.inertia - inertia) <= 1e-12 * inertia);
+}
+
+// A float counter stops at 2^24 and a float sum soon after.
+TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
+#ifdef GRADUS_SANITIZED
+  GTEST_SKIP() << "16 million points by every variant; the release build runs them";
+#endif
+  const std::int64_t n = (std::int64_t{1} << 24) + 6;
+  Matrix<float> points(n, 1);
+  for (std::int64_t point = 0; point < n; ++point) points(point, 0) = point < 4 ? 0.0F : 3.0F;
+  const Matrix<float> first = matrix<float>(2, 1, {0, 2});
+  KMeansOptions<float> options = from(first);
+  options.max_iterations = 1;
+  const KMeansResult<float> result = kmeans<float>(view(points), options, on(1));
+  EXPECT_EQ(result.counts, (std::vector<std::int64_t>{4, n - 4}));
+  EXPECT_EQ(result.centroids(1, 0), 3.0F);
+  EXPECT_EQ(result.inertia, 0);
+}
+
+TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
+  for (const Metric metric : {Metric::euclidean, Metric::cosine}) {
+    const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
+    KMeansOptions<double> options;
+    options.clusters = 11;
+    options.metric = metric;
+    options.max_iterations = 5;
+    const KMeansResult<double> fit = kmeans<double>(view(points), options, on(2));
+    const KMeansPrediction<double> prediction =
+        kmeans_predict<double>(view(fit.centroids), view(points), metric, on(2));
+    EXPECT_EQ(labels_of(prediction), labels_of(fit));
+    EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-12 * fit.inertia);
+    const Matrix<double> distances = kmeans_transform<double>(view(fit.centroids), view(points), metric, on(2));
+    ASSERT_EQ(distances.rows(), 700);
+    ASSERT_EQ(distances.columns(), 11);
+    double inertia = 0;
+    for (std::int64_t point = 0; point < 700; ++point) {
+      const double* row = distances.row(point);
+      EXPECT_EQ(std::min_element(row, row + 11) - row, fit.labels[point]) << "point " << point;
+      const double own = row[fit.labels[point]];
+      inertia += metric == Metric::cosine ? own : own * own;
+    }
+    EXPECT_TRUE(std::abs(inertia - fit.inertia) <= 1e-12 * fit.inertia);
+  }
+}
+
+TEST_P(Frame, strided_rows_equal_contiguous_ones) {
+  for (const std::int64_t d : {std::int64_t{3}, columns(40)}) {
+    const Matrix<float> points = whole_numbers<float>(900, d, 8);
+    const Matrix<float> first = Matrix<float>::copy_of(view(points).slice(0, 8));
+    Buffer<float> wide(900 * (d + 3), std::numeric_limits<float>::quiet_NaN());  // not a byte between the rows counts
+    for (std::int64_t point = 0; point < 900; ++point) std::copy_n(points.row(point), d, wide.data() + point * (d + 3));
+    const KMeansOptions<float> options = from(first);
+    const KMeansResult<float> contiguous = kmeans<float>(view(points), options, on(1));
+    const KMeansResult<float> strided =
+        kmeans<float>(MatrixView<const float>(wide.data(), 900, d, d + 3), options, on(1));
+    EXPECT_EQ(labels_of(contiguous), labels_of(strided));
+    EXPECT_TRUE(same_bits(contiguous.centroids, strided.centroids));
+    EXPECT_EQ(contiguous.inertia, strided.inertia);
+    EXPECT_EQ(contiguous.iterations, strided.iterations);
+  }
+}
+
+TEST_P(Frame, scaling_by_a_power_of_two_scales_everything_exactly) {
+  const std::int64_t d = columns(6);
+  const Matrix<float> points = whole_numbers<float>(1200, d, 9);
+  Matrix<float> scaled(1200, d);
+  for (std::int64_t index = 0; index < 1200 * d; ++index) scaled.data()[index] = points.data()[index] * 0x1p-7F;
+  KMeansOptions<float> options;
+  options.clusters = 10;
+  options.tolerance = 1e-4;
+  const KMeansResult<float> before = kmeans<float>(view(points), options, on(1));
+  const KMeansResult<float> after = kmeans<float>(view(scaled), options, on(1));
+  EXPECT_EQ(labels_of(before), labels_of(after));
+  EXPECT_EQ(before.iterations, after.iterations);
+  EXPECT_EQ(before.inertia * 0x1p-14, after.inertia);
+  for (std::int64_t index = 0; index < 10 * d; ++index)
+    ASSERT_EQ(before.centroids.data()[index] * 0x1p-7F, after.centroids.data()[index]);
+}
+
+TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
+  const Matrix<double> points = whole_numbers<double>(4000, 2, 10);
+  const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 16));
+  const KMeansOptions<double> options = from(first);
+  const KMeansResult<double> one = kmeans<double>(view(points), options, on(1));
+  EXPECT_EQ(one.threads, 1);
+  for (const int threads : {2, 5, 16}) {
+    const KMeansResult<double> many = kmeans<double>(view(points), options, on(threads));
+    EXPECT_EQ(labels_of(one), labels_of(many));
+    EXPECT_TRUE(same_bits(one.centroids, many.centroids));
+    EXPECT_EQ(many.variant, GetParam()->name);
+    EXPECT_EQ(many.threads, GetParam()->backend == core::Backend::sequential ? 1 : threads);
+  }
+}
+
+// Fractions, so that the sums are rounded: they must at least not depend on the threads' timing.
+TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
+  Matrix<double> points = whole_numbers<double>(6000, 3, 11);
+  for (std::int64_t index = 0; index < 18000; ++index) points.data()[index] = std::sqrt(points.data()[index]);
+  const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 7));
+  const KMeansOptions<double> options = from(first);
+  const KMeansResult<double> once = kmeans<double>(view(points), options, on(4));
+  for (int run = 0; run < 3; ++run) {
+    const KMeansResult<double> again = kmeans<double>(view(points), options, on(4));
+    EXPECT_EQ(labels_of(once), labels_of(again));
+    EXPECT_TRUE(same_bits(once.centroids, again.centroids));
+    EXPECT_EQ(once.inertia, again.inertia);
+  }
+}
+
+// Permuting the points permutes their labels. Empty clusters are kept: which point moves into one depends on the rows.
+TEST_P(Frame, permuting_points_permutes_labels) {
+  const bool holds = rc::check("permuting points permutes labels", [this] {
+    const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
+    const auto d = *rc::gen::inRange<std::int64_t>(1, columns(5) + 1);
+    const auto k = *rc::gen::inRange<std::int64_t>(1, 8);
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const auto below = *rc::gen::element<std::uint64_t>(4, 30, 1000);  // few values: many ties
+    const Matrix<double> points = whole_numbers<double>(n, d, seed, below);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    const core::Philox random(seed, 1);
+    for (std::size_t at = order.size(); at > 1; --at) std::swap(order[at - 1], order[random.below(at, at)]);
+    Matrix<double> permuted(n, d);
+    for (std::int64_t row = 0; row < n; ++row)
+      std::copy_n(points.row(order[static_cast<std::size_t>(row)]), d, permuted.row(row));
+    const Matrix<double> first = whole_numbers<double>(k, d, seed + 1, below);
+    KMeansOptions<double> options = from(first);
+    options.empty = EmptyCluster::keep;
+    const auto fit = [&](const Matrix<double>& rows) { return kmeans<double>(view(rows), options, on(2)); };
+    std::set<std::vector<double>> distinct;
+    for (std::int64_t row = 0; row < n; ++row) distinct.insert({points.row(row), points.row(row) + d});
+    RC_PRE(static_cast<std::int64_t>(distinct.size()) >= k);
+    const KMeansResult<double> before = fit(points);
+    const KMeansResult<double> after = fit(permuted);
+    for (std::int64_t row = 0; row < n; ++row)
+      RC_ASSERT(after.labels[row] == before.labels[order[static_cast<std::size_t>(row)]]);
+    RC_ASSERT(same_bits(before.centroids, after.centroids));
+    RC_ASSERT(before.counts == after.counts);
+    RC_ASSERT(before.iterations == after.iterations);
+  });
+  EXPECT_TRUE(holds);
+}
+
+// Translating by a power of two changes nothing but the place. Clusters of four points far apart, at whole numbers,
+// have means that a float holds exactly both before and after.
+TEST_P(Frame, translating_by_a_power_of_two_changes_nothing) {
+  const bool holds = rc::check("translating by a power of two changes nothing", [this] {
+    const auto d = *rc::gen::inRange<std::int64_t>(1, columns(20));
+    const auto k = *rc::gen::inRange<std::int64_t>(1, 9);
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const auto shift = static_cast<float>(std::ldexp(*rc::gen::element(1.0, -1.0), *rc::gen::inRange(10, 16)));
+    Matrix<float> points = whole_numbers<float>(4 * k, d, seed, 32);
+    for (std::int64_t point = 0; point < 4 * k; ++point) points(point, 0) += static_cast<float>(256 * (point % k));
+    Matrix<float> moved(4 * k, d);
+    for (std::int64_t index = 0; index < 4 * k * d; ++index) moved.data()[index] = points.data()[index] + shift;
+    KMeansOptions<float> options;
+    options.clusters = k;
+    options.init = KMeansInit::first;
+    const auto fit = [&](const Matrix<float>& rows) { return kmeans<float>(view(rows), options, on(2)); };
+    const KMeansResult<float> before = fit(points);
+    const KMeansResult<float> after = fit(moved);
+    RC_ASSERT(labels_of(before) == labels_of(after));
+    RC_ASSERT(before.iterations == after.iterations);
+    RC_ASSERT(before.inertia == after.inertia);
+    for (std::int64_t index = 0; index < k * d; ++index)
+      RC_ASSERT(before.centroids.data()[index] + shift == after.centroids.data()[index]);
+  });
+  EXPECT_TRUE(holds);
+}
+
+TEST_P(Frame, weights_count_like_repeated_points) {
+  const Matrix<double> points = whole_numbers<double>(300, 2, 12);
+  std::vector<double> weights(300);
+  std::vector<double> repeated;
+  for (std::size_t row = 0; row < 300; ++row) {
+    weights[row] = static_cast<double>(row % 3);
+    for (std::size_t time = 0; time < row % 3; ++time)
+      repeated.insert(repeated.end(),
+                      {points(static_cast<std::int64_t>(row), 0), points(static_cast<std::int64_t>(row), 1)});
+  }
+  const auto rows = static_cast<std::int64_t>(repeated.size() / 2);
+  const Matrix<double> many = matrix<double>(rows, 2, repeated);
+  const Matrix<double> first = Matrix<double>::copy_of(view(many).slice(0, 5));
+  KMeansOptions<double> options = from(first);
+  options.empty = EmptyCluster::keep;
+  const KMeansResult<double> plain = kmeans<double>(view(many), options, on(2));
+  options.weights = VectorView<const double>(weights.data(), 300);
+  const KMeansResult<double> weighted = kmeans<double>(view(points), options, on(2));
+  EXPECT_TRUE(same_bits(plain.centroids, weighted.centroids));
+  EXPECT_TRUE(std::abs(plain.inertia - weighted.inertia) <= 1e-12 * plain.inertia);
+}
+
+TEST_P(Frame, restarts_keep_the_least_inertia) {
+  const Matrix<double> points = whole_numbers<double>(400, 2, 13);
+  KMeansOptions<double> options;
+  options.clusters = 12;
+  options.init = KMeansInit::random;
+  options.tolerance = 0;
+  options.restarts = 6;
+  const KMeansResult<double> best = kmeans<double>(view(points), options, on(1));
+  std::vector<double> inertias;
+  for (int restart = 0; restart < 6; ++restart) {
+    const Matrix<double> first = kmeans_detail::initialize(view(points), options, on(1), restart);
+    inertias.push_back(kmeans<double>(view(points), from(first), on(1)).inertia);
+  }
+  const auto least = std::min_element(inertias.begin(), inertias.end());
+  EXPECT_LT(*least, *std::max_element(inertias.begin(), inertias.end()));  // otherwise nothing was to be chosen
+  EXPECT_EQ(best.inertia, *least);
+  EXPECT_EQ(best.restart, least - inertias.begin());
+}
+
+// Threads that were bound for a job, those of a runtime's pool too, are free again after it.
+TEST_P(Frame, pinning_ends_with_the_job) {
+  const auto affinities = [] {
+    std::map<std::string, int> processors;  // by the kernel's number of the thread
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+      cpu_set_t set;
+      if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)
+        processors[entry.path().filename()] = CPU_COUNT(&set);
+    }
+    return processors;
+  };
+  const Matrix<double> points = whole_numbers<double>(6000, 2, 18);
+  const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
+  const KMeansResult<double> free = kmeans<double>(view(points), from(first), on(3));
+  for (const Pinning pinning : {Pinning::compact, Pinning::scatter}) {
+    Execution execution = on(3);
+    execution.pinning = pinning;
+    const KMeansResult<double> pinned = kmeans<double>(view(points), from(first), execution);
+    EXPECT_EQ(labels_of(free), labels_of(pinned));
+    for (const auto& [thread, processors] : affinities())
+      EXPECT_EQ(processors, static_cast<int>(cpu::allowed_processors().size())) << "thread " << thread;
+  }
+}
+
+// The GPU hands over its sums without the space that the host leaves between rows of three columns.
+TEST(ExactSums, takes_over_sums_without_gaps) {
+  for (const std::int64_t d : {1, 2, 3, 4}) {
+    const Matrix<double> points = whole_numbers<double>(50, d, 11);
+    const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 5));
+    Problem<double> problem;
+    problem.points = view(points);
+    problem.initial_centroids = view(first);
+    problem.statistics = examine<double>(problem.points, {}, problem.initial_centroids, 1);
+    ExactSums<double> sums(problem);
+    for (std::int64_t point = 0; point < 50; ++point) sums.add(point, point % 5);
+    std::vector<std::int64_t> words;
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster)
+      for (const std::int64_t half : {std::int64_t{0}, limb_columns(d)})
+        words.insert(words.end(), sums.raw(cluster) + half, sums.raw(cluster) + half + d);
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster) words.push_back(sums.count(cluster));
+    ExactSums<double> copy(problem);
+    copy.set(words.data());
+    std::vector<double> mean(static_cast<std::size_t>(d));
+    std::vector<double> copied(static_cast<std::size_t>(d));
+    for (std::int64_t cluster = 0; cluster < 5; ++cluster) {
+      EXPECT_EQ(copy.count(cluster), 10);
+      std::vector<std::int32_t> doubtful;
+      sums.mean(cluster, mean.data(), {}, doubtful);
+      copy.mean(cluster, copied.data(), {}, doubtful);
+      EXPECT_EQ(copied, mean) << d << " columns, cluster " << cluster;
+    }
+  }
+}
+
+TEST_P(Frame, memory_is_checked_before_the_job) {
+  const Matrix<double> points = whole_numbers<double>(1000, 2, 14);
+  KMeansOptions<double> options;
+  options.clusters = 8;
+  Execution execution = on(2);
+  const std::uint64_t needed = kmeans_memory<double>(1000, 2, options, execution);
+  execution.memory_limit = needed;
+  EXPECT_NO_THROW(kmeans<double>(view(points), options, execution));
+  execution.memory_limit = needed - 1;
+  const std::string message = error_of<Error>([&] { kmeans<double>(view(points), options, execution); });
+  EXPECT_TRUE(contains(message, std::to_string(needed))) << message;
+  EXPECT_TRUE(contains(message, std::to_string(needed - 1))) << message;
+}
+
+std::filesystem::path scratch_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "gradus-frame-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+  return pattern;
+}
+
+TEST_P(Frame, task_graph_is_written_or_refused) {
+  const std::filesystem::path folder = scratch_folder();
+  const Matrix<float> points = whole_numbers<float>(5000, 2, 15);
+  KMeansOptions<float> options;
+  options.clusters = 4;
+  Execution execution = on(2);
+  execution.graph_file = (folder / "graph.dot").string();
+  if (GetParam()->writes_graph) {
+    kmeans<float>(view(points), options, execution);
+    std::ifstream file(execution.graph_file);
+    const std::string dot(std::istreambuf_iterator<char>(file), {});
+    EXPECT_TRUE(dot.starts_with("digraph ")) << dot;
+    EXPECT_TRUE(dot.ends_with("}\n")) << dot;
+    execution.graph_file = (folder / "missing" / "graph.dot").string();
+    const std::string message = error_of<Error>([&] { kmeans<float>(view(points), options, execution); });
+    EXPECT_TRUE(contains(message, execution.graph_file)) << message;
+    if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws its graph itself
+    EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
+    // Every point is assigned in exactly one task; every task follows from the start and leads to the total.
+    const std::regex range("assign points ([0-9]+) to ([0-9]+)");
+    std::int64_t next = 0;
+    for (std::sregex_iterator match(dot.begin(), dot.end(), range); match != std::sregex_iterator(); ++match) {
+      EXPECT_EQ(std::stoll((*match)[1]), next);
+      next = std::stoll((*match)[2]) + 1;
+    }
+    EXPECT_EQ(next, 5000);
+    const std::regex task("  task([0-9]+) \\[label=\"([a-z]+)");
+    for (std::sregex_iterator match(dot.begin(), dot.end(), task); match != std::sregex_iterator(); ++match) {
+      EXPECT_EQ((*match)[2] != "start", contains(dot, "-> task" + (*match)[1].str() + ";")) << match->str();
+      EXPECT_EQ((*match)[2] != "total", contains(dot, "  task" + (*match)[1].str() + " -> ")) << match->str();
+    }
+  } else {
+    const std::string message = error_of<UsageError>([&] { kmeans<float>(view(points), options, execution); });
+    EXPECT_TRUE(contains(message, std::string(GetParam()->name))) << message;
+    EXPECT_TRUE(contains(message, "'tbb_flow_graph'")) << message;
+  }
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    left.push_back(entry.path().filename().string());
+  EXPECT_EQ(left, GetParam()->writes_graph ? std::vector<std::string>{"graph.dot"} : std::vector<std::string>{});
+  std::filesystem::remove_all(folder);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Bad input and impossible options: the same whatever the variant
+
+const Matrix<double>& some_points() {
+  static const Matrix<double> points = whole_numbers<double>(30, 3, 16);
+  return points;
+}
+
+TEST(Refusal, nan_and_infinity_are_named) {
+  for (const double bad : {std::nan(""), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
+    Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+    points(17, 1) = bad;
+    points(20, 0) = bad;
+    const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), {}); });
+    EXPECT_TRUE(contains(message, "row 17, column 1")) << message;
+    EXPECT_TRUE(contains(message, std::isnan(bad) ? "NaN" : "infinite")) << message;
+    error_of<InputError>([&] { kmeans_predict<double>(view(some_points()), view(points)); });
+    error_of<InputError>([&] { kmeans_transform<double>(view(some_points()), view(points)); });
+    Matrix<double> first = Matrix<double>::copy_of(view(some_points()).slice(0, 4));
+    first(2, 0) = bad;
+    const std::string given = error_of<InputError>([&] { kmeans<double>(view(some_points()), from(first)); });
+    EXPECT_TRUE(contains(given, "centroids") && contains(given, "row 2, column 0")) << given;
+  }
+}
+
+TEST(Refusal, weights) {
+  std::vector<double> weights(30, 1.0);
+  KMeansOptions<double> options;
+  options.clusters = 3;
+  const auto attempt = [&](std::int64_t size) {
+    options.weights = VectorView<const double>(weights.data(), size);
+    return error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+  };
+  EXPECT_TRUE(contains(attempt(29), "29 weights for 30 points"));
+  weights[12] = -1;
+  EXPECT_TRUE(contains(attempt(30), "row 12"));
+  EXPECT_TRUE(contains(attempt(30), "negative"));
+  weights[12] = std::nan("");
+  EXPECT_TRUE(contains(attempt(30), "NaN"));
+  weights.assign(30, 0.0);
+  EXPECT_TRUE(contains(attempt(30), "all weights are zero"));
+  weights[3] = weights[4] = 1;
+  EXPECT_TRUE(contains(attempt(30), "2 different points"));  // those without weight do not count
+}
+
+TEST(Refusal, more_clusters_than_points) {
+  KMeansOptions<double> options;
+  options.clusters = 31;
+  const std::string message = error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+  EXPECT_TRUE(contains(message, "31") && contains(message, "30")) << message;
+  options.clusters = 30;
+  EXPECT_NO_THROW(kmeans<double>(view(some_points()), options));
+}
+
+TEST(Refusal, more_clusters_than_different_points) {
+  Matrix<double> points(30, 2);
+  for (std::int64_t row = 0; row < 30; ++row) {
+    points(row, 0) = static_cast<double>(row % 4);
+    points(row, 1) = row % 8 < 4 ? 0.0 : -0.0;  // equal to 0
+  }
+  KMeansOptions<double> options;
+  options.clusters = 5;
+  const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), options); });
+  EXPECT_TRUE(contains(message, "5 clusters") && contains(message, "only 4 different")) << message;
+  options.clusters = 4;
+  EXPECT_EQ(kmeans<double>(view(points), options).inertia, 0);
+}
+
+TEST(Refusal, given_centroids_of_the_wrong_shape) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{4, 2}, {3, 3}, {0, 0}}) {
+    const Matrix<double> first = whole_numbers<double>(rows, columns, 17);
+    KMeansOptions<double> options = from(first);
+    options.clusters = 4;
+    const std::string message = error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+    EXPECT_TRUE(contains(message, std::to_string(rows) + " x " + std::to_string(columns))) << message;
+    EXPECT_TRUE(contains(message, "4 x 3")) << message;
+  }
+  const Matrix<double> narrow = whole_numbers<double>(4, 2, 17);
+  error_of<InputError>([&] { kmeans_predict<double>(view(narrow), view(some_points())); });
+  error_of<InputError>([&] { kmeans_transform<double>(view(narrow), view(some_points())); });
+}
+
+TEST(Refusal, zero_row_with_the_cosine_metric) {
+  Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  std::fill_n(points.row(21), 3, 0.0);
+  std::fill_n(points.row(9), 3, -0.0);
+  KMeansOptions<double> options;
+  options.metric = Metric::cosine;
+  const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), options); });
+  EXPECT_TRUE(contains(message, "row 9")) << message;
+  options.metric = Metric::euclidean;
+  EXPECT_NO_THROW(kmeans<double>(view(points), options));
+}
+
+TEST(Refusal, points_on_a_gpu_where_there_is_none) {
+  if (execution::why_no_gpu(execution::this_machine()).empty())
+    GTEST_SKIP() << "there is a GPU; kmeans_gpu_points_test uses it";
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  const MatrixView<const double> there(points.data(), points.rows(), points.columns(), MemoryPlace::on_gpu(0));
+  error_of<UnsupportedError>([&] { kmeans<double>(there, {}); });
+  error_of<UnsupportedError>([&] { kmeans_predict<double>(view(points).slice(0, 3), there); });
+  error_of<UnsupportedError>([&] { kmeans_transform<double>(view(points).slice(0, 3), there); });
+  KMeansOptions<double> options;
+  std::int32_t label = 0;
+  options.labels = {&label, points.rows(), MemoryPlace::on_gpu(0)};
+  error_of<UnsupportedError>([&] { kmeans<double>(view(points), options); });
+}
+
+// Whether or not there is a GPU: where its memory may lie is a matter of the variant alone.
+TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
+  const std::vector<double> weights(30, 1.0);
+  std::vector<std::int32_t> labels(30);
+  const auto message = [&](const KMeansOptions<double>& options, const char* variant) {
+    Execution execution;
+    execution.variant = variant;
+    return error_of<UnsupportedError>([&] { kmeans<double>(view(some_points()), options, execution); });
+  };
+  KMeansOptions<double> options;
+  options.weights = {weights.data(), 30, MemoryPlace::on_gpu(0)};
+  const std::string there =
+      "in host memory, but they lie on GPU 0; the variants that use them there: 'cuda_update_kernel', "
+      "'cuda_all_gpu', 'cuda_graph', 'cuda_small_dim', 'cuda_ordered', 'cuda_tensor'";
+  EXPECT_EQ(message(options, "cuda_naive"), "kmeans variant 'cuda_naive' needs weights " + there);
+  EXPECT_TRUE(contains(message(options, "simd_small_dim"), "weights: they lie on GPU 0, but the job runs on the CPU"));
+  options.weights = {};
+  options.labels = {labels.data(), 30, MemoryPlace::on_gpu(0)};
+  EXPECT_EQ(message(options, "cuda_shared"), "kmeans variant 'cuda_shared' needs labels " + there);
+  options.labels = {labels.data(), 30, MemoryPlace::on_gpu(1)};
+  EXPECT_TRUE(contains(message(options, "cuda_shared"), "they lie on GPU 1, but the job runs on GPU 0"));
+}
+
+TEST(Labels, go_to_memory_of_the_callers) {
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  KMeansOptions<double> options;
+  options.clusters = 3;
+  const std::vector<std::int32_t> truth = labels_of(kmeans<double>(view(points), options));
+  std::vector<std::int32_t> labels(truth.size(), -1);
+  options.labels = {labels.data(), points.rows()};
+  const KMeansResult<double> fit = kmeans<double>(view(points), options);
+  EXPECT_EQ(fit.labels.size(), 0);
+  EXPECT_EQ(labels, truth);
+  std::fill(labels.begin(), labels.end(), -1);
+  EXPECT_EQ(kmeans_predict<double>(view(fit.centroids), view(points), options.labels), fit.inertia);
+  EXPECT_EQ(labels, truth);
+  const VectorView<std::int32_t> short_by_one(labels.data(), points.rows() - 1);
+  error_of<InputError>([&] { kmeans_predict<double>(view(fit.centroids), view(points), short_by_one); });
+  options.labels = short_by_one;
+  error_of<InputError>([&] { kmeans<double>(view(points), options); });
+}
+
+TEST(Distances, go_to_memory_of_the_callers) {
+  const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
+  const MatrixView<const double> centroids = view(points).slice(0, 3);
+  const Matrix<double> truth = kmeans_transform<double>(centroids, view(points));
+  Matrix<double> padded(points.rows(), 5);
+  kmeans_transform<double>(centroids, view(points), MatrixView<double>(padded.data(), points.rows(), 3, 5));
+  for (std::int64_t row = 0; row < points.rows(); ++row)
+    for (std::int64_t cluster = 0; cluster < 3; ++cluster) EXPECT_EQ(padded(row, cluster), truth(row, cluster));
+  Matrix<double> narrow(points.rows(), 2);
+  error_of<InputError>([&] { kmeans_transform<double>(centroids, view(points), narrow.view()); });
+}
+
+TEST(Refusal, no_points_or_no_columns) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {5, 0}, {0, 0}}) {
+    const Matrix<double> points(rows, columns);
+    const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), {}); });
+    EXPECT_TRUE(contains(message, std::to_string(rows) + " x " + std::to_string(columns))) << message;
+  }
+  error_of<InputError>([&] { kmeans<float>({}, {}); });
+}
+
+TEST(Refusal, more_rows_or_columns_than_are_counted) {
+  const float one = 1;  // never looked at
+  const auto expect_refused = [&](std::int64_t rows, std::int64_t columns, const std::string& reason) {
+    const MatrixView<const float> vast(&one, rows, columns);
+    const std::string message = error_of<InputError>([&] { kmeans<float>(vast, {}); });
+    EXPECT_TRUE(contains(message, reason + " are more than the supported")) << message;
+    error_of<InputError>([&] { kmeans_transform<float>(vast, vast); });
+  };
+  expect_refused(std::int64_t{1} << 31, 1, "2147483648 rows");
+  expect_refused(1, (std::int64_t{1} << 30) + 1, "1073741825 columns");
+}
+
+TEST(Refusal, impossible_options) {
+  const auto refused = [](const std::function<void(KMeansOptions<double>&)>& change) {
+    KMeansOptions<double> options;
+    change(options);
+    return error_of<UsageError>([&] { kmeans<double>(view(some_points()), options); });
+  };
+  EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = 0; }), "clusters"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = -3; }), "-3"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.restarts = 0; }), "restarts"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.max_iterations = 0; }), "iterations"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = -1; }), "tolerance"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = std::nan(""); }), "tolerance"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.changed_fraction = 1.5; }), "fraction"));
+  error_of<UsageError>([] { kmeans<double>(view(some_points()), {}, with_threads(-1)); });
+}
+
+TEST(Refusal, unknown_variant_suggests_the_nearest) {
+  Execution execution;
+  execution.variant = "sequental";
+  const std::string message = error_of<UsageError>([&] { kmeans<double>(view(some_points()), {}, execution); });
+  EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
+  execution.variant = "openmp-reduce-first-touch";  // hyphens as on the command line
+  EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).variant, "openmp_reduce_first_touch");
+}
+
+TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
+  // What a block may have at compute capability 8.6, 8.9 and 12.0; at 8.0; at 9.0 and 10.0.
+  for (const std::uint64_t shared : {101376, 166912, 232448}) {
+    execution::Machine machine = tests::machine_with_gpu();
+    execution::Gpu gpu = machine.gpus().front();
+    gpu.shared_bytes = shared;
+    machine.gpus = execution::Gpus({gpu});
+    const auto name = [&](const Shape& shape) { return kmeans_detail::choose(shape, machine, Device::automatic).name; };
+    EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered") << shared;
+    EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim") << shared;
+    EXPECT_EQ(name({1 << 20, 192, 1024, 4, false}), "cuda_tensor") << shared;
+    EXPECT_EQ(name({1 << 20, 256, 1024, 4, false}), shared > 101376 ? "cuda_tensor" : "simd_bounds") << shared;
+    EXPECT_EQ(name({1 << 20, 257, 1024, 4, false}), shared > 166912 ? "cuda_tensor" : "simd_bounds") << shared;
+  }
+}
+
+TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
+  execution::Machine machine = tests::machine_with_gpu();
+  const auto name = [&](Shape shape, Device device = Device::automatic) {
+    return kmeans_detail::choose(shape, machine, device).name;
+  };
+  EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered");
+  EXPECT_EQ(name({1'600'000'000, 4, 64, 8, false}), "cuda_small_dim");  // 51 GB of points fit once, but not twice
+  EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim");
+  EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // done before the GPU is ready
+  EXPECT_EQ(name({1 << 24, 2, 16, 8, false}), "simd_grid");
+  EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");  // first centroids by k-means++
+  EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
+  EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
+  EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
+            "cuda_tensor");  // refused later, with both numbers
+  // Where the tiles would count beyond 32 bits, though memory would suffice.
+  EXPECT_EQ(name({30, 1 << 24, 2, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({30, (1 << 24) + 1, 2, 4, false}), "simd_large_dim");
+  EXPECT_EQ(name({1 << 26, 20, 1 << 26, 4, false}), "cuda_tensor");
+  EXPECT_EQ(name({1 << 27, 20, (1 << 26) + 1, 4, false}), "simd_bounds");
+  machine.gpus = execution::Gpus();
+  EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "simd_bounds");
+}
+
+TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
+  const execution::Machine machine = tests::machine_with_untouchable_gpus();
+  const auto choose = [&](std::int64_t points, Device device) {
+    return kmeans_detail::choose({points, 2, 8, 8, false}, machine, device).name;
+  };
+  EXPECT_EQ(choose(1000, Device::automatic), "simd_small_dim");
+  EXPECT_EQ(choose(1 << 28, Device::cpu), "simd_grid");
+  EXPECT_THROW(choose(1 << 28, Device::automatic), Error);
+}
+
+TEST(Choice, no_name_means_a_variant_of_the_table) {
+  const KMeansResult<double> result = kmeans<double>(view(some_points()), {});
+  EXPECT_NO_THROW(core::find_variant(variants(), result.variant, "kmeans"));
+}
+
+}  // namespace
+}  // namespace gradus

@@ -1,0 +1,344 @@
+// The first centroids: the same for any number of threads, the same as the plain algorithms', and good.
+#include "kmeans/seeding/initialize.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/philox.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+namespace {
+
+template <class T>
+struct Data {
+  Matrix<T> points;
+  std::vector<T> weights;
+  MatrixView<const T> view() const { return points.view(); }
+};
+
+/// `blobs` normal clouds of unit size, their centres `distance` apart on average. A sixth of the weights is zero.
+template <class T>
+Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distance, bool weighted, double offset = 0) {
+  std::mt19937_64 random(static_cast<unsigned>(n + d));
+  std::normal_distribution<double> normal;
+  std::vector<double> centres(static_cast<std::size_t>(blobs * d));
+  for (double& coordinate : centres) coordinate = distance * normal(random);
+  Data<T> data{Matrix<T>(n, d), {}};
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim)
+      data.points(row, dim) =
+          static_cast<T>(offset + centres[static_cast<std::size_t>(row % blobs * d + dim)] + normal(random));
+  if (weighted)
+    for (std::int64_t row = 0; row < n; ++row) data.weights.push_back(static_cast<T>(random() % 6));
+  return data;
+}
+
+template <class T>
+Matrix<T> run(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_t seed = 0, int threads = 1,
+              int restart = 0) {
+  KMeansOptions<T> options;
+  options.clusters = k;
+  options.init = init;
+  options.seed = seed;
+  options.weights = {data.weights.data(), static_cast<std::int64_t>(data.weights.size())};
+  Execution execution;
+  execution.threads = threads;
+  return initialize(data.view(), options, execution, restart);
+}
+
+template <class T>
+bool same(const T* a, const T* b, std::int64_t count) {
+  return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(T)) == 0;
+}
+
+template <class T>
+std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centroids) {
+  std::map<std::string, std::int64_t> rows;
+  const auto key = [&](const T* row) {
+    return std::string(reinterpret_cast<const char*>(row), static_cast<std::size_t>(data.points.columns()) * sizeof(T));
+  };
+  for (std::int64_t row = data.points.rows() - 1; row >= 0; --row) rows[key(data.points.row(row))] = row;
+  std::vector<std::int64_t> found;
+  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
+    const auto at = rows.find(key(centroids.row(cluster)));
+    found.push_back(at == rows.end() ? -1 : at->second);
+  }
+  return found;
+}
+
+/// Greedy k-means++ as anyone would write it: all distances, all sums anew.
+template <class T>
+std::vector<std::int64_t> plain_plus_plus(const Data<T>& data, std::int64_t k, std::uint64_t seed) {
+  const std::int64_t n = data.points.rows();
+  const std::int64_t d = data.points.columns();
+  const core::Philox random(seed, 0);
+  std::uint64_t draw = 0;
+  const auto scale_for = [&](double largest) { return core::Grid(core::exponent_above(largest), n).to_high; };
+  double heaviest = data.weights.empty() ? 1.0 : 0.0;
+  for (const T each : data.weights) heaviest = std::max(heaviest, static_cast<double>(each));
+  const double unit = data.weights.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(heaviest));
+  const auto weight = [&](std::int64_t row) {
+    return data.weights.empty() ? 1.0 : static_cast<double>(data.weights[static_cast<std::size_t>(row)]) * unit;
+  };
+  std::vector<double> closest(static_cast<std::size_t>(n), 1.0);
+  double scale = scale_for(data.weights.empty() ? 1.0 : heaviest * unit);
+  const auto integer = [&](std::int64_t row, double distance) {
+    return static_cast<std::uint64_t>(std::nearbyint(weight(row) * distance * scale));
+  };
+  const auto total = [&] {
+    std::uint64_t sum = 0;
+    for (std::int64_t row = 0; row < n; ++row) sum += integer(row, closest[static_cast<std::size_t>(row)]);
+    return sum;
+  };
+  const auto drawn_row = [&] {
+    std::uint64_t target = random.below(draw++, total());
+    std::int64_t row = 0;
+    for (; target >= integer(row, closest[static_cast<std::size_t>(row)]); ++row)
+      target -= integer(row, closest[static_cast<std::size_t>(row)]);
+    return row;
+  };
+  const auto rescale = [&] {
+    double largest = 0;
+    for (std::int64_t row = 0; row < n; ++row)
+      largest = std::max(largest, weight(row) * closest[static_cast<std::size_t>(row)]);
+    scale = scale_for(largest);
+    return total();
+  };
+  const auto distance = [&](std::int64_t a, std::int64_t b) {
+    return squared_distance(data.points.row(a), data.points.row(b), d);
+  };
+
+  std::vector<std::int64_t> chosen;
+  std::uint64_t mark = 0;
+  const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
+  while (static_cast<std::int64_t>(chosen.size()) < k) {
+    std::int64_t best = -1;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int trial = 0; trial < (chosen.empty() ? 1 : trials); ++trial) {
+      const std::int64_t candidate = drawn_row();
+      std::uint64_t potential = 0;
+      if (!chosen.empty())
+        for (std::int64_t row = 0; row < n; ++row)
+          potential += integer(row, std::min(closest[static_cast<std::size_t>(row)], distance(row, candidate)));
+      if (potential < least) {
+        least = potential;
+        best = candidate;
+      }
+    }
+    for (std::int64_t row = 0; row < n; ++row) {
+      double& nearest = closest[static_cast<std::size_t>(row)];
+      nearest = chosen.empty() ? distance(row, best) : std::min(nearest, distance(row, best));
+    }
+    if (chosen.empty() || total() < mark / 4) mark = rescale();
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
+template <class T>
+double inertia_after_lloyd(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_t seed) {
+  KMeansOptions<T> options;
+  options.clusters = k;
+  options.init = init;
+  options.seed = seed;
+  Execution execution;
+  execution.threads = 2;
+  return kmeans(data.view(), options, execution).inertia;
+}
+
+constexpr KMeansInit all_inits[] = {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
+                                    KMeansInit::first};
+constexpr KMeansInit drawing_inits[] = {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random};
+
+template <class T>
+class Initialize : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Initialize, Types);
+
+TYPED_TEST(Initialize, IsTheSameForAnyNumberOfThreads) {
+  using T = TypeParam;
+  for (const bool weighted : {false, true})
+    for (const std::int64_t k : {1, 12}) {
+      const Data<T> data = blobs<T>(16500, 16, 20, 8, weighted);
+      for (const KMeansInit init : all_inits) {
+        const Matrix<T> one = run(data, init, k, 5, 1);
+        for (const int threads : {2, 3, 7, 16}) {
+          const Matrix<T> other = run(data, init, k, 5, threads);
+          EXPECT_TRUE(same(one.data(), other.data(), k * 16)) << "init " << static_cast<int>(init) << ", k " << k
+                                                              << ", " << threads << " threads, weights " << weighted;
+        }
+      }
+    }
+}
+
+TYPED_TEST(Initialize, TakesRowsOfTheDataThatHaveWeight) {
+  using T = TypeParam;
+  const Data<T> data = blobs<T>(3000, 4, 10, 5, true);
+  for (const KMeansInit init : drawing_inits) {
+    const std::vector<std::int64_t> rows = rows_found(data, run(data, init, 200));
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 200u) << "init " << static_cast<int>(init);
+    for (const std::int64_t row : rows) {
+      ASSERT_GE(row, 0) << "init " << static_cast<int>(init) << " gave a centroid that is no row";
+      ASSERT_GT(data.weights[static_cast<std::size_t>(row)], 0) << "init " << static_cast<int>(init) << ", row " << row;
+    }
+  }
+}
+
+TYPED_TEST(Initialize, SeedsAndRestartsDiffer) {
+  using T = TypeParam;
+  const Data<T> data = blobs<T>(2000, 2, 1, 0, false);
+  for (const KMeansInit init : drawing_inits) {
+    const Matrix<T> one = run(data, init, 8, 1);
+    EXPECT_FALSE(same(one.data(), run(data, init, 8, 2).data(), 16)) << "init " << static_cast<int>(init);
+    EXPECT_FALSE(same(one.data(), run(data, init, 8, 1, 1, 1).data(), 16)) << "init " << static_cast<int>(init);
+  }
+}
+
+TYPED_TEST(Initialize, AsManyClustersAsPoints) {
+  using T = TypeParam;
+  const Data<T> data = blobs<T>(150, 3, 4, 10, false);
+  for (const KMeansInit init : drawing_inits) {
+    std::vector<std::int64_t> rows = rows_found(data, run(data, init, 150));
+    std::sort(rows.begin(), rows.end());
+    for (std::int64_t row = 0; row < 150; ++row)
+      ASSERT_EQ(rows[static_cast<std::size_t>(row)], row) << "init " << static_cast<int>(init);
+  }
+}
+
+TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
+  using T = TypeParam;
+  const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {
+    EXPECT_EQ(rows_found(data, run(data, KMeansInit::kmeans_plus_plus, k, seed, 2)), plain_plus_plus(data, k, seed))
+        << data.points.rows() << " x " << data.points.columns() << ", k " << k << ", seed " << seed;
+  };
+  for (const bool weighted : {false, true}) {
+    check(blobs<T>(2500, 2, 30, 20, weighted), 40, 1);
+    check(blobs<T>(1500, 3, 5, 1, weighted), 50, 2);
+    check(blobs<T>(1100, 40, 12, 3, weighted), 20, 3);
+    check(blobs<T>(1100, 1, 1, 0, weighted), 80, 4);
+    check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
+  }
+  // A grid: the bound of the triangle inequality is met exactly, again and again. Its rows repeat, so only the
+  // coordinates tell.
+  Data<T> grid{Matrix<T>(2048, 2), {}};
+  for (std::int64_t row = 0; row < 2048; ++row) {
+    grid.points(row, 0) = static_cast<T>(row * 37 % 32);
+    grid.points(row, 1) = static_cast<T>(row * 11 / 32 % 32);
+  }
+  const Matrix<T> found = run(grid, KMeansInit::kmeans_plus_plus, 60, 6, 3);
+  const std::vector<std::int64_t> truth = plain_plus_plus(grid, 60, 6);
+  for (std::int64_t cluster = 0; cluster < 60; ++cluster)
+    ASSERT_TRUE(same(found.row(cluster), std::as_const(grid.points).row(truth[static_cast<std::size_t>(cluster)]), 2))
+        << "step " << cluster;
+}
+
+TYPED_TEST(Initialize, EveryBlobIsHit) {
+  using T = TypeParam;
+  for (const double offset : {0.0, sizeof(T) == 4 ? 1e5 : 1e8})
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
+      for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        const Data<T> data = blobs<T>(6000, 4, 25, 1000, seed % 2 == 1, offset);
+        std::set<std::int64_t> hit;
+        for (const std::int64_t row : rows_found(data, run(data, init, 25, seed, 2))) hit.insert(row % 25);
+        EXPECT_EQ(hit.size(), 25u) << "init " << static_cast<int>(init) << ", offset " << offset << ", seed " << seed;
+      }
+}
+
+TYPED_TEST(Initialize, ParallelIsAsGoodAsPlusPlus) {
+  using T = TypeParam;
+  const Data<T> data = blobs<T>(5000, 6, 40, 4, false);
+  double plus_plus = 0;
+  double parallel = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    plus_plus += inertia_after_lloyd(data, KMeansInit::kmeans_plus_plus, 40, seed);
+    parallel += inertia_after_lloyd(data, KMeansInit::kmeans_parallel, 40, seed);
+  }
+  EXPECT_TRUE(parallel <= 1.5 * plus_plus) << parallel << " against " << plus_plus;
+}
+
+TYPED_TEST(Initialize, DuplicatesAreChosenOnce) {
+  using T = TypeParam;
+  Data<T> data{Matrix<T>(1000, 2), {}};
+  for (std::int64_t row = 0; row < 1000; ++row) {
+    data.points(row, 0) = static_cast<T>(row % 12);
+    data.points(row, 1) = static_cast<T>(row % 12 % 3);
+  }
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    const std::vector<std::int64_t> rows = rows_found(data, run(data, init, 12));
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 12u) << "init " << static_cast<int>(init);
+  }
+}
+
+TEST(InitializeExtremes, DistancesThatVanish) {
+  Data<double> data{Matrix<double>(40, 1), {}};
+  for (std::int64_t row = 0; row < 40; ++row) data.points(row, 0) = 1e-310 * static_cast<double>(row % 20);
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    const std::vector<std::int64_t> rows = rows_found(data, run(data, init, 20));
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 20u) << "init " << static_cast<int>(init);
+  }
+}
+
+TEST(InitializeExtremes, WeightsOfEverySize) {
+  Data<double> data = blobs<double>(600, 2, 3, 4, false);
+  for (int row = 0; row < 600; ++row) data.weights.push_back(std::ldexp(1.0, row - 300));
+  for (const KMeansInit init : drawing_inits) {
+    const std::vector<std::int64_t> rows = rows_found(data, run(data, init, 600));
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 600u) << "init " << static_cast<int>(init);
+  }
+}
+
+TEST(InitializeExtremes, HugeCoordinatesAndWeights) {
+  Data<double> data = blobs<double>(500, 2, 5, 100, true);
+  for (std::int64_t row = 0; row < 500; ++row)
+    for (std::int64_t dim = 0; dim < 2; ++dim) data.points(row, dim) *= 0x1p480;
+  for (double& weight : data.weights) weight *= 0x1p490;
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    std::set<std::int64_t> hit;
+    for (const std::int64_t row : rows_found(data, run(data, init, 5))) hit.insert(row % 5);
+    EXPECT_EQ(hit.size(), 5u) << "init " << static_cast<int>(init);
+  }
+}
+
+TEST(InitializeExtremes, WeightedRandomFollowsTheWeights) {
+  Data<float> data = blobs<float>(4, 1, 1, 0, false);
+  data.weights = {1, 2, 3, 4};
+  std::vector<int> count(4);
+  for (std::uint64_t seed = 0; seed < 4000; ++seed)
+    ++count[static_cast<std::size_t>(rows_found(data, run(data, KMeansInit::random, 1, seed))[0])];
+  for (std::size_t row = 0; row < 4; ++row)
+    EXPECT_NEAR(count[row], 400.0 * static_cast<double>(row + 1), 120) << "row " << row;  // 4 standard deviations
+}
+
+TEST(InitializeExtremes, StopIsHonoured) {
+  const Data<float> data = blobs<float>(1000, 2, 4, 3, false);
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    KMeansOptions<float> options;
+    options.clusters = 100;
+    options.init = init;
+    std::stop_source source;
+    Execution execution;
+    execution.threads = 1;
+    execution.stop = source.get_token();
+    int reports = 0;
+    execution.progress = [&](const Progress& progress) {
+      EXPECT_EQ(progress.phase, "initialize");
+      EXPECT_LE(progress.done, progress.total);
+      if (++reports == 3) source.request_stop();
+    };
+    EXPECT_THROW(initialize(data.view(), options, execution, 0), InterruptedError);
+    EXPECT_EQ(reports, 3);
+  }
+}
+
+}  // namespace
+}  // namespace gradus::kmeans_detail

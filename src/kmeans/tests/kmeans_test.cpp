@@ -1,0 +1,143 @@
+// Every variant of the table, on every case, in both types, against the oracle: a new row is tested by its row alone.
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "cpu/forced_target.hpp"
+#include "kmeans/cases.hpp"
+#include "kmeans/simd/integer_filter.hpp"
+#include "tests/ladder_test.hpp"
+
+namespace gradus::kmeans_detail {
+namespace {
+
+[[maybe_unused]] const bool registered = tests::register_ladder<Trial>();
+
+// The loop itself, on a few cases: what it must not let pass.
+struct FewCases : Trial {
+  static const std::vector<Case>& cases() {
+    static const std::vector<Case> few = [] {
+      std::vector<Case> found;
+      for (const Case& one : Trial::cases())
+        if (one.name == "blobs" || one.name == "lattice_ties_2" || one.name == "padded_rows_many_dimensions")
+          found.push_back(one);
+      return found;
+    }();
+    return few;
+  }
+};
+
+Variant row_called(std::string_view name) { return core::find_variant(variants(), name, Room::name); }
+
+TEST(LadderLoop, runs_a_row_on_what_it_promises_and_takes) {
+  ASSERT_EQ(FewCases::cases().size(), 3U);
+  EXPECT_EQ(tests::run_row<FewCases>(row_called("sequential")).ran, 4);  // not where ties decide
+  const tests::RowOutcome outcome = tests::run_row<FewCases>(row_called("simd_small_dim"));
+  EXPECT_EQ(outcome.ran, 4);  // not 70 columns
+  EXPECT_TRUE(tests::contains(outcome.refusal, "columns, not 70")) << outcome.refusal;
+  EXPECT_TRUE(outcome.differences.empty());
+}
+
+TEST(LadderLoop, a_row_that_takes_no_case_fails) {
+  Variant planted = row_called("simd_small_dim");
+  planted.supports = [](const Shape&, const execution::Machine&) { return core::Support::no("not today"); };
+  const tests::RowOutcome outcome = tests::run_row<FewCases>(planted);
+  EXPECT_EQ(outcome.ran, 0);
+  EXPECT_NONFATAL_FAILURE(tests::judge(planted, outcome), "simd_small_dim ran no case: not today");
+}
+
+TEST(LadderLoop, a_wrong_result_fails_and_is_named) {
+  Variant planted = row_called("sequential");
+  planted.contract = {core::Contract::same_bits};
+  const tests::RowOutcome outcome = tests::run_row<FewCases>(planted);
+  ASSERT_FALSE(outcome.differences.empty());
+  tests::RowOutcome first = outcome;
+  first.differences.resize(1);
+  EXPECT_NONFATAL_FAILURE(tests::judge(planted, first), "sequential, " + outcome.differences.front());
+}
+
+TEST(LadderLoop, an_error_is_a_difference) {
+  Variant planted = row_called("simd_small_dim");
+  planted.supports = [](const Shape& shape, const execution::Machine&) {
+    return shape.dimensions > 60 ? core::Support::yes() : core::Support::no("few columns");
+  };
+  const tests::RowOutcome outcome = tests::run_row<FewCases>(planted);
+  ASSERT_FALSE(outcome.differences.empty());
+  EXPECT_TRUE(tests::contains(outcome.differences.front(), "it failed: ")) << outcome.differences.front();
+}
+
+TEST(LadderLoop, where_a_gpu_is_required_its_absence_fails) {
+  const bool required = tests::gpu_is_required();
+  setenv("GRADUS_REQUIRE_GPU", "1", 1);
+  EXPECT_FATAL_FAILURE(tests::skip_for_want_of_gpu("there is none"), "GRADUS_REQUIRE_GPU is set, but there is none");
+  if (!required) unsetenv("GRADUS_REQUIRE_GPU");
+}
+
+// No factor makes these points floats that differ, so they are no case: beside a constant column, differences so small
+// that a power of two which brings them near 1 takes the rounding of the column's mean beyond all bounds.
+TEST(Ladder, doubles_beside_a_constant_column) {
+  for (const auto& [clusters, columns] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {90, 3}, {20, 40}}) {
+    CaseData data;
+    data.clusters = clusters;
+    data.well_conditioned = false;
+    data.points = Matrix<double>(300, columns);
+    for (std::int64_t row = 0; row < 300; ++row) {
+      data.points(row, 0) = 1e147;
+      for (std::int64_t dim = 1; dim < columns; ++dim)
+        data.points(row, dim) = 1e-150 * static_cast<double>((row * 7919 + dim * 104729) % 1009);
+    }
+    const PreparedCase<double> prepared(data);
+    for (const Variant& variant : variants()) {
+      if (!prepared.promises(variant.contract) || !variant.supports(prepared.shape(), execution::this_machine()))
+        continue;
+      EXPECT_EQ(prepared.check(variant, {}), "") << variant.name << ", " << clusters << " clusters";
+    }
+  }
+}
+
+// The filters for many columns, on every instruction set that this machine has, with dot-product instructions and
+// without.
+class IntegerFilterTargets : public testing::TestWithParam<Case> {};
+
+template <class T>
+void check_targets(const Case& data) {
+  const PreparedCase<T> prepared(data.make(2));
+  Execution execution;
+  execution.threads = 1;
+  for (const bool dot : {true, false})
+    for (const std::int64_t target : cpu::compiled_targets()) {
+      const cpu::ForcedTarget forced(target);
+      dot_instructions_allowed = dot;
+      for (const Variant& variant : variants())
+        if (variant.name == "simd_large_dim" || variant.name == "simd_bounds") {
+          EXPECT_EQ(prepared.check(variant, execution), "")
+              << variant.name << " on " << hwy::TargetName(target) << (dot ? "" : " without dot products");
+        }
+      dot_instructions_allowed = true;
+    }
+}
+
+TEST_P(IntegerFilterTargets, float_equals_oracle) { check_targets<float>(GetParam()); }
+TEST_P(IntegerFilterTargets, double_equals_oracle) { check_targets<double>(GetParam()); }
+
+/// All cases; under a sanitizer every fourth, for each takes twenty times as long.
+std::vector<Case> target_cases() {
+  std::vector<Case> all = cases();
+#ifdef GRADUS_SANITIZED
+  std::vector<Case> some;
+  for (std::size_t at = 0; at < all.size(); at += 4) some.push_back(std::move(all[at]));
+  all = std::move(some);
+#endif
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(kmeans, IntegerFilterTargets, testing::ValuesIn(target_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace gradus::kmeans_detail

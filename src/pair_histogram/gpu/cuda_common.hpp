@@ -1,0 +1,287 @@
+// What the CUDA rungs share: the points on the GPU, the canonical slot of a pair, histograms in global and in shared
+// memory, tiles of points, and launches portion by portion.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "core/exact_sum.hpp"
+#include "core/phases.hpp"
+#include "cuda/launch.hpp"
+#include "pair_histogram/gpu/cuda_limits.hpp"
+#include "pair_histogram/gpu/cuda_points.hpp"
+#include "pair_histogram/problem.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+using Word = unsigned long long;  // of CUDA's atomic additions
+
+/// A point, widened to double.
+struct Place {
+  double x;
+  double y;
+  double z;
+};
+
+/// Points on the GPU, a column for each coordinate, so that neighbouring threads read neighbours. Columns that the
+/// points do not have are zero, which adds nothing to a squared distance.
+template <class T>
+struct DevicePoints {
+  const T* x = nullptr;
+  const T* y = nullptr;
+  const T* z = nullptr;
+  const std::int64_t* weights = nullptr;  ///< as WeightSums wants them, or null
+  std::int64_t count = 0;
+
+  __device__ Place operator[](std::int64_t point) const {
+    return {static_cast<double>(x[point]), static_cast<double>(y[point]), static_cast<double>(z[point])};
+  }
+  __device__ std::int64_t weight(std::int64_t point) const { return weights[point]; }
+};
+
+/// The bins, and the textbook's way to a slot: the canonical rule itself.
+struct DeviceBins {
+  const double* edges = nullptr;
+  int count = 0;
+  double width = 0;  ///< 0: only the edges tell
+  double reach = 0;
+
+  __device__ int slots() const { return count + 2; }
+  __device__ int slot(double squared) const {
+    const double distance = sqrt(squared);
+    if (!(distance < reach)) return count + 1;
+    if (width > 0) return 1 + static_cast<int>(distance / width);
+    int below = 0;  // edges at the distance or before it
+    for (int above = count; below < above;) {
+      const int middle = (below + above) / 2;
+      if (edges[middle] <= distance) below = middle + 1;
+      else above = middle;
+    }
+    return below;
+  }
+};
+
+/// Sums of weights: the first words of all slots, then the second ones, and so on.
+struct DeviceSums {
+  Word* words = nullptr;
+  int slots = 0;
+  int words_of_a_sum = 0;
+
+  /// Word by word; each addition tells whether to carry. Exact in whatever order they come.
+  __device__ void add(int slot, const WeightProduct& weight) const {
+    WeightSums::add_by(weight, words_of_a_sum, [&](int word, std::uint64_t value) {
+      return static_cast<std::uint64_t>(atomicAdd(&words[std::int64_t{word} * slots + slot], Word{value}));
+    });
+  }
+};
+
+/// The result: counts of 64 bits, and the sums of weights, in global memory.
+struct DeviceHistogram {
+  Word* counts = nullptr;
+  DeviceSums sums;
+
+  template <bool weighted>
+  __device__ void add(int slot, const WeightProduct& weight) const {
+    atomicAdd(&counts[slot], Word{1});
+    if constexpr (weighted) sums.add(slot, weight);
+  }
+};
+
+/// What a kernel counts: the pairs of all first points with the second points from `begin` to `end`.
+template <class T>
+struct PairJob {
+  DevicePoints<T> first;
+  DevicePoints<T> second;  ///< the same unless `cross`
+  bool cross = false;      ///< otherwise a point is paired with those after it
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  double box[dimension_limit] = {};
+  DeviceBins bins;
+  WeightSums sums;
+  int copies = 1;  ///< of a block's histogram
+  DeviceHistogram histogram;
+
+  __device__ std::int64_t first_partner(std::int64_t point) const { return cross || point < begin ? begin : point + 1; }
+
+  /// Canonical. `periodic` and `weighted` are constants of the kernel, so that the compiler leaves out what is not
+  /// used.
+  template <bool periodic>
+  __device__ double squared_distance(const Place& a, const Place& b) const {
+    const double x = separation<periodic>(a.x, b.x, box[0]);
+    const double y = separation<periodic>(a.y, b.y, box[1]);
+    const double z = separation<periodic>(a.z, b.z, box[2]);
+    return (x * x + y * y) + z * z;
+  }
+
+  template <bool weighted>
+  __device__ WeightProduct weight(std::int64_t first_weight, std::int64_t second_weight) const {
+    if constexpr (!weighted) return {};
+    else return sums.product(first_weight, second_weight);
+  }
+
+ private:
+  template <bool periodic>
+  __device__ static double separation(double a, double b, double length) {
+    const double apart = fabs(a - b);
+    if constexpr (periodic) return fmin(apart, length - apart);
+    else return apart;
+  }
+};
+
+/// The histogram of a block in its shared memory, as `cuda_privatized` writes it out, with sums of weights, and in one
+/// or more copies whose counters for a slot lie side by side. Its counters have 32 bits: a launch gives a block fewer
+/// than 2^32 pairs. Sums of weights of more than `words_in_shared` words are those of the result from the beginning.
+template <bool weighted>
+class BlockHistogram {
+ public:
+  /// By all threads of the block; ends with a barrier.
+  __device__ BlockHistogram(unsigned char* memory, int slots, int copies, const DeviceHistogram& result)
+      : sums_{reinterpret_cast<Word*>(memory), slots, result.sums.words_of_a_sum},
+        counts_(reinterpret_cast<unsigned int*>(sums_.words + (weighted ? words_in_shared * slots : 0))), slots_(slots),
+        copies_(copies) {
+    if constexpr (weighted) {
+      sums_are_shared_ = sums_.words_of_a_sum <= words_in_shared;
+      for (int at = threadIdx.x; sums_are_shared_ && at < slots * sums_.words_of_a_sum; at += blockDim.x)
+        sums_.words[at] = 0;
+      if (!sums_are_shared_) sums_ = result.sums;
+    }
+    for (int at = threadIdx.x; at < slots * copies; at += blockDim.x) counts_[at] = 0;
+    __syncthreads();  // everything is zero before the first addition
+  }
+
+  __device__ void add(int slot, int copy, const WeightProduct& weight) {
+    atomicAdd(&counts_[slot * copies_ + copy], 1U);
+    if constexpr (weighted) sums_.add(slot, weight);
+  }
+
+  /// Adds everything to the result. By all threads of the block; begins with a barrier.
+  __device__ void flush(const DeviceHistogram& result) {
+    __syncthreads();  // all additions are there
+    for (int slot = threadIdx.x; slot < slots_; slot += blockDim.x) {
+      Word count = 0;
+      for (int copy = 0; copy < copies_; ++copy) count += counts_[slot * copies_ + copy];
+      if (count == 0) continue;
+      atomicAdd(&result.counts[slot], count);
+      if constexpr (weighted)
+        if (sums_are_shared_) result.sums.add(slot, sum(slot));
+    }
+  }
+
+ private:
+  // All words that the sum has: nothing stands above them.
+  __device__ WeightProduct sum(int slot) const {
+    WeightProduct sum;
+    sum.low = sums_.words[slot];
+    sum.middle = sums_.words[slots_ + slot];
+    if (sums_.words_of_a_sum > 2) sum.high = sums_.words[2 * slots_ + slot];
+    return sum;
+  }
+
+  DeviceSums sums_;
+  bool sums_are_shared_ = false;
+  unsigned int* counts_;
+  int slots_;
+  int copies_;
+};
+
+/// Second points in the shared memory of a block, one for each of its threads, as `cuda_tiled` writes it out, with
+/// their weights.
+template <class T>
+class Tile {
+ public:
+  __device__ explicit Tile(unsigned char* memory)
+      : x_(reinterpret_cast<T*>(memory)), y_(x_ + blockDim.x), z_(y_ + blockDim.x),
+        weights_(reinterpret_cast<std::int64_t*>(z_ + blockDim.x)) {}
+
+  /// Fetches the points from `begin` on, up to `end`. By all threads of the block.
+  __device__ void load(const DevicePoints<T>& points, std::int64_t begin, std::int64_t end) {
+    __syncthreads();  // no thread still reads the points before
+    const std::int64_t mine = begin + threadIdx.x;
+    if (mine < end) {
+      x_[threadIdx.x] = points.x[mine];
+      y_[threadIdx.x] = points.y[mine];
+      z_[threadIdx.x] = points.z[mine];
+      if (points.weights != nullptr) weights_[threadIdx.x] = points.weights[mine];
+    }
+    count_ = static_cast<int>(end - begin < blockDim.x ? end - begin : blockDim.x);
+    __syncthreads();  // all points are there
+  }
+
+  __device__ int count() const { return count_; }
+  __device__ Place operator[](int place) const {
+    return {static_cast<double>(x_[place]), static_cast<double>(y_[place]), static_cast<double>(z_[place])};
+  }
+  __device__ std::int64_t weight(int place) const { return weights_[place]; }
+
+ private:
+  T* x_;
+  T* y_;
+  T* z_;
+  std::int64_t* weights_;
+  int count_ = 0;
+};
+
+/// The first point of a thread, or none for the surplus threads of the last block.
+template <class T, bool weighted>
+struct FirstPoint {
+  std::int64_t number = 0;
+  bool exists = false;
+  Place place{};
+  std::int64_t weight = 0;
+
+  __device__ explicit FirstPoint(const PairJob<T>& job)
+      : number(std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x), exists(number < job.first.count) {
+    if (!exists) return;
+    place = job.first[number];
+    if constexpr (weighted) weight = job.first.weight(number);
+  }
+};
+
+/// The columns of a problem's points on the GPU, the bins and the histogram there.
+template <class T>
+class CudaPairs {
+ public:
+  using Kernel = void (*)(PairJob<T>);
+
+  /// Phase to_device. The problem is on the GPU already (make_gpu_points()).
+  CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
+
+  PairJob<T>& job() { return job_; }
+  const cuda::Stream& stream() const { return points_.stream(); }
+  const execution::Gpu& gpu() const { return points_.gpu(); }
+  cuda::Arena& memory() { return points_.memory(); }
+
+  /// Phase count: launches the kernel, a thread for each first point, for one range of second points after the other.
+  /// Between them it honours a stop request and reports progress.
+  void count(const char* name, Kernel kernel, int threads, std::uint64_t shared_bytes);
+  /// Phase to_host.
+  Histogram histogram();
+
+ private:
+  DevicePoints<T> columns(MatrixView<const T> rows, VectorView<const T> weights, bool second);
+  std::int64_t end_of_portion(double pairs) const;
+
+  const Problem<T>& problem_;
+  const Execution& execution_;
+  std::vector<Phase>& phases_;
+  CudaPoints<T>& points_;
+  PairJob<T> job_;
+  cuda::DeviceBuffer<Word> long_sums_;  ///< those that the job did not foresee
+};
+
+/// InterruptedError if a stop was asked for.
+void honour_stop(const Execution& execution, std::int64_t done, std::int64_t total);
+
+/// Calls run(periodic, weighted) with what the problem is as constants.
+template <class T, class Run>
+void with_constants(const Problem<T>& problem, const Run& run) {
+  const auto with_weights = [&](auto periodic) {
+    if (problem.weighted()) run(periodic, std::true_type());
+    else run(periodic, std::false_type());
+  };
+  if (problem.periodic) with_weights(std::true_type());
+  else with_weights(std::false_type());
+}
+
+}  // namespace gradus::pair_histogram_detail

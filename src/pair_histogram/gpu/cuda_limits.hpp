@@ -1,0 +1,67 @@
+// What the CUDA rungs keep in the shared memory of a block and in the GPU's, in bytes: for the table, and for those who
+// allocate.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/sizes.hpp"
+#include "execution/gpu_support.hpp"
+#include "pair_histogram/problem.hpp"
+#include "pair_histogram/simd/simd_pairs.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+/// Longer sums of weights are not kept in shared memory, but in the GPU's, and there not in the arena of the job.
+inline constexpr int words_in_shared = 3;
+
+/// Counters of 32 bits in so many copies, and, with weights, a sum for each slot. A multiple of 8.
+constexpr std::uint64_t block_histogram_bytes(std::int64_t slots, bool weighted, int copies) {
+  const auto count = static_cast<std::uint64_t>(slots);
+  return (count * (4 * static_cast<std::uint64_t>(copies) + (weighted ? 8 * words_in_shared : 0)) + 7) / 8 * 8;
+}
+
+/// A point for each thread: three coordinates, and a weight, which has 64 bits (WeightSums).
+constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted) {
+  return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
+}
+
+/// Copies of a block's histogram: one for each lane of a warp, or fewer where they would crowd out other blocks.
+constexpr int histogram_copies(std::int64_t slots, bool weighted) {
+  constexpr std::uint64_t room = 32 << 10;
+  int copies = 32;
+  while (copies > 1 && block_histogram_bytes(slots, weighted, copies) > room) copies /= 2;
+  return copies;
+}
+
+/// On the GPU: the columns of the points, their weights, the edges, the histogram, and scratch for input
+/// validation.
+inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
+  constexpr std::uint64_t validation = 256;
+  return cuda::part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
+         cuda::part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +
+         cuda::part_bytes((shape.bins + 2) * (shape.weighted ? 1 + words_in_shared : 1), sizeof(std::uint64_t)) +
+         (shape.weighted ? cuda::part_bytes(shape.points, sizeof(std::int64_t)) +
+                               cuda::part_bytes(shape.others, sizeof(std::int64_t))
+                         : 0) +
+         validation;
+}
+
+/// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.
+constexpr int filter_group_points = 128;
+
+constexpr std::int64_t filter_places(std::int64_t points) {
+  return (points + filter_group_points - 1) / filter_group_points * filter_group_points;
+}
+
+/// On the GPU: what cuda_filter adds to that. Pairs with weights are not filtered.
+inline std::uint64_t gpu_filter_bytes(const Shape& shape) {
+  if (shape.weighted) return 0;
+  constexpr std::size_t place = 4 * sizeof(float);
+  return cuda::part_bytes(filter_places(shape.points), place) + cuda::part_bytes(filter_places(shape.others), place) +
+         cuda::part_bytes(shape.bins + 1, sizeof(double)) +             // thresholds
+         cuda::part_bytes(filter_cells_limit, sizeof(std::uint16_t)) +  // the table of cells
+         cuda::part_bytes(1, sizeof(std::uint64_t));                    // pairs in doubt
+}
+
+}  // namespace gradus::pair_histogram_detail

@@ -1,0 +1,58 @@
+// Validation of weights that lie on a GPU.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "cuda/launch.hpp"
+#include "cuda/memory.hpp"
+#include "pair_histogram/gpu/cuda_points.hpp"
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+constexpr int block_threads = 256;
+
+// The least of a value over a warp, where it changes something; the value read first may be an older one, which at
+// worst costs an addition that changes nothing. By all lanes.
+__device__ void take_least(int* least, int value) {
+  value = __reduce_min_sync(0xffffffffU, value);
+  if (threadIdx.x % 32 == 0 && value < *least) atomicMin(least, value);
+}
+
+// Launch shape: some blocks of whole warps, whose threads take every so-many-th weight.
+template <class T>
+__global__ void find_span(const T* weights, std::int64_t count, int* found) {
+  WeightSpan span;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < count; row += stride)
+    span.add(static_cast<double>(weights[row]));
+  take_least(&found[0], span.lowest_bit);
+  take_least(&found[1], span.least_exponent);
+  take_least(&found[2], -span.above);
+}
+
+}  // namespace
+
+template <class T>
+WeightSpan find_weight_span(VectorView<const T> weights, unsigned long long* scratch, const cuda::Stream& stream) {
+  constexpr std::int64_t most_blocks = 1024;
+  WeightSpan span;
+  int found[] = {span.lowest_bit, span.least_exponent, -span.above};
+  int* const there = reinterpret_cast<int*>(scratch);
+  const auto blocks = std::min((weights.size() + block_threads - 1) / block_threads, most_blocks);
+  cuda::check(cudaMemcpyAsync(there, found, sizeof found, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+  find_span<<<static_cast<unsigned int>(blocks), block_threads, 0, stream>>>(weights.data(), weights.size(), there);
+  cuda::check_launch("find_span");
+  cuda::check(cudaMemcpyAsync(found, there, sizeof found, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  stream.wait();
+  span.lowest_bit = found[0];
+  span.least_exponent = found[1];
+  span.above = -found[2];
+  return span;
+}
+
+template WeightSpan find_weight_span(VectorView<const float>, unsigned long long*, const cuda::Stream&);
+template WeightSpan find_weight_span(VectorView<const double>, unsigned long long*, const cuda::Stream&);
+
+}  // namespace gradus::pair_histogram_detail

@@ -1,0 +1,289 @@
+#include "pair_histogram/simd/simd_pairs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gradus::pair_histogram_detail {
+
+namespace {
+
+constexpr int float_bits = 23;  // of a float's mantissa
+// A counter for two pairs pays while the counters stay in the L2 cache, one for more while they stay about in the L1.
+constexpr std::int64_t counters_of_two = 1 << 16;
+constexpr std::int64_t counters_of_more = 19000;
+constexpr std::int64_t copied_counters = 9500;
+constexpr int most_joint = 4;
+constexpr std::int64_t spare_cells = 8;     // past the last edge, so that the last cell is certainly beyond
+constexpr std::int64_t least_cells = 4096;  // of a map
+constexpr std::int64_t cells_to_an_edge = 128;
+constexpr double most_doubtful = 0.25;  // share of the pairs
+constexpr std::int64_t slot_limit = 60000;
+
+int bits_for(std::int64_t values) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(values - 1))); }
+
+// So many pairs share an increment, with so many bins.
+int pairs_to_a_counter(std::int64_t bins) {
+  int pairs = 1;
+  for (std::int64_t counters = bins * bins; pairs < most_joint; ++pairs, counters *= bins)
+    if (counters > (pairs == 1 ? counters_of_two : counters_of_more)) break;
+  return pairs;
+}
+
+std::int64_t counter_copies(std::int64_t counters) {
+  std::int64_t copies = filter_block;
+  while (copies > 1 && counters * copies > copied_counters) copies /= 2;
+  return copies;
+}
+
+}  // namespace
+
+// The error of a distance in cells, with so many cells to a unit of length, for distances of up to `cells`. With
+// u = 2^-24, the roundings are, in each column, for coordinates of at most U cells:
+//   floats    u U for each of two coordinates, 2 u U for their difference
+//   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
+//   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
+//   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
+//             difference, u L for the length itself, u L for what it leaves
+// A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
+// what is added to keep it off zero; 12 u / 2 or less for the square root, which is computed from an approximation good
+// to 1.5 * 2^-12 by one step of Newton. Where coordinates are `wrapped`, a GPU's, it comes from a reciprocal good to
+// 2^-22.9, which is 2.2 u. The last percent is far more than all roundings in double, the canonical ones
+// among them, which are below 2^-50 of the coordinates.
+double FilterPlan::error_at(double per_length, double cells_reached) const {
+  double squares = 0;
+  for (int dim = 0; dim < dimension_limit; ++dim) {
+    const double step = steps_per_length[static_cast<std::size_t>(dim)] > 0
+                            ? per_length / steps_per_length[static_cast<std::size_t>(dim)]
+                            : 0.0;
+    const double half = half_[static_cast<std::size_t>(dim)] * per_length;
+    double off = 0;
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) off = 4 * 0x1p-24 * half;
+    if (coordinates == FilterCoordinates::integers) off = 1.01 * step;
+    if (coordinates == FilterCoordinates::local) off = 1.01 * step + 8 * 0x1p-24 * local_reach_ * per_length;
+    squares += off * off;
+  }
+  const double relative = 0x1p-24 * (coordinates == FilterCoordinates::integers  ? 11
+                                     : coordinates == FilterCoordinates::wrapped ? 4
+                                                                                 : 8);
+  return 1.01 * (std::sqrt(squares) + relative * cells_reached) + 0x1p-28;
+}
+
+template <class T>
+FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double local_reach)
+    : coordinates(form), local_reach_(local_reach) {
+  for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
+    const double extent = problem.highest[dim] - problem.lowest[dim];
+    // The middle is rounded: of points few ulps apart it may be as far from the one end as the other end is.
+    origin[dim] = problem.lowest[dim] + extent * 0.5;
+    half_[dim] = std::max(problem.highest[dim] - origin[dim], origin[dim] - problem.lowest[dim]) * 1.0000001;
+    if (coordinates == FilterCoordinates::wrapped && problem.periodic)
+      half_[dim] = std::max(problem.box[dim], 2 * half_[dim]);
+    if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) continue;
+    // In open space integers begin with -2^29 at the lowest point, which is no rounded number, and reach to 2^29 at
+    // most: x - lowest, times the steps to a length, rounded to an integer, never decreases where x grows; it is 0 for
+    // the lowest point, and for the highest one extent * fl(2^30 / extent) or less, below 2^30 (1 + 2^-51), which is
+    // rounded to 2^30. (From the rounded middle it could be 2^30 to one side.)
+    if (!problem.periodic) {
+      origin[dim] = problem.lowest[dim];
+      first_step = -(std::int64_t{1} << (open_span_bits - 1));
+    }
+    // Around a box, 2^32 steps; in open space 2^30 across all points, so that differences do not wrap.
+    steps_per_length[dim] = problem.periodic
+                                ? 0x1p32 / problem.box[dim]
+                                : std::ldexp(1.0, open_span_bits) / std::max(extent, problem.bins.reach() * 0x1p-10);
+  }
+  const bool finite = std::all_of(half_.begin(), half_.end(), [](double half) { return half < 1e150; }) &&
+                      problem.bins.reach() > 1e-140 && problem.bins.reach() < 1e150;
+  usable = finite && ((!problem.weighted() && lay_joint(problem.bins)) || lay_cells(problem.bins));
+}
+
+// Cells that are the bins; for bins of one width that end where a bin ends.
+bool FilterPlan::lay_joint(const Bins& bins) {
+  const std::int64_t count = bins.count();
+  if (!(bins.width() > 0) || count > 1 << 18) return false;
+  if (std::abs(bins.reach() / bins.width() - static_cast<double>(count)) > 1e-10) return false;
+  cells_per_length = 1 / bins.width();
+  error = error_at(cells_per_length, static_cast<double>(count) + 1);
+  const int fraction = float_bits - bits_for(count + 3);
+  cells = count + 1;
+  joint = error * std::ldexp(1.0, fraction + 4) + 48 < std::ldexp(1.0, fraction);
+  return joint;
+}
+
+// Finer cells: those that an edge comes near leave their pairs in doubt.
+bool FilterPlan::lay_cells(const Bins& bins) {
+  if (bins.slots() > slot_limit) return false;
+  const std::int64_t wanted = std::clamp(bins.count() * cells_to_an_edge, least_cells, filter_cells_limit);
+  cells = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+  cells_per_length = static_cast<double>(cells - spare_cells) / bins.reach();
+  error = error_at(cells_per_length, static_cast<double>(cells)) + std::ldexp(1.0, bits_for(cells + 3) - float_bits);
+  if (!(error < 0.5 * static_cast<double>(spare_cells - 2))) return false;
+  doubtful = static_cast<std::uint32_t>(bins.slots());
+  by_cell.resize(static_cast<std::size_t>(cells));
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    const double middle = (static_cast<double>(cell) + 0.5) / cells_per_length;
+    by_cell[static_cast<std::size_t>(cell)] = static_cast<std::uint16_t>(bins.slot(middle * middle));
+  }
+  for (const double threshold : bins.thresholds()) {
+    if (threshold == 0) continue;
+    const double at = std::sqrt(threshold) * cells_per_length;
+    const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(at - error - 1e-6)));
+    const auto last = std::min<std::int64_t>(cells - 1, static_cast<std::int64_t>(std::floor(at + error + 1e-6)));
+    for (std::int64_t cell = first; cell <= last; ++cell)
+      by_cell[static_cast<std::size_t>(cell)] = static_cast<std::uint16_t>(doubtful);
+  }
+  return static_cast<double>(std::count(by_cell.begin(), by_cell.end(), doubtful)) <
+         most_doubtful * static_cast<double>(cells);
+}
+
+template <class T>
+FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points,
+                                std::span<const std::int32_t> order, int threads)
+    : columns_(padded(points.rows()) * problem.d()) {
+  const std::int64_t rows = points.rows();
+  for (std::int64_t dim = 0; dim < problem.d(); ++dim) {
+    float* column = columns_.data() + dim * padded(rows);
+    pointers_[static_cast<std::size_t>(dim)] = column;
+    const double origin = plan.origin[static_cast<std::size_t>(dim)];
+    const double steps = plan.steps_per_length[static_cast<std::size_t>(dim)];
+    const std::int64_t stretch = core::stretch_length(rows, 8, threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t first = 0; first < rows; first += stretch) {
+      if (problem.stop.stop_requested()) continue;
+      for (std::int64_t place = first; place < std::min(first + stretch, rows); ++place) {
+        const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
+        const double relative = static_cast<double>(points(row, dim)) - origin;
+        column[place] =
+            plan.coordinates == FilterCoordinates::floats
+                ? static_cast<float>(relative * plan.cells_per_length)
+                // around a box from -2^31 to 2^31, of which the ends are the same
+                : std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(relative * steps) + plan.first_step));
+      }
+    }
+    core::honour_stop(problem.stop, while_sorting);
+    std::fill(column + rows, column + padded(rows), 0.0F);
+  }
+}
+
+template <class T>
+FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& plan, const std::int32_t* first_order,
+                                  const std::int32_t* second_order)
+    : problem_(problem), plan_(plan), first_order_(first_order), second_order_(second_order),
+      histogram_(problem.bins.slots() + 1, problem.sum_words()),  // and one for pairs in doubt
+      queue_(doubt_limit + doubt_room) {
+  view_.dimensions = static_cast<int>(problem.d());
+  view_.periodic = plan.coordinates == FilterCoordinates::integers;
+  for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim)
+    if (plan.coordinates != FilterCoordinates::floats)
+      view_.scale[dim] = static_cast<float>(plan.cells_per_length / plan.steps_per_length[dim]);
+  const double greatest = static_cast<double>(plan.cells) - 0.5;
+  view_.greatest_square = static_cast<float>(greatest * greatest);
+  const int whole = bits_for(plan.cells + 2);
+  view_.fraction_bits = float_bits - whole;
+  const double unit = std::ldexp(1.0, -view_.fraction_bits);
+  std::int64_t margin = 0;
+  if (plan.joint) {
+    margin = static_cast<std::int64_t>(std::ceil(plan.error / unit + 0.5)) + 1;
+    const std::uint32_t near = std::bit_ceil(static_cast<std::uint32_t>(2 * margin + 1));
+    view_.certain = ((1U << view_.fraction_bits) - 1) & ~(near - 1);
+    view_.joint = pairs_to_a_counter(plan.cells);
+  }
+  view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
+  view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;  // the margin is below one cell
+  view_.radix = static_cast<std::uint32_t>(plan.cells);
+  lay_counters();
+  view_.counters = counters_.data();
+  view_.by_cell = plan.by_cell.data();
+  view_.doubtful = plan.doubtful;
+  view_.weights = histogram_.weights.data();
+  view_.sums = problem.sums;
+  view_.queue = queue_.data();
+  view_.settle = [](void* owner) { static_cast<FilterCounters*>(owner)->settle(); };
+  view_.owner = this;
+}
+
+// Copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+template <class T>
+void FilterCounters<T>::lay_counters() {
+  counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;
+  std::uint32_t ahead = 0;
+  for (int digit = 0; digit < view_.joint; ++digit) {
+    counters_to_a_copy_ *= plan_.cells;
+    ahead = ahead * view_.radix + view_.ahead;
+  }
+  copies_ = counter_copies(counters_to_a_copy_);
+  counters_ = Buffer<std::uint32_t>(counters_to_a_copy_ * copies_, 0);
+  for (std::int64_t lane = 0; lane < filter_block; ++lane) {
+    const auto copy = static_cast<std::uint32_t>(lane % copies_ * counters_to_a_copy_);
+    view_.base[lane] = plan_.joint ? ahead - copy : copy;
+  }
+}
+
+// Decides the pairs in the queue by the canonical rule.
+template <class T>
+void FilterCounters<T>::settle() {
+  const double* box = problem_.periodic ? problem_.box.data() : nullptr;
+  const bool weighted = problem_.weighted();
+  for (std::int64_t index = 0; index < view_.queued; ++index) {
+    const DoubtfulPair pair = queue_[static_cast<std::size_t>(index)];
+    const std::int64_t first = first_order_ != nullptr ? first_order_[pair.first] : pair.first;
+    const std::int64_t second = second_order_ != nullptr ? second_order_[pair.second] : pair.second;
+    const double squared =
+        squared_distance(problem_.points.row(first), problem_.second().row(second), problem_.d(), box);
+    const std::int64_t slot = problem_.bins.slot(squared);
+    --histogram_.counts[pair.slot];
+    ++histogram_.counts[static_cast<std::size_t>(slot)];
+    if (weighted) problem_.sums.add(histogram_.sum(slot), problem_.first_weight(first), problem_.second_weight(second));
+  }
+  histogram_.rechecked += static_cast<std::uint64_t>(view_.queued);
+  view_.queued = 0;
+}
+
+// Before they could overflow.
+template <class T>
+void FilterCounters<T>::empty_counters(std::uint64_t pairs) {
+  std::uint64_t* counts = histogram_.counts.data();
+  for (std::int64_t number = 0; number < counters_.size(); ++number) {
+    const std::uint32_t count = std::exchange(counters_[number], 0);
+    std::int64_t rest = number % counters_to_a_copy_;
+    if (!plan_.joint) counts[rest] += count;
+    for (int digit = 0; digit < view_.joint && count != 0; ++digit, rest /= plan_.cells)
+      counts[rest % plan_.cells + 1] += count;
+  }
+  expected_ = pairs;
+}
+
+template <class T>
+Histogram FilterCounters<T>::finish() {
+  settle();
+  empty_counters(0);
+  histogram_.counts.pop_back();
+  histogram_.weights.resize(histogram_.weights.size() - static_cast<std::size_t>(histogram_.sum_words));
+  return std::move(histogram_);
+}
+
+template <class T>
+std::uint64_t FilterCounters<T>::bytes(const Shape& shape) {
+  const auto slots = static_cast<std::uint64_t>(shape.bins + 3);
+  const auto counters = std::max<std::uint64_t>(counters_of_two, slots);
+  return sizeof(DoubtfulPair) * (doubt_limit + doubt_room) + 4 * counters + slots * Histogram::slot_bytes(shape);
+}
+
+std::uint64_t bytes_to_filter(const Shape& shape, int threads) {
+  const std::uint64_t points =
+      static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
+  const std::uint64_t of_a_point = 4 * static_cast<std::uint64_t>(shape.dimensions) + (shape.weighted ? 8 : 0);
+  return points * of_a_point + static_cast<std::uint64_t>(threads) * FilterCounters<double>::bytes(shape) +
+         filter_cells_limit * sizeof(std::uint16_t);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                    \
+  template FilterPlan::FilterPlan(const Problem<T>&, FilterCoordinates, double); \
+  template class FilterColumns<T>;                                               \
+  template class FilterCounters<T>
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::pair_histogram_detail
