@@ -96,13 +96,12 @@ class Fit : public Workload {
   Shape shape() const { return {points_.rows(), points_.columns(), k_, static_cast<int>(sizeof(T)), false}; }
 
   KMeansResult<T> fit(const Row& row, MatrixView<const T> points, int iterations) const {
-    KMeansOptions<T> options;
+    KMeansOptions options;
     options.clusters = k_;
     options.init = KMeansInit::given;
-    options.initial_centroids = points_.slice(0, k_);
     options.max_iterations = iterations;
     options.tolerance = 0;
-    return kmeans<T>(points, options, execution_of(row, stop_));
+    return kmeans(points, options, {.initial_centroids = points_.slice(0, k_)}, execution_of(row, stop_));
   }
 
   Problem<T> problem_of(MatrixView<const T> points, int iterations) const {

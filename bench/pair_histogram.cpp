@@ -23,7 +23,7 @@
 
 namespace gradus::bench {
 
-std::vector<Axis> bin_axes(PairBins& bins, std::string& edges_file) {
+std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file) {
   return {
       {.name = "bin-width",
        .letter = "",
@@ -74,14 +74,14 @@ Axis box_axis(std::vector<double>& box) {
           }};
 }
 
-void check_bins(const PairBins& bins, const std::string& edges_file) {
+void check_bins(const PairHistogramBins& bins, const std::string& edges_file) {
   if (edges_file.empty() == (bins.bin_width == 0))
     throw UsageError("give the width of the bins (--bin-width) or a file with their edges (--edges), one of the two");
   if (!edges_file.empty() && bins.bins != 0)
     throw UsageError("--bins is for bins of equal width; --edges already says how many there are");
 }
 
-void complete_bins(PairBins& bins, const std::vector<double>& box) {
+void complete_bins(PairHistogramBins& bins, const std::vector<double>& box) {
   if (bins.bin_width == 0 || bins.bins > 0) return;
   if (bins.cutoff == 0 && box.empty())
     throw UsageError(
@@ -112,7 +112,7 @@ constexpr std::string_view problem_name = "pair_histogram";
 // The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
 constexpr double oracle_pairs = 1e8;
 
-ordered_json to_json(const PairBins& bins) {
+ordered_json to_json(const PairHistogramBins& bins) {
   ordered_json json = ordered_json::object();
   if (bins.edges.empty()) json = {{"bin_width", bins.bin_width}, {"bins", bins.bins}};
   else json["edges"] = bins.edges;
@@ -120,7 +120,7 @@ ordered_json to_json(const PairBins& bins) {
   return json;
 }
 
-std::string bins_title(const PairBins& bins) {
+std::string bins_title(const PairHistogramBins& bins) {
   const std::string cutoff = bins.cutoff > 0 ? ", cutoff " + core::number_text(bins.cutoff) : "";
   if (bins.edges.empty()) return fmt::format("{} bins of {}{}", bins.bins, core::number_text(bins.bin_width), cutoff);
   return fmt::format("{} bins from {} to {}{}", bins.edges.size() - 1, core::number_text(bins.edges.front()),
@@ -139,12 +139,12 @@ std::string giga(double rate) { return fmt::format("{:.{}f}", 1e-9 * rate, rate 
 template <class T>
 class Count : public Workload {
  public:
-  Count(MatrixView<const T> points, std::string points_name, const PairBins& bins, const std::vector<double>& box,
-        std::stop_token stop)
+  Count(MatrixView<const T> points, std::string points_name, const PairHistogramBins& bins,
+        const std::vector<double>& box, std::stop_token stop)
       : points_(points), points_name_(std::move(points_name)), stop_(std::move(stop)) {
     options_.bins = bins;
     options_.box = box;
-    problem_ = pair_histogram_detail::prepare(points, options_, Execution{});
+    problem_ = pair_histogram_detail::prepare<T>(points, options_, {}, Execution{});
   }
 
   std::string title() const override {
@@ -196,14 +196,14 @@ class Count : public Workload {
 
  private:
   PairHistogramResult count(const Row& row, MatrixView<const T> points) const {
-    return pair_histogram<T>(points, options_, execution_of(row, stop_));
+    return pair_histogram(points, options_, execution_of(row, stop_));
   }
 
   std::string verify_on_prefix(std::vector<Row>& rows, const Reporter& report) {
     const auto most = static_cast<std::int64_t>(std::sqrt(2 * oracle_pairs));
     const MatrixView<const T> prefix = points_.slice(0, std::min(points_.rows(), most));
     report("verify", 0, std::ssize(rows));
-    truth_ = oracle(pair_histogram_detail::prepare(prefix, options_, Execution{}));
+    truth_ = oracle(pair_histogram_detail::prepare<T>(prefix, options_, {}, Execution{}));
     for_each_sound(rows, "verify", report, [&](Row& row) { check(row, count(row, prefix), truth_, ""); });
     if (prefix.rows() == points_.rows()) return "all points against the oracle";
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
@@ -247,7 +247,7 @@ class Count : public Workload {
   MatrixView<const T> points_;
   std::string points_name_;
   std::stop_token stop_;
-  PairHistogramOptions<T> options_;
+  PairHistogramOptions options_;
   Problem<T> problem_;
   PairHistogramResult truth_;  ///< of the prefix, later of all points
   std::uint64_t pairs_ = 0;    ///< all of them
@@ -311,7 +311,7 @@ class Counts : public Workloads {
   }
 
   PointAxes points_{{.generator = "lab_atoms", .rows = 20000, .columns = 3, .file = ""}};
-  PairBins bins_;
+  PairHistogramBins bins_;
   std::string edges_file_;
   std::vector<double> box_;  ///< lengths of a periodic box; empty: open space
 };

@@ -11,13 +11,13 @@
 namespace gradus::bench {
 
 /// bin-width, bins, edges and cutoff; the file of edges is named only, for read_edges().
-std::vector<Axis> bin_axes(PairBins& bins, std::string& edges_file);
+std::vector<Axis> bin_axes(PairHistogramBins& bins, std::string& edges_file);
 Axis box_axis(std::vector<double>& box);
 
 /// UsageError unless there is either a width or a file of edges.
-void check_bins(const PairBins& bins, const std::string& edges_file);
+void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
 /// Bins of one width need a number; without one they go up to the cutoff, or to half of the box.
-void complete_bins(PairBins& bins, const std::vector<double>& box);
+void complete_bins(PairHistogramBins& bins, const std::vector<double>& box);
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading);
 
 }  // namespace gradus::bench

@@ -34,7 +34,7 @@ struct Arguments {
   std::string centroids;  ///< the file of --init
   std::string init = "k-means++";
   io::ReadOptions reading;
-  KMeansOptions<double> options;  ///< all but initial_centroids and weights
+  KMeansOptions options;  ///< all but initial_centroids and weights
 };
 
 const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
@@ -73,22 +73,6 @@ std::string why_nothing_is_random(KMeansInit init) {
   if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
   if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
   return "";
-}
-
-template <class T>
-KMeansOptions<T> options_as(const KMeansOptions<double>& from) {
-  return {.clusters = from.clusters,
-          .init = from.init,
-          .initial_centroids = {},
-          .weights = {},
-          .labels = {},
-          .restarts = from.restarts,
-          .max_iterations = from.max_iterations,
-          .tolerance = from.tolerance,
-          .changed_fraction = from.changed_fraction,
-          .empty = from.empty,
-          .metric = from.metric,
-          .seed = from.seed};
 }
 
 /// The picture with every pixel in its cluster's colour.
@@ -134,7 +118,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"seed", arguments.options.seed},
           {"restarts", arguments.options.restarts},
           {"restart", result.restart},
-          {"metric", arguments.options.metric == Metric::cosine ? "cosine" : "euclidean"},
+          {"metric", arguments.options.metric == KMeansMetric::cosine ? "cosine" : "euclidean"},
           {"weighted", !arguments.weights.empty()},
           {"rechecked", result.report.rechecked},
           {"memory_bytes", memory},
@@ -186,8 +170,8 @@ const std::vector<std::string>& result_names() {
   return names;
 }
 
-std::vector<std::string> output_files(const Arguments& arguments, const Session& session) {
-  std::vector<std::string> files{session.execution.graph_file};
+std::vector<std::string> output_files(const Arguments& arguments) {
+  std::vector<std::string> files{arguments.options.graph_file};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -196,7 +180,8 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
 template <class T>
 int cluster(const Arguments& arguments, const Session& session, const io::Points& points,
             core::Clock::time_point start) {
-  KMeansOptions<T> options = options_as<T>(arguments.options);
+  const KMeansOptions& options = arguments.options;
+  KMeansMemory<T> memory;
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
@@ -204,8 +189,8 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
   }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
-  options.initial_centroids = initial.view;
-  options.weights = weights.view;
+  memory.initial_centroids = initial.view;
+  memory.weights = weights.view;
   const double read = core::seconds_since(start);
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
@@ -218,14 +203,14 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
     centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
-    if (points.picture && options.metric == Metric::euclidean) picture_file = &outputs->add("quantized.png");
+    if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
   const KMeansResult<T> result = naming_files(
       {{"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}},
-      [&] { return kmeans<T>(points.view<T>(), options, session.execution); });
+      [&] { return kmeans(points.view<T>(), options, memory, session.execution); });
   session.end_progress();
 
   const auto write_start = core::Clock::now();
@@ -240,7 +225,12 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
       if (file) file->finish();
   }
   Json summary = summary_of(arguments, points.columns(), result,
-                            kmeans_memory<T>(points.rows(), points.columns(), options, session.execution));
+                            kmeans_memory({.points = points.rows(),
+                                           .dimensions = points.columns(),
+                                           .element_bytes = static_cast<int>(sizeof(T)),
+                                           .weighted = !memory.weights.empty()},
+                                          options, session.execution)
+                                .host);
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
@@ -261,7 +251,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
 
 Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  KMeansOptions<double>& fit = arguments->options;
+  KMeansOptions& fit = arguments->options;
   Options::required(options.file("INPUT", arguments->input, "INPUT",
                                  "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
                                  "standard input"));
@@ -300,17 +290,19 @@ Action setup_kmeans(Options& options, Session& session) {
                0);
   options.real("--changed", fit.changed_fraction, "stop when at most this share of the labels changed", 0, 1);
   options.choice("--empty", fit.empty,
-                 {{"relocate", EmptyCluster::relocate}, {"keep", EmptyCluster::keep}, {"error", EmptyCluster::error}},
+                 {{"relocate", KMeansEmptyCluster::relocate},
+                  {"keep", KMeansEmptyCluster::keep},
+                  {"error", KMeansEmptyCluster::error}},
                  "a cluster that lost its points moves to the farthest point, stays, or ends the job");
   add_metric_option(options, fit.metric);
-  options.file("--dump-graph", session.execution.graph_file, "FILE.dot",
+  options.file("--dump-graph", fit.graph_file, "FILE.dot",
                "write the graph of tasks of a task-graph variant (Graphviz)");
 
   return [arguments, &session] {
     const auto start = core::Clock::now();
     require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
     require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
-    require_no_input_overwritten(output_files(*arguments, session),
+    require_no_input_overwritten(output_files(*arguments),
                                  {arguments->input, arguments->weights, arguments->centroids});
     const io::Points points = io::read_points(arguments->input, arguments->reading);
     return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
@@ -320,8 +312,8 @@ Action setup_kmeans(Options& options, Session& session) {
 
 }  // namespace
 
-void add_metric_option(Options& options, Metric& metric) {
-  options.choice("--metric", metric, {{"euclidean", Metric::euclidean}, {"cosine", Metric::cosine}},
+void add_metric_option(Options& options, KMeansMetric& metric) {
+  options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
                  "what is near: a short distance, or a small angle");
 }
 

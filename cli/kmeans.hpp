@@ -7,7 +7,7 @@
 
 namespace gradus::cli {
 
-void add_metric_option(Options& options, Metric& metric);
+void add_metric_option(Options& options, KMeansMetric& metric);
 
 Action setup_demo(Options& options, Session& session);
 Action setup_predict(Options& options, Session& session);

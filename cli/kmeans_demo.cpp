@@ -122,7 +122,7 @@ int demo(const std::string& directory, const Session& session) {
   core::OutputSet outputs(directory, {"centroids.png"});
   core::AtomicFile& picture_file = outputs.add("centroids.png");
 
-  KMeansOptions<float> options;
+  KMeansOptions options;
   options.clusters = clusters;
   options.restarts = 10;
   const KMeansResult<float> result = kmeans(points.view<float>(), options, session.execution);

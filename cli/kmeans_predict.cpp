@@ -24,7 +24,7 @@ struct Arguments {
   std::string input;
   std::string output;
   io::ReadOptions reading;
-  Metric metric = Metric::euclidean;
+  KMeansMetric metric = KMeansMetric::euclidean;
 };
 
 struct Inputs {
@@ -70,7 +70,7 @@ Json facts_of(const Arguments& arguments, const Inputs& inputs) {
           {"d", inputs.points.columns()},
           {"k", inputs.centroids.rows()},
           {"dtype", io::to_string(inputs.points.type())},
-          {"metric", arguments.metric == Metric::cosine ? "cosine" : "euclidean"}};
+          {"metric", arguments.metric == KMeansMetric::cosine ? "cosine" : "euclidean"}};
 }
 
 template <class T, class Function>
@@ -85,7 +85,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   const auto start = core::Clock::now();
   const KMeansPrediction prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_predict<T>(centroids, points, arguments.metric, session.execution);
+    return kmeans_predict(centroids, points, arguments.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
   if (destination.is_file()) write_labels(destination, std::as_const(prediction.labels).view());
@@ -114,7 +114,7 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
   const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_transform<T>(centroids, points, arguments.metric, session.execution);
+    return kmeans_transform(centroids, points, arguments.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
   if (destination.is_file()) write_distances(destination, distances.view());

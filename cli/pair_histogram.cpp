@@ -36,7 +36,7 @@ struct Arguments {
   std::string edges;
   std::string output;
   io::ReadOptions reading;
-  PairBins bins;
+  PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
   bool fold = false;
@@ -71,7 +71,7 @@ io::PointsOf<T> folded(MatrixView<const T> points, const char* what, const Box& 
 
 /// A row per bin. The columns look at the histogram and the distribution.
 std::vector<io::NpyColumn> columns_of(const PairHistogramResult& result,
-                                      const std::optional<RadialDistribution>& radial) {
+                                      const std::optional<PairHistogramRadialDistribution>& radial) {
   const std::span<const double> edges(result.edges);
   std::vector<io::NpyColumn> columns{{"lo", edges.first(result.counts.size())},
                                      {"hi", edges.last(result.counts.size())},
@@ -123,19 +123,19 @@ struct Sum {
   double read = 0;           ///< seconds
 };
 
-std::optional<RadialDistribution> radial_of(const Arguments& arguments, const Sum& sum) {
+std::optional<PairHistogramRadialDistribution> radial_of(const Arguments& arguments, const Sum& sum) {
   if (!arguments.radial) return std::nullopt;
   if (!sum.same_numbers)
     throw InputError(
         fmt::format("'{}': the frames have different numbers of points, for which --rdf is not defined; "
                     "leave it out, or count such frames one by one",
                     arguments.input));
-  return radial_distribution(sum.histogram, sum.dimensions, sum.points, sum.others,
-                             static_cast<double>(sum.frames) / sum.inverse_volumes, sum.frames);
+  return pair_histogram_radial_distribution(sum.histogram, sum.dimensions, sum.points, sum.others,
+                                            static_cast<double>(sum.frames) / sum.inverse_volumes, sum.frames);
 }
 
 Json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
-                const std::optional<RadialDistribution>& radial) {
+                const std::optional<PairHistogramRadialDistribution>& radial) {
   const PairHistogramResult& result = sum.histogram;
   Json summary{{"problem", "pair_histogram"},
                {"input", arguments.input},
@@ -223,8 +223,8 @@ class Counter {
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
     if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
-    options_.weights = weights_.view;
-    options_.other_weights = other_weights_.view;
+    memory_.weights = weights_.view;
+    memory_.other_weights = other_weights_.view;
     options_.bins = arguments.bins;
     if (!arguments.edges.empty()) options_.bins.edges = bench::read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
@@ -243,7 +243,7 @@ class Counter {
     next_others(box);
     bench::complete_bins(options_.bins, box.lengths);
     MatrixView<const T> points = frame.points.view<T>();
-    options_.others = others_.view;
+    memory_.others = others_.view;
     options_.box = box.lengths;
     options_.box_origin = box.origin;
     io::PointsOf<T> inside;
@@ -254,23 +254,23 @@ class Counter {
         points = inside.view;
         if (others_reader_) {
           others_inside = folded(others_.view, "others", box, session_.execution.stop);
-          options_.others = others_inside.view;
+          memory_.others = others_inside.view;
         }
       }
-      return pair_histogram<T>(points, options_, session_.execution);
+      return pair_histogram(points, options_, memory_, session_.execution);
     });
-    sum_.memory = std::max(sum_.memory, pair_histogram_memory<T>(points, options_, session_.execution));
+    sum_.memory = std::max(sum_.memory, memory_of(points, result.report.variant));
     if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
     if (sum_.frames++ == 0) {
       sum_.histogram = std::move(result);
       sum_.points = points.rows();
-      sum_.others = options_.others.rows();
+      sum_.others = memory_.others.rows();
       sum_.dimensions = points.columns();
       sum_.box = box;
     } else {
-      accumulate(sum_.histogram, result);
+      pair_histogram_accumulate(sum_.histogram, result);
     }
-    sum_.same_numbers = sum_.same_numbers && sum_.points == points.rows() && sum_.others == options_.others.rows();
+    sum_.same_numbers = sum_.same_numbers && sum_.points == points.rows() && sum_.others == memory_.others.rows();
     sum_.all_points += points.rows();
   }
 
@@ -294,9 +294,22 @@ class Counter {
     others_ = std::get<io::PointsOf<T>>(frame->points.values);
   }
 
+  /// Of the host, for the variant that ran.
+  std::uint64_t memory_of(MatrixView<const T> points, const std::string& variant) const {
+    Execution ran = session_.execution;
+    ran.variant = variant;
+    const PairHistogramShape shape{.points = points.rows(),
+                                   .others = memory_.others.rows(),
+                                   .dimensions = points.columns(),
+                                   .element_bytes = static_cast<int>(sizeof(T)),
+                                   .weighted = !memory_.weights.empty()};
+    return pair_histogram_memory(shape, options_, ran).host;
+  }
+
   const Arguments& arguments_;
   const Session& session_;
-  PairHistogramOptions<T> options_;
+  PairHistogramOptions options_;
+  PairHistogramMemory<T> memory_;
   std::optional<io::FrameReader> others_reader_;
   io::PointsOf<T> others_;
   io::VectorOf<T> weights_;
@@ -331,7 +344,7 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   session.end_progress();
   const Sum& sum = counter.finish();
   note_tiny_edges(session, sum.histogram.edges);
-  const std::optional<RadialDistribution> radial = radial_of(arguments, sum);
+  const std::optional<PairHistogramRadialDistribution> radial = radial_of(arguments, sum);
 
   const auto write_start = core::Clock::now();
   const std::vector<io::NpyColumn> columns = columns_of(sum.histogram, radial);
@@ -404,7 +417,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     require_no_input_overwritten({arguments->output}, inputs);
     io::FrameReader reader(arguments->input, arguments->reading);
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
-      PairBins bins = arguments->bins;
+      PairHistogramBins bins = arguments->bins;
       const Box box{arguments->box, arguments->box_origin};
       bench::complete_bins(bins, box.lengths);
       if (arguments->radial) volume_of(*arguments, box);

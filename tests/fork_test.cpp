@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/kmeans.hpp"
-#include "gradus/pair_histogram.hpp"
+#include "kmeans/tests/job.hpp"
+#include "pair_histogram/tests/job.hpp"
 
 namespace gradus {
 namespace {
@@ -60,19 +60,19 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
   Execution execution;
   execution.device = Device::cpu;
   const auto fit = [&](int threads, const char* variant = "") {
-    KMeansOptions<float> options;
+    KMeansJob<float> options;
     options.clusters = 5;
     execution.threads = threads;
     execution.variant = variant;
-    return kmeans<float>(points, options, execution);
+    return kmeans(points, options, execution);
   };
   const auto count = [&](int threads) {
-    PairHistogramOptions<float> options;
+    PairHistogramJob<float> options;
     options.bins.bin_width = 1;
     options.bins.bins = 50;
     execution.threads = threads;
     execution.variant = "";
-    return pair_histogram<float>(points, options, execution);
+    return pair_histogram(points, options, execution);
   };
 
   // Before the first job of several threads, and after one of a single thread, every child can do all.
@@ -81,10 +81,10 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
   const auto fits = [&](int threads) { return fit(threads).inertia == inertia; };
   const auto counts_all = [&](int threads) { return count(threads).counts == counts; };
   EXPECT_EQ(in_child([&] { return fits(2) && counts_all(2); }), "");
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 5;
   execution.threads = 2;
-  EXPECT_GT(kmeans_memory<float>(2000, 3, options, execution), 0u);
+  EXPECT_GT(kmeans_memory({2000, 3}, options, execution).host, 0u);
   EXPECT_EQ(in_child([&] { return counts_all(3) && fits(3); }), "");
 
   EXPECT_TRUE(fits(2));
@@ -96,11 +96,11 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
       [&] { return fit(2, "openmp_reduce").inertia > 0; },
       [&] {
         execution.threads = 2;
-        return kmeans_predict<float>(points.slice(0, 5), points, Metric::euclidean, execution).inertia > 0;
+        return kmeans_predict(points.slice(0, 5), points, KMeansMetric::euclidean, execution).inertia > 0;
       },
       [&] {
         execution.threads = 2;
-        return kmeans_transform<float>(points.slice(0, 5), points, Metric::euclidean, execution).rows() == 2000;
+        return kmeans_transform(points.slice(0, 5), points, KMeansMetric::euclidean, execution).rows() == 2000;
       }};
   for (const auto& job : jobs) {
     const std::string message = in_child(job);

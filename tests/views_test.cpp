@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/kmeans.hpp"
-#include "gradus/pair_histogram.hpp"
+#include "kmeans/tests/job.hpp"
+#include "pair_histogram/tests/job.hpp"
 
 namespace gradus {
 namespace {
@@ -122,102 +122,100 @@ TYPED_TEST_SUITE(Views, Types);
 
 TYPED_TEST(Views, KMeansRefusesLies) {
   using T = TypeParam;
-  KMeansOptions<T> fine;
+  KMeansJob<T> fine;
   fine.clusters = 3;
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
-    expect_usage([&, view = view] { kmeans<T>(view, fine); }, "points: ");
-    expect_usage([&, view = view] { kmeans<T>(view, fine); }, says);
-    KMeansOptions<T> given = fine;
+    expect_usage([&, view = view] { kmeans(view, fine); }, "points: ");
+    expect_usage([&, view = view] { kmeans(view, fine); }, says);
+    KMeansJob<T> given = fine;
     given.init = KMeansInit::given;
     given.initial_centroids = view;
-    expect_usage([&] { kmeans<T>(this->points(), given); }, says);
-    expect_usage([&, view = view] { kmeans_predict<T>(view, this->points()); }, says);
-    expect_usage([&, view = view] { kmeans_predict<T>(this->centroids(), view); }, says);
-    expect_usage([&, view = view] { kmeans_transform<T>(view, this->points()); }, says);
-    expect_usage([&, view = view] { kmeans_transform<T>(this->centroids(), view); }, says);
+    expect_usage([&] { kmeans(this->points(), given); }, says);
+    expect_usage([&, view = view] { kmeans_predict(view, this->points()); }, says);
+    expect_usage([&, view = view] { kmeans_predict(this->centroids(), view); }, says);
+    expect_usage([&, view = view] { kmeans_transform(view, this->points()); }, says);
+    expect_usage([&, view = view] { kmeans_transform(this->centroids(), view); }, says);
     // Not read, not looked at.
     given.init = KMeansInit::first;
-    EXPECT_NO_THROW(kmeans<T>(this->points(), given));
+    EXPECT_NO_THROW(kmeans(this->points(), given));
   }
   for (const auto& [view, says] : lies<T>(this->others_))
-    expect_usage([&, view = view] { kmeans_transform<T>(this->centroids(), this->points(), view); }, says);
+    expect_usage([&, view = view] { kmeans_transform(this->centroids(), this->points(), view); }, says);
   for (const auto& [view, says] : vector_lies<const T>(this->elements_)) {
-    KMeansOptions<T> weighted = fine;
+    KMeansJob<T> weighted = fine;
     weighted.weights = view;
-    expect_usage([&] { kmeans<T>(this->points(), weighted); }, "weights: ");
-    expect_usage([&] { kmeans<T>(this->points(), weighted); }, says);
-    expect_usage([&] { kmeans_memory<T>(10, 2, weighted); }, says);
+    expect_usage([&] { kmeans(this->points(), weighted); }, "weights: ");
+    expect_usage([&] { kmeans(this->points(), weighted); }, says);
   }
   for (const auto& [view, says] : vector_lies<std::int32_t>(this->labels_)) {
-    KMeansOptions<T> labelled = fine;
+    KMeansJob<T> labelled = fine;
     labelled.labels = view;
-    expect_usage([&] { kmeans<T>(this->points(), labelled); }, says);
-    expect_usage([&] { kmeans_memory<T>(10, 2, labelled); }, says);
-    expect_usage([&, view = view] { kmeans_predict<T>(this->centroids(), this->points(), view); }, says);
+    expect_usage([&] { kmeans(this->points(), labelled); }, says);
+    expect_usage([&, view = view] { kmeans_predict(this->centroids(), this->points(), view); }, says);
   }
 }
 
 TYPED_TEST(Views, KMeansRefusesValuesThatThereAreNot) {
   using T = TypeParam;
-  const auto refused = [&](const std::function<void(KMeansOptions<T>&)>& change, const std::string& says) {
-    KMeansOptions<T> options;
+  const auto refused = [&](const std::function<void(KMeansJob<T>&)>& change, const std::string& says) {
+    KMeansJob<T> options;
     options.clusters = 3;
     change(options);
-    expect_usage([&] { kmeans<T>(this->points(), options); }, says);
-    expect_usage([&] { kmeans_memory<T>(10, 2, options); }, says);
+    expect_usage([&] { kmeans(this->points(), options); }, says);
+    expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options); }, says);
   };
   refused([](auto& options) { options.init = no_such<KMeansInit>(5); }, "init: 5 ");
-  refused([](auto& options) { options.empty = no_such<EmptyCluster>(3); }, "empty: 3 ");
-  refused([](auto& options) { options.metric = no_such<Metric>(2); }, "metric: 2 ");
+  refused([](auto& options) { options.empty = no_such<KMeansEmptyCluster>(3); }, "empty: 3 ");
+  refused([](auto& options) { options.metric = no_such<KMeansMetric>(2); }, "metric: 2 ");
   refused([](auto& options) { options.clusters = 0; }, "clusters");
-  const auto metric = no_such<Metric>(255);
-  expect_usage([&] { kmeans_predict<T>(this->centroids(), this->points(), metric); }, "metric: 255 ");
+  const auto metric = no_such<KMeansMetric>(255);
+  expect_usage([&] { kmeans_predict(this->centroids(), this->points(), metric); }, "metric: 255 ");
   const VectorView<std::int32_t> labels(this->labels_, 10);
-  expect_usage([&] { kmeans_predict<T>(this->centroids(), this->points(), labels, metric); }, "metric: 255 ");
-  expect_usage([&] { kmeans_transform<T>(this->centroids(), this->points(), metric); }, "metric: 255 ");
+  expect_usage([&] { kmeans_predict(this->centroids(), this->points(), labels, metric); }, "metric: 255 ");
+  expect_usage([&] { kmeans_transform(this->centroids(), this->points(), metric); }, "metric: 255 ");
   for (const Execution& impossible : impossible_executions()) {
-    KMeansOptions<T> options;
+    KMeansJob<T> options;
     options.clusters = 3;
-    expect_usage([&] { kmeans<T>(this->points(), options, impossible); }, "");
-    expect_usage([&] { kmeans_memory<T>(10, 2, options, impossible); }, "");
-    expect_usage([&] { kmeans_predict<T>(this->centroids(), this->points(), Metric::euclidean, impossible); }, "");
-    expect_usage([&] { kmeans_transform<T>(this->centroids(), this->points(), Metric::euclidean, impossible); }, "");
+    expect_usage([&] { kmeans(this->points(), options, impossible); }, "");
+    expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options, impossible); }, "");
+    expect_usage([&] { kmeans_predict(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");
+    expect_usage([&] { kmeans_transform(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");
   }
 }
 
 TYPED_TEST(Views, KMeansMemoryRefusesImpossibleSizes) {
   using T = TypeParam;
-  const KMeansOptions<T> options;
+  const KMeansJob<T> options;
   for (const auto& [points, dimensions] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {-1, 0}, {0, 0}, {0, 3}, {10, 0}, {10, -1}, {-10, 3}, {most, 1}, {1000, most}, {std::int64_t{1} << 31, 1}})
-    expect_usage([&, n = points, d = dimensions] { kmeans_memory<T>(n, d, options); }, "");
-  KMeansOptions<T> many;
+    expect_usage([&, n = points, d = dimensions] { kmeans_memory({n, d, sizeof(T)}, options); }, "");
+  KMeansJob<T> many;
   many.clusters = std::numeric_limits<std::int32_t>::max();
   Execution threads;
   threads.threads = 4096;
   // So many sums wrapped around 64 bits.
-  expect_usage([&] { kmeans_memory<T>(many.clusters, std::int64_t{1} << 25, many, threads); }, "overflow");
-  EXPECT_GT(kmeans_memory<T>(1000, 3, options), 4000u);
+  expect_usage([&] { kmeans_memory({many.clusters, std::int64_t{1} << 25, sizeof(T)}, many, threads); }, "overflow");
+  EXPECT_GT(kmeans_memory({1000, 3, sizeof(T)}, options).host, 4000u);
+  EXPECT_EQ(kmeans_memory({1000, 3, sizeof(T)}, options, {.device = Device::cpu}).device, 0u);
+  expect_usage([&] { kmeans_memory({10, 2, 5}, options); }, "4 bytes (float) or 8 (double), not 5");
 }
 
 TYPED_TEST(Views, PairHistogramRefusesLies) {
   using T = TypeParam;
-  PairHistogramOptions<T> fine;
+  PairHistogramJob<T> fine;
   fine.bins.bin_width = 1;
   fine.bins.bins = 5;
-  const auto refused = [&](MatrixView<const T> points, const PairHistogramOptions<T>& options,
-                           const std::string& says) {
-    expect_usage([&] { pair_histogram<T>(points, options); }, says);
-    expect_usage([&] { pair_histogram_memory<T>(points, options); }, says);
+  const auto refused = [&](MatrixView<const T> points, const PairHistogramJob<T>& options, const std::string& says) {
+    expect_usage([&] { pair_histogram(points, options); }, says);
   };
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
     refused(view, fine, says);
-    PairHistogramOptions<T> cross = fine;
+    PairHistogramJob<T> cross = fine;
     cross.others = view;
     refused(this->points(), cross, says);
   }
   for (const auto& [view, says] : vector_lies<const T>(this->elements_)) {
-    PairHistogramOptions<T> weighted = fine;
+    PairHistogramJob<T> weighted = fine;
     weighted.weights = view;
     refused(this->points(), weighted, says);
     weighted.others = this->points();
@@ -227,31 +225,38 @@ TYPED_TEST(Views, PairHistogramRefusesLies) {
   }
   for (const std::vector<double>& box : std::vector<std::vector<double>>{
            {20}, {20, 20, 20}, {20, -1}, {20, 0}, {20, std::numeric_limits<double>::quiet_NaN()}}) {
-    PairHistogramOptions<T> boxed = fine;
+    PairHistogramJob<T> boxed = fine;
     boxed.box = box;
+    expect_usage([&] { pair_histogram_memory({10, 0, 2, sizeof(T)}, boxed); }, "box");
     refused(this->points(), boxed, "box");
   }
   for (const Execution& impossible : impossible_executions()) {
-    expect_usage([&] { pair_histogram<T>(this->points(), fine, impossible); }, "");
-    expect_usage([&] { pair_histogram_memory<T>(this->points(), fine, impossible); }, "");
+    expect_usage([&] { pair_histogram(this->points(), fine, impossible); }, "");
+    expect_usage([&] { pair_histogram_memory({10, 0, 2, sizeof(T)}, fine, impossible); }, "");
   }
-  PairHistogramOptions<T> bins = fine;
+  PairHistogramJob<T> bins = fine;
   bins.bins.bins = most;
   refused(this->points(), bins, "bins");
   bins.bins.bins = -1;
   refused(this->points(), bins, "bins");
+  expect_usage([&] { pair_histogram_memory({10, 0, 2, sizeof(T)}, bins); }, "bins");
+  for (const PairHistogramShape& shape : std::vector<PairHistogramShape>{
+           {-1, 0, 2}, {10, -1, 2}, {std::int64_t{1} << 31, 0, 2}, {10, 0, 0}, {10, 0, 4}, {10, 0, 2, 2}})
+    expect_usage([&] { pair_histogram_memory(shape, fine); }, "");
+  EXPECT_GT(pair_histogram_memory({10, 0, 2, sizeof(T)}, fine).host, 0u);
+  EXPECT_EQ(pair_histogram_memory({10, 0, 2, sizeof(T)}, fine, {.device = Device::cpu}).device, 0u);
 }
 
 TYPED_TEST(Views, EmptyOnesNeedNoMemory) {
   using T = TypeParam;
-  PairHistogramOptions<T> options;
+  PairHistogramJob<T> options;
   options.bins.bin_width = 1;
   options.bins.bins = 5;
-  EXPECT_EQ(pair_histogram<T>(MatrixView<const T>(nullptr, 0, 3), options).pairs, 0u);
+  EXPECT_EQ(pair_histogram(MatrixView<const T>(nullptr, 0, 3), options).pairs, 0u);
   options.others = MatrixView<const T>(nullptr, 0, 2);
   options.weights = VectorView<const T>(nullptr, 0);
-  EXPECT_EQ(pair_histogram<T>(this->points(), options).pairs, 0u);
-  EXPECT_THROW(kmeans<T>(MatrixView<const T>(nullptr, 0, 3), {}), InputError);
+  EXPECT_EQ(pair_histogram(this->points(), options).pairs, 0u);
+  EXPECT_THROW(kmeans(MatrixView<const T>(nullptr, 0, 3), KMeansOptions{}), InputError);
 }
 
 TYPED_TEST(Views, CopiesAreOfHostMemoryThatIsThere) {
@@ -268,7 +273,7 @@ TEST(Histograms, OfSizesThatDoNotAgreeAreRefused) {
   good.counts = {3, 4};
   good.weighted = {0.5, 0.25};
   PairHistogramResult sum = good;
-  accumulate(sum, good);
+  pair_histogram_accumulate(sum, good);
   EXPECT_EQ(sum.counts, (std::vector<std::uint64_t>{6, 8}));
   for (const auto& spoil : std::vector<std::function<void(PairHistogramResult&)>>{
            [](auto& result) { result.counts = {3}; }, [](auto& result) { result.counts = {}; },
@@ -283,17 +288,17 @@ TEST(Histograms, OfSizesThatDoNotAgreeAreRefused) {
     PairHistogramResult bad = good;
     spoil(bad);
     PairHistogramResult same = bad;
-    expect_usage([&] { accumulate(bad, good); }, "");
-    expect_usage([&] { accumulate(sum, bad); }, "");
-    expect_usage([&] { accumulate(bad, same); }, "");
+    expect_usage([&] { pair_histogram_accumulate(bad, good); }, "");
+    expect_usage([&] { pair_histogram_accumulate(sum, bad); }, "");
+    expect_usage([&] { pair_histogram_accumulate(bad, same); }, "");
     if (bad.edges.size() != bad.counts.size() + 1)
-      expect_usage([&] { radial_distribution(bad, 3, 10, 0, 1.0); }, "edge");
+      expect_usage([&] { pair_histogram_radial_distribution(bad, 3, 10, 0, 1.0); }, "edge");
   }
   EXPECT_EQ(sum.counts, (std::vector<std::uint64_t>{6, 8}));
-  expect_usage([&] { radial_distribution(good, 4, 10, 0, 1.0); }, "dimensions");
-  expect_usage([&] { radial_distribution(good, 3, -1, 0, 1.0); }, "negative");
-  expect_usage([&] { radial_distribution(good, 3, 10, 0, 0.0); }, "volume");
-  expect_usage([&] { radial_distribution(good, 3, 10, 0, 1.0, 0); }, "frames");
+  expect_usage([&] { pair_histogram_radial_distribution(good, 4, 10, 0, 1.0); }, "dimensions");
+  expect_usage([&] { pair_histogram_radial_distribution(good, 3, -1, 0, 1.0); }, "negative");
+  expect_usage([&] { pair_histogram_radial_distribution(good, 3, 10, 0, 0.0); }, "volume");
+  expect_usage([&] { pair_histogram_radial_distribution(good, 3, 10, 0, 1.0, 0); }, "frames");
 }
 
 }  // namespace

@@ -2,16 +2,29 @@
 /// a Matrix owns host memory. A view itself checks nothing. Every function of the library that takes views checks them
 /// before it reads anything, and throws UsageError for an impossible one: a null pointer to elements, negative sizes,
 /// rows that begin less than a row apart, a misaligned address, sizes whose bytes overflow 64 bits.
+///
+/// A function that reads a matrix takes whatever view_of() makes a view of: Matrix, MatrixView of T or const T,
+/// contiguous ranges of rows such as std::vector<std::array<float, 3>>, std::span of them and float[n][3], and
+/// std::mdspan where the compiler has it. Views themselves are made of the same, and a VectorView of any contiguous
+/// range of elements.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <version>
+
+#ifdef __cpp_lib_mdspan
+#include <mdspan>
+#endif
 
 #include "gradus/error.hpp"
 #include "gradus/export.hpp"
@@ -45,6 +58,83 @@ struct ViewFacts {
 GRADUS_EXPORT void check_view(const ViewFacts& view, const char* what);
 }  // namespace detail
 
+template <class T>
+class VectorView;
+template <class T>
+class MatrixView;
+template <class T>
+class Matrix;
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_vector_view = false;
+template <class T>
+inline constexpr bool is_vector_view<VectorView<T>> = true;
+template <class>
+inline constexpr bool is_matrix_view = false;
+template <class T>
+inline constexpr bool is_matrix_view<MatrixView<T>> = true;
+
+/// Ranges of host memory that outlive the expression in which a view of them is made. A VectorView is none, for it may
+/// name memory elsewhere.
+template <class Range>
+concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    std::ranges::borrowed_range<Range> && !is_vector_view<std::remove_cvref_t<Range>>;
+template <class Range>
+using ElementIn = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
+
+/// A row of a number of columns that its type says.
+template <class Row>
+struct FixedRow;
+template <class T, std::size_t Columns>
+struct FixedRow<std::array<T, Columns>> {
+  using Element = T;
+  static constexpr std::size_t columns = Columns;
+};
+template <class T, std::size_t Columns>
+struct FixedRow<const std::array<T, Columns>> : FixedRow<std::array<const T, Columns>> {};
+template <class T, std::size_t Columns>
+struct FixedRow<T[Columns]> : FixedRow<std::array<T, Columns>> {};
+
+template <class Range>
+concept LastingRows = Lasting<Range> && requires {
+  typename FixedRow<ElementIn<Range>>::Element;
+} && std::is_arithmetic_v<typename FixedRow<ElementIn<Range>>::Element> &&
+    sizeof(ElementIn<Range>) == FixedRow<ElementIn<Range>>::columns *
+                                    sizeof(typename FixedRow<ElementIn<Range>>::Element);
+
+}  // namespace detail
+
+// What a matrix can be viewed as. Of an object that dies with the expression no view is made.
+
+template <class T>
+constexpr MatrixView<T> view_of(MatrixView<T> view);
+template <class T>
+MatrixView<T> view_of(Matrix<T>& matrix);
+template <class T>
+MatrixView<const T> view_of(const Matrix<T>& matrix);
+template <class T>
+void view_of(const Matrix<T>&& matrix) = delete;
+/// Rows side by side, each an array.
+template <detail::LastingRows Range>
+auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element>;
+#ifdef __cpp_lib_mdspan
+/// UsageError unless the elements of a row are contiguous: layout_right, and layout_stride with a last stride of 1,
+/// are.
+template <class T, class Extents, class Layout>
+  requires(Extents::rank() == 2 && std::is_arithmetic_v<T> && std::mdspan<T, Extents, Layout>::is_always_strided())
+MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix);
+#endif
+
+/// The type of the elements that view_of() gives, without const.
+template <class Source>
+using ElementOf = std::remove_cvref_t<decltype(*view_of(std::declval<const Source&>()).data())>;
+
+/// Matrices of one of the element types, which a function reads.
+template <class Source, class... T>
+concept RowsOf = (std::same_as<ElementOf<Source>, T> || ...);
+
 /// A view of `size` contiguous elements.
 template <class T>
 class VectorView {
@@ -55,6 +145,11 @@ class VectorView {
   template <class U>
     requires(std::is_same_v<T, const U>)
   constexpr VectorView(VectorView<U> other) : VectorView(other.data(), other.size(), other.place()) {}
+  /// All of std::vector, std::span, std::array, Buffer, …, but not of a temporary one.
+  template <detail::Lasting Range>
+    requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
+  constexpr VectorView(Range&& elements)
+      : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
 
   constexpr T* data() const { return data_; }
   constexpr std::int64_t size() const { return size_; }
@@ -85,6 +180,12 @@ class MatrixView {
     requires(std::is_same_v<T, const U>)
   constexpr MatrixView(MatrixView<U> other)
       : MatrixView(other.data(), other.rows(), other.columns(), other.row_stride(), other.place()) {}
+  /// What view_of() makes a view of.
+  template <class Source>
+    requires(!detail::is_matrix_view<std::remove_cvref_t<Source>> && requires(Source && source) {
+      { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
+    })
+  constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
   constexpr T* data() const { return data_; }
   constexpr std::int64_t rows() const { return rows_; }
@@ -193,5 +294,42 @@ class Matrix {
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
 };
+
+template <class T>
+constexpr MatrixView<T> view_of(MatrixView<T> view) {
+  return view;
+}
+
+template <class T>
+MatrixView<T> view_of(Matrix<T>& matrix) {
+  return matrix.view();
+}
+
+template <class T>
+MatrixView<const T> view_of(const Matrix<T>& matrix) {
+  return matrix.view();
+}
+
+template <detail::LastingRows Range>
+auto view_of(Range&& rows) -> MatrixView<typename detail::FixedRow<detail::ElementIn<Range>>::Element> {
+  using Row = detail::FixedRow<detail::ElementIn<Range>>;
+  // Not through a row, for there may be none.
+  return {reinterpret_cast<typename Row::Element*>(std::ranges::data(rows)),
+          static_cast<std::int64_t>(std::ranges::size(rows)), static_cast<std::int64_t>(Row::columns)};
+}
+
+#ifdef __cpp_lib_mdspan
+template <class T, class Extents, class Layout>
+  requires(Extents::rank() == 2 && std::is_arithmetic_v<T> && std::mdspan<T, Extents, Layout>::is_always_strided())
+MatrixView<T> view_of(std::mdspan<T, Extents, Layout> matrix) {
+  const auto rows = static_cast<std::int64_t>(matrix.extent(0));
+  const auto columns = static_cast<std::int64_t>(matrix.extent(1));
+  if (rows > 0 && columns > 1 && matrix.stride(1) != 1)
+    throw UsageError("mdspan: the elements of a row lie " + std::to_string(matrix.stride(1)) +
+                     " apart; they must be contiguous, as with std::layout_right");
+  const bool has_next_row = rows > 1 && columns > 0;
+  return {matrix.data_handle(), rows, columns, has_next_row ? static_cast<std::int64_t>(matrix.stride(0)) : columns};
+}
+#endif
 
 }  // namespace gradus

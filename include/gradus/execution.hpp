@@ -31,10 +31,16 @@ struct Progress {
   std::string_view detail;  ///< a few human-readable words; may be empty
 };
 
+/// Bytes that a job takes.
+struct MemoryEstimate {
+  std::uint64_t host = 0;    ///< beyond the input and the result in host memory
+  std::uint64_t device = 0;  ///< on a GPU, beyond the input there
+};
+
 struct Execution {
   Device device = Device::automatic;
-  int gpu = 0;          ///< which GPU, when there are several
-  std::string variant;  ///< empty: chosen from the shape and the machine
+  int gpu = 0;               ///< which GPU, when there are several
+  std::string variant = {};  ///< empty: chosen from the shape and the machine
   /// 0: one per available core. Several threads are refused with UnsupportedError in a forked child of a process that
   /// ran a job on several: the child does not have them, and the runtime would wait for them. One thread works; so does
   /// a process that was started anew (exec; the method 'spawn' of Python's multiprocessing).
@@ -42,9 +48,8 @@ struct Execution {
   Pinning pinning = Pinning::none;
   int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
   std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
-  std::string graph_file;          ///< task-graph variants write their graph here (Graphviz dot); empty: nowhere
-  std::function<void(const Progress&)> progress;  ///< called from the calling thread only
-  std::stop_token stop;  ///< a stop request ends the job with InterruptedError within half a second
+  std::function<void(const Progress&)> progress = {};  ///< called from the calling thread only
+  std::stop_token stop = {};  ///< a stop request ends the job with InterruptedError within half a second
   /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and
   /// written after what the caller put into it before the call; when the call returns its results are there, for any
   /// stream. Ignored where no view lies on a GPU.

@@ -9,11 +9,11 @@
 ///   to T (nearest, ties to even), whatever the spread of values and weights. Points of weight 0 have labels and are
 ///   counted, but do not affect centroids.
 /// * Inertia: the exact sum of the products w * D(x, c_label), each rounded to the 53 bits of a double with no limit to
-///   its exponent; rounded once to double. InputError where that is beyond the range of double. With Metric::cosine it
-///   is half of that, which is the sum of w * (1 - cosine similarity).
+///   its exponent; rounded once to double. InputError where that is beyond the range of double. With
+///   KMeansMetric::cosine it is half of that, which is the sum of w * (1 - cosine similarity).
 /// * An iteration assigns all points and moves all centroids. The fit ends when no label changed and no empty cluster
 ///   moved to another place, or by another of the rules below; a last assignment gives labels, counts and inertia.
-/// * Metric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in
+/// * KMeansMetric::cosine: rows, and the means after each update, are scaled to unit length: s_j = x_j * 2^-e in
 ///   double, where e brings the row's largest magnitude to between 1/2 and 1; then s_j / sqrt(L) rounded to T, where L
 ///   is the chain acc = fma(s_j, s_j, acc). A cluster whose mean is zero has no direction, and keeps its centroid.
 ///
@@ -24,8 +24,9 @@
 /// managed memory. Points there are used where they are, and the job runs on that GPU: on another device, and with a
 /// variant that needs points in host memory, it is refused (UnsupportedError, or UsageError where the request names two
 /// GPUs). One copy is made where a kernel cannot read them as they lie: for rows that are not contiguous, do not begin
-/// at a multiple of 16 bytes or do not end at one (with Metric::cosine also for the rows of unit length). Weights lie
-/// beside the points or in host memory, given centroids anywhere. Execution::stream says when the memory may be read.
+/// at a multiple of 16 bytes or do not end at one (with KMeansMetric::cosine also for the rows of unit length). Weights
+/// lie beside the points or in host memory, given centroids anywhere. Execution::stream says when the memory may be
+/// read.
 ///
 /// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
 /// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
@@ -34,7 +35,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "gradus/array.hpp"
@@ -51,30 +52,25 @@ enum class KMeansInit : std::uint8_t {
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
   random,            ///< k different rows, uniformly (by weight where weights are given)
   first,             ///< the first k rows
-  given              ///< KMeansOptions::initial_centroids
+  given              ///< KMeansMemory::initial_centroids
 };
 
 /// What happens to a cluster that lost its last point.
-enum class EmptyCluster : std::uint8_t {
+enum class KMeansEmptyCluster : std::uint8_t {
   relocate,  ///< it moves to the point farthest from its centroid (lowest row on ties), as scikit-learn does
   keep,      ///< its centroid stays where it was
   error      ///< the job ends with gradus::Error
 };
 
-enum class Metric : std::uint8_t {
+enum class KMeansMetric : std::uint8_t {
   euclidean,
   cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row is an InputError
 };
 
-template <class T>
+/// What is computed.
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
-  MatrixView<const T> initial_centroids;  ///< clusters x d, read when init is `given`
-  VectorView<const T> weights;            ///< one non-negative weight per point, or empty
-  /// The caller's memory for the n labels, in host memory or on the GPU that the job runs on; then
-  /// KMeansResult::labels stays empty. Empty: the labels are in the result.
-  VectorView<std::int32_t> labels;
   int restarts = 1;  ///< number of fits, each from its own seed; the one with the least inertia wins
   int max_iterations = 300;
   /// Stop when the sum of the centroids' squared movements is at most tolerance times the mean variance of the
@@ -82,18 +78,31 @@ struct KMeansOptions {
   double tolerance = 1e-4;
   /// Stop when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;
-  EmptyCluster empty = EmptyCluster::relocate;
-  Metric metric = Metric::euclidean;
+  KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
+  KMeansMetric metric = KMeansMetric::euclidean;
   std::uint64_t seed = 0;
+  /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
+  /// variants.
+  std::string graph_file = {};
 };
 
-enum class StopReason : std::uint8_t { labels_unchanged, centroids_settled, few_labels_changed, iteration_limit };
-GRADUS_EXPORT std::string_view to_string(StopReason reason);
+/// What is read and written beside the points.
+template <class T>
+struct KMeansMemory {
+  MatrixView<const T> initial_centroids = {};  ///< clusters x d, read when KMeansOptions::init is `given`
+  VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
+  /// Where the n labels are wanted, in host memory or on the GPU that the job runs on; then KMeansResult::labels stays
+  /// empty. Empty: the labels are in the result.
+  VectorView<std::int32_t> labels = {};
+};
+
+enum class KMeansStopReason : std::uint8_t { labels_unchanged, centroids_settled, few_labels_changed, iteration_limit };
+GRADUS_EXPORT std::string_view to_string(KMeansStopReason reason);
 
 /// One iteration: the assignment to the centroids of the iteration before, and the update that followed.
 struct KMeansIteration {
   /// Of this assignment, from the sums of the update and not from the distances. With e_j the extent of column j over
-  /// points and first centroids (with Metric::cosine at least 2), M_j its largest magnitude, W the sum and w the
+  /// points and first centroids (with KMeansMetric::cosine at least 2), M_j its largest magnitude, W the sum and w the
   /// largest of the weights (n and 1 without them) but at least 2^-1000, to within
   /// (k + d + 8) 2^-51 W sum e_j^2 + 2^-72 n w sum e_j M_j (the second part beyond 2^24 points times the square of
   /// n 2^-24), and what squares below the least double lose.
@@ -107,24 +116,16 @@ struct KMeansIteration {
 template <class T>
 struct KMeansResult {
   Matrix<T> centroids;               ///< clusters x d
-  Buffer<std::int32_t> labels;       ///< n, or empty (KMeansOptions::labels); each point's nearest of `centroids`
+  Buffer<std::int32_t> labels;       ///< n, or empty (KMeansMemory::labels); each point's nearest of `centroids`
   std::vector<std::int64_t> counts;  ///< points per cluster under `labels`
   double inertia = 0;                ///< of `labels` and `centroids`
   int iterations = 0;
   bool converged = false;  ///< stopped for any reason but the iteration limit
-  StopReason stop_reason = StopReason::iteration_limit;
+  KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
   int restart = 0;   ///< which of the restarts won
   RunReport report;  ///< `rechecked`: of all assignments
 };
-
-/// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1).
-/// Throws UsageError for impossible options and views (see array.hpp), InputError for NaN, infinity, too large values,
-/// negative weights or fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run
-/// here, Error where memory does not suffice, InterruptedError after a stop request.
-template <class T>
-GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options,
-                                     const Execution& execution = {});
 
 struct KMeansPrediction {
   Buffer<std::int32_t> labels;  ///< n, or empty where the caller gave memory for them
@@ -132,34 +133,91 @@ struct KMeansPrediction {
   RunReport report;  ///< `rechecked`: of all assignments
 };
 
-/// The nearest centroid of each row of `points`, by the canonical rule.
+/// The sizes on which a fit's memory depends, beside KMeansOptions.
+struct KMeansShape {
+  std::int64_t points = 0;
+  std::int64_t dimensions = 0;
+  int element_bytes = 4;  ///< 4: float, 8: double
+  bool weighted = false;
+  MemoryPlace place = {};  ///< where the points and their weights lie
+};
+
+namespace detail {
+
+// What libgradus has of the calls below, for float and double.
+template <class T>
+GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
+                                     const KMeansMemory<T>& memory, const Execution& execution);
 template <class T>
 GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                              Metric metric = Metric::euclidean, const Execution& execution = {});
+                                              KMeansMetric metric, const Execution& execution);
+template <class T>
+GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                              VectorView<std::int32_t> labels, KMeansMetric metric,
+                                              const Execution& execution);
+template <class T>
+GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                                         const Execution& execution);
+template <class T>
+GRADUS_EXPORT RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
+                                         MatrixView<T> distances, KMeansMetric metric, const Execution& execution);
+
+}  // namespace detail
+
+/// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1), a matrix of float or double: whatever view_of()
+/// of array.hpp makes a view of.
+/// Throws UsageError for impossible options and views (see array.hpp), InputError for NaN, infinity, too large values,
+/// negative weights or fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run
+/// here, Error where memory does not suffice, InterruptedError after a stop request.
+template <RowsOf<float, double> Points>
+KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions& options,
+                                       const KMeansMemory<ElementOf<Points>>& memory, const Execution& execution = {}) {
+  return detail::kmeans<ElementOf<Points>>(view_of(points), options, memory, execution);
+}
+template <RowsOf<float, double> Points>
+KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions& options,
+                                       const Execution& execution = {}) {
+  return detail::kmeans<ElementOf<Points>>(view_of(points), options, {}, execution);
+}
+
+/// The nearest centroid of each row of `points`, by the canonical rule.
+template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
+KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
+                                KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
+  return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
+}
 
 /// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. InputError
 /// where the number of labels is not that of the points.
-template <class T>
-GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                              VectorView<std::int32_t> labels, Metric metric = Metric::euclidean,
-                                              const Execution& execution = {});
+template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
+KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels,
+                                KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
+  return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), labels, metric, execution);
+}
 
-/// The distance (not squared; with Metric::cosine, 1 - cosine similarity) of every point to every centroid: n x k.
-template <class T>
-GRADUS_EXPORT Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
-                                         Metric metric = Metric::euclidean, const Execution& execution = {});
+/// The distance (not squared; with KMeansMetric::cosine, 1 - cosine similarity) of every point to every centroid: n x
+/// k.
+template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
+Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Points& points,
+                                           KMeansMetric metric = KMeansMetric::euclidean,
+                                           const Execution& execution = {}) {
+  return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
+}
 
 /// The same, written to the caller's memory: n x k elements, in host memory or, for a job on a GPU, there. The job runs
 /// on a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are
-/// nearer to the result. There are no variants: Execution::variant is ignored. InputError where the shape is not n x k.
-template <class T>
-GRADUS_EXPORT void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
-                                    Metric metric = Metric::euclidean, const Execution& execution = {});
+/// nearer to the result. There are no variants: Execution::variant is ignored, and the report names none. InputError
+/// where the shape is not n x k.
+template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
+RunReport kmeans_transform(const Centroids& centroids, const Points& points,
+                           MatrixView<std::type_identity_t<ElementOf<Points>>> distances,
+                           KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
+  return detail::kmeans_transform<ElementOf<Points>>(view_of(centroids), view_of(points), distances, metric, execution);
+}
 
-/// Bytes of host memory that `kmeans` would take beyond its input. (What a job needs on a GPU is compared with what is
-/// free there before anything is allocated; Error with both numbers.) UsageError for impossible options and sizes.
-template <class T>
-GRADUS_EXPORT std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
-                                          const Execution& execution = {});
+/// Memory that `kmeans` takes beyond its input. A job compares both numbers with what there is before it allocates;
+/// Error with both where they do not fit. UsageError for impossible options and sizes.
+GRADUS_EXPORT MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options,
+                                           const Execution& execution = {});
 
 }  // namespace gradus

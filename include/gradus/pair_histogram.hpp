@@ -37,22 +37,27 @@
 namespace gradus {
 
 /// The bins: `bins` of `bin_width` from zero on, or between `edges`; one of the two.
-struct PairBins {
+struct PairHistogramBins {
   double bin_width = 0;
   std::int64_t bins = 0;
-  std::vector<double> edges;  ///< at least two, none negative, increasing
+  std::vector<double> edges = {};  ///< at least two, none negative, increasing
   double cutoff = 0;  ///< the last bin ends here, and bins that begin here or farther are left out; 0: no cutoff
 };
 
-template <class T>
+/// What is computed.
 struct PairHistogramOptions {
-  PairBins bins;
-  MatrixView<const T> others;      ///< m x d: pairs of a point with one of these; no columns: pairs of points
-  std::vector<double> box;         ///< d lengths of a periodic box; empty: open space
-  std::vector<double> box_origin;  ///< its lower corner; empty: zero
-  VectorView<const T> weights;     ///< one for each point, or empty
-  VectorView<const T>
-      other_weights;  ///< one for each of the others; given if, and only if, `weights` are and others are
+  PairHistogramBins bins = {};
+  std::vector<double> box = {};         ///< d lengths of a periodic box; empty: open space
+  std::vector<double> box_origin = {};  ///< its lower corner; empty: zero
+};
+
+/// What is read beside the points.
+template <class T>
+struct PairHistogramMemory {
+  MatrixView<const T> others = {};   ///< m x d: pairs of a point with one of these; no columns: pairs of points
+  VectorView<const T> weights = {};  ///< one for each point, or empty
+  VectorView<const T> other_weights =
+      {};  ///< one for each of the others; if, and only if, `weights` and others are given
 };
 
 struct PairHistogramResult {
@@ -65,29 +70,57 @@ struct PairHistogramResult {
   RunReport report;                   ///< `rechecked`: of all pairs
 };
 
-/// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `options.others`.
+/// The sizes on which a job's memory depends, beside PairHistogramOptions.
+struct PairHistogramShape {
+  std::int64_t points = 0;
+  std::int64_t others = 0;  ///< 0: pairs among the points
+  std::int64_t dimensions = 3;
+  int element_bytes = 4;  ///< 4: float, 8: double
+  bool weighted = false;
+  MemoryPlace place = {};  ///< where the points, others and their weights lie
+};
+
+namespace detail {
+
+// What libgradus has of the call below, for float and double.
+template <class T>
+GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
+                                                 const PairHistogramMemory<T>& memory, const Execution& execution);
+
+}  // namespace detail
+
+/// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `memory.others`. The
+/// points are a matrix of float or double: whatever view_of() of array.hpp makes a view of.
 /// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points
 /// outside the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that
 /// cannot run here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the
 /// cutoff) may be at most half the box's least length.
-template <class T>
-GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
-                                                 const Execution& execution = {});
+template <RowsOf<float, double> Points>
+PairHistogramResult pair_histogram(const Points& points, const PairHistogramOptions& options,
+                                   const PairHistogramMemory<ElementOf<Points>>& memory,
+                                   const Execution& execution = {}) {
+  return detail::pair_histogram<ElementOf<Points>>(view_of(points), options, memory, execution);
+}
+template <RowsOf<float, double> Points>
+PairHistogramResult pair_histogram(const Points& points, const PairHistogramOptions& options,
+                                   const Execution& execution = {}) {
+  return detail::pair_histogram<ElementOf<Points>>(view_of(points), options, {}, execution);
+}
 
 /// Adds a histogram of the same bins, for example that of the next frame of a trajectory: counts, weighted sums (in the
 /// order of the calls), times; `report.rechecked` becomes the share in all pairs. UsageError where the bins differ, or
 /// the numbers of edges, counts and weights do not belong together; InputError where a sum of weights would leave the
 /// range of double, or the number of pairs that of 64 bits. `sum` is then as it was.
-GRADUS_EXPORT void accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
+GRADUS_EXPORT void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
-/// Bytes of host memory that `pair_histogram` would take beyond its input; for a GPU variant with weights, which are
-/// looked at only there, at most.
-template <class T>
-GRADUS_EXPORT std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
-                                                  const Execution& execution = {});
+/// Memory that `pair_histogram` takes beyond its input, at most: which variant runs, and how long a sum of weights is,
+/// the points and weights tell. A job compares its own numbers with what there is before it allocates; Error with both
+/// where they do not fit. UsageError for impossible options and sizes.
+GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
+                                                   const Execution& execution = {});
 
 /// What physicists derive from the counts, for each bin.
-struct RadialDistribution {
+struct PairHistogramRadialDistribution {
   std::vector<double> g;             ///< pairs in the bin's shell over those of as many points spread uniformly
   std::vector<double> density;       ///< of others in the shell around a point, per unit volume
   std::vector<double> coordination;  ///< others nearer than the bin's upper edge, per point (from the first edge on)
@@ -97,8 +130,10 @@ struct RadialDistribution {
 /// `points` and `others` are the numbers of points of a frame, others = 0 for pairs among the points; `volume` is that
 /// of the space they lie in (length in one dimension, area in two); where it differs from frame to frame, the harmonic
 /// mean. UsageError where the volume is not positive.
-GRADUS_EXPORT RadialDistribution radial_distribution(const PairHistogramResult& histogram, std::int64_t dimensions,
-                                                     std::int64_t points, std::int64_t others, double volume,
-                                                     std::int64_t frames = 1);
+GRADUS_EXPORT PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
+                                                                                 std::int64_t dimensions,
+                                                                                 std::int64_t points,
+                                                                                 std::int64_t others, double volume,
+                                                                                 std::int64_t frames = 1);
 
 }  // namespace gradus

@@ -13,11 +13,11 @@ struct Phase {
 };
 
 struct RunReport {
-  std::string variant;        ///< which one ran
-  std::string device;         ///< what it ran on, human-readable
-  int threads = 0;            ///< of the processor
-  std::vector<Phase> phases;  ///< in the order of their first use; the last is the whole call, "total"
-  double rechecked = 0;       ///< share of the work that a fast filter left to the canonical rule
+  std::string variant = {};        ///< which one ran
+  std::string device = {};         ///< what it ran on, human-readable
+  int threads = 0;                 ///< of the processor
+  std::vector<Phase> phases = {};  ///< in the order of their first use; the last is the whole call, "total"
+  double rechecked = 0;            ///< share of the work that a fast filter left to the canonical rule
 };
 
 }  // namespace gradus

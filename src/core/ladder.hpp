@@ -56,11 +56,7 @@ std::string_view to_string(Contract::Kind kind);
 /// With the bound: "within 0.0001".
 std::string text(const Contract& contract);
 
-/// Bytes that a job takes.
-struct Memory {
-  std::uint64_t host = 0;    ///< beyond the input and the result
-  std::uint64_t device = 0;  ///< on a GPU, beyond the input there
-};
+using Memory = MemoryEstimate;
 
 /// The element types of a room's data, in which every variant of the room exists.
 template <class... T>
@@ -142,7 +138,7 @@ struct Variant {
   Backend backend;
   bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
   bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
-  bool writes_graph = false;  ///< honours Execution::graph_file
+  bool writes_graph = false;  ///< writes its graph of tasks where the options name a file
   /// Whether it can do a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// What the job takes there, with so many threads.

@@ -8,11 +8,11 @@
 #include "gradus/variants.hpp"
 
 // Each room defines its own; cmake/rooms.cmake lists the rooms.
-#define GRADUS_PROBLEM(problem)      \
-  namespace gradus {                 \
-  namespace problem##_detail {       \
-  extern const core::Ladder ladder;  \
-  }                                  \
+#define GRADUS_PROBLEM(problem)       \
+  namespace gradus {                  \
+  namespace problem##_detail {        \
+    extern const core::Ladder ladder; \
+  }                                   \
   }
 #include "problems.inc"
 #undef GRADUS_PROBLEM

@@ -43,6 +43,11 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
       throw UsageError(std::string(what) + ": so many bytes overflow 64 bits");
 }
 
+void check_element_bytes(int bytes) {
+  if (bytes != sizeof(float) && bytes != sizeof(double))
+    throw UsageError("an element takes 4 bytes (float) or 8 (double), not " + std::to_string(bytes));
+}
+
 void check_execution(const Execution& execution) {
   check_choice(execution.device, Device::gpu, "device");
   check_choice(execution.pinning, Pinning::scatter, "pinning");
@@ -93,9 +98,9 @@ void check_device(const core::VariantInfo& variant, const Execution& execution, 
                    (on_gpu ? "GPU" : "CPU") + ", but the " + (on_gpu ? "CPU" : "GPU") + " was asked for");
 }
 
-const std::string& device_name(const core::VariantInfo& variant, const Execution& execution) {
+const std::string& device_name(bool on_gpu, const Execution& execution) {
   const Machine& machine = this_machine();
-  return variant.backend == core::Backend::cuda ? require_gpu(machine, execution.gpu).name : machine.processor;
+  return on_gpu ? require_gpu(machine, execution.gpu).name : machine.processor;
 }
 
 }  // namespace gradus::execution

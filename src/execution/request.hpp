@@ -40,6 +40,9 @@ void check_choice(Enum value, Enum last, const char* what) {
 /// UsageError where the product of the factors, none of them negative, has more than 63 bits.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
+/// UsageError unless that is what a float or a double takes.
+void check_element_bytes(int bytes);
+
 /// UsageError for what no machine can be asked for.
 void check_execution(const Execution& execution);
 
@@ -119,7 +122,7 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
                            "' cannot run here: " + support.reason);
 }
 
-/// What the variant runs on, human-readable.
-const std::string& device_name(const core::VariantInfo& variant, const Execution& execution);
+/// What the job runs on, human-readable.
+const std::string& device_name(bool on_gpu, const Execution& execution);
 
 }  // namespace gradus::execution

@@ -671,27 +671,27 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
 
   options_.clusters = data.clusters;
   options_.init = KMeansInit::given;
-  options_.weights = std::as_const(weights_).view();
+  memory_.weights = std::as_const(weights_).view();
   options_.max_iterations = data.max_iterations;
   options_.tolerance = data.tolerance;
   options_.changed_fraction = data.changed_fraction;
   options_.empty = data.empty;
   options_.metric = data.metric;
-  options_.initial_centroids = std::as_const(first_).view();
+  memory_.initial_centroids = std::as_const(first_).view();
 
   problem_.points = rows_;
-  problem_.initial_centroids = options_.initial_centroids;
+  problem_.initial_centroids = memory_.initial_centroids;
   if (data.metric == Metric::cosine) {
     unit_points_ = Buffer<T>(points_.size());
     std::copy(points_.begin(), points_.end(), unit_points_.begin());
-    unit_first_ = Matrix<T>::copy_of(options_.initial_centroids);
+    unit_first_ = Matrix<T>::copy_of(memory_.initial_centroids);
     const MatrixView<T> unit_rows(unit_points_.data(), n, d, stride);
     to_unit_rows(unit_rows);
     to_unit_rows(unit_first_.view());
     problem_.points = unit_rows;
     problem_.initial_centroids = std::as_const(unit_first_).view();
   }
-  problem_.weights = options_.weights;
+  problem_.weights = memory_.weights;
   problem_.max_iterations = data.max_iterations;
   problem_.changed_limit = static_cast<std::int64_t>(data.changed_fraction * static_cast<double>(n));
   problem_.empty = data.empty;
@@ -717,7 +717,7 @@ template <class T>
 std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
   Execution named = execution;
   named.variant = variant.name;
-  return compare_with_truth(kmeans<T>(rows_, options_, named), variant.contract);
+  return compare_with_truth(kmeans(rows_, options_, memory_, named), variant.contract);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                     \

@@ -56,7 +56,8 @@ class PreparedCase {
 
   Shape shape() const;
   MatrixView<const T> points() const { return rows_; }
-  const KMeansOptions<T>& options() const { return options_; }
+  const KMeansOptions& options() const { return options_; }
+  const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
   /// Whether a variant with this contract promises anything of the case.
   bool promises(const core::Contract& contract) const {
@@ -73,7 +74,8 @@ class PreparedCase {
   Buffer<T> points_;  ///< rows that may be padded
   Buffer<T> weights_;
   Matrix<T> first_;
-  KMeansOptions<T> options_;
+  KMeansOptions options_;
+  KMeansMemory<T> memory_;
   Buffer<T> unit_points_;  ///< of length one each, where the metric is cosine
   Matrix<T> unit_first_;
   MatrixView<const T> rows_;

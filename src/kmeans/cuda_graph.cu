@@ -41,14 +41,15 @@ void dump_graph(cudaGraph_t graph, const std::string& path) {
 template <class T>
 class GraphLoop {
  public:
-  GraphLoop(LoopMemory<T>& memory, const Execution& execution) : memory_(memory), state_(1) {
+  GraphLoop(LoopMemory<T>& memory, const Execution& /*execution*/) : memory_(memory), state_(1) {
     const cuda::Stream& stream = memory.job.stream();
     stream.wait();  // what was begun before is not part of the graph
     cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     launch_assign_and_sum(memory, 0, memory.job.problem().n());
     launch_update(memory);
     cuda::check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
-    if (!execution.graph_file.empty()) dump_graph(graph_, execution.graph_file);
+    const std::string& file = memory.job.problem().graph_file;
+    if (!file.empty()) dump_graph(graph_, file);
     cuda::check(cudaGraphInstantiate(&executable_, graph_, 0), "cudaGraphInstantiate");
   }
   GraphLoop(const GraphLoop&) = delete;

@@ -23,12 +23,12 @@ namespace gradus {
 
 namespace room = kmeans_detail;
 
-std::string_view to_string(StopReason reason) {
+std::string_view to_string(KMeansStopReason reason) {
   switch (reason) {
-    case StopReason::labels_unchanged: return "no label changed";
-    case StopReason::centroids_settled: return "the centroids moved less than the tolerance";
-    case StopReason::few_labels_changed: return "few labels changed";
-    case StopReason::iteration_limit: return "the iteration limit was reached";
+    case KMeansStopReason::labels_unchanged: return "no label changed";
+    case KMeansStopReason::centroids_settled: return "the centroids moved less than the tolerance";
+    case KMeansStopReason::few_labels_changed: return "few labels changed";
+    case KMeansStopReason::iteration_limit: return "the iteration limit was reached";
   }
   return "?";
 }
@@ -43,8 +43,7 @@ void check_points(MatrixView<const T> points) {
                      " x " + std::to_string(points.columns()));
 }
 
-template <class T>
-void check_options(const KMeansOptions<T>& options) {
+void check_options(const KMeansOptions& options) {
   if (options.clusters < 1)
     throw UsageError("the number of clusters must be at least 1, not " + std::to_string(options.clusters));
   if (options.clusters > std::numeric_limits<std::int32_t>::max())
@@ -58,10 +57,14 @@ void check_options(const KMeansOptions<T>& options) {
   if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
     throw UsageError("the changed fraction must lie between 0 and 1");
   execution::check_choice(options.init, KMeansInit::given, "init");
-  execution::check_choice(options.empty, EmptyCluster::error, "empty");
-  execution::check_choice(options.metric, Metric::cosine, "metric");
-  execution::check_view(options.weights, "weights");
-  execution::check_view(options.labels, "labels");
+  execution::check_choice(options.empty, KMeansEmptyCluster::error, "empty");
+  execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
+}
+
+template <class T>
+void check_fit_memory(const KMeansMemory<T>& memory) {
+  execution::check_view(memory.weights, "weights");
+  execution::check_view(memory.labels, "labels");
 }
 
 void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
@@ -72,15 +75,15 @@ void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
 }
 
 template <class T>
-void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& options) {
+void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
   const std::int64_t n = points.rows();
   if (options.clusters > n)
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
                      std::to_string(n) + " points; ask for at most that many clusters");
-  execution::check_number(options.weights, n, "weights", "points");
-  if (!options.labels.empty()) require_labels(options.labels, n);
+  execution::check_number(memory.weights, n, "weights", "points");
+  if (!memory.labels.empty()) require_labels(memory.labels, n);
   if (options.init != KMeansInit::given) return;
-  const MatrixView<const T>& given = options.initial_centroids;
+  const MatrixView<const T>& given = memory.initial_centroids;
   execution::check_view(given, "initial centroids");
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
@@ -88,54 +91,61 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions<T>& op
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
 
-template <class T>
-room::Shape shape_of(std::int64_t n, std::int64_t d, const KMeansOptions<T>& options) {
-  return {n,
-          d,
-          options.clusters,
-          static_cast<int>(sizeof(T)),
-          !options.weights.empty(),
-          room::first_distances(options.init, options.clusters)};
+room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
+  return {shape.points,        shape.dimensions, options.clusters,
+          shape.element_bytes, shape.weighted,   room::first_distances(options.init, options.clusters)};
 }
 
-void check_graph_file(const room::Variant& variant, const Execution& execution) {
-  if (execution.graph_file.empty() || variant.writes_graph) return;
+template <class T>
+KMeansShape public_shape(MatrixView<const T> points, bool weighted) {
+  return {points.rows(), points.columns(), static_cast<int>(sizeof(T)), weighted, points.place()};
+}
+
+void check_graph_file(const room::Variant& variant, const std::string& graph_file) {
+  if (graph_file.empty() || variant.writes_graph) return;
   throw UsageError(
-      "kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" + execution.graph_file +
+      "kmeans variant '" + std::string(variant.name) + "' has no task graph to write to '" + graph_file +
       "'; the variants that have one: " + core::names_of_those_with(&room::Variant::writes_graph, room::variants()));
 }
 
 /// `points`: where they lie; `others`: what lies beside them; `execution`: as execution::run_where_it_lies() gives it.
-const room::Variant& select(const room::Shape& shape, const Execution& execution, MemoryPlace points = {},
-                            std::initializer_list<execution::NamedPlace> others = {}) {
+const room::Variant& select(const room::Shape& shape, const std::string& graph_file, const Execution& execution,
+                            MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {}) {
   const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
   execution::check_takes_device_input(room::variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
     execution::check_takes_device_input(room::variants(), variant, other.place, other.what, "kmeans");
   }
-  check_graph_file(variant, execution);
+  check_graph_file(variant, graph_file);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
 
-template <class T>
-std::uint64_t memory_needed(const room::Shape& shape, const KMeansOptions<T>& options, const Execution& execution,
-                            const room::Variant& variant) {
+std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
+                          const room::Variant& variant) {
   const auto n = static_cast<std::uint64_t>(shape.points);
+  const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   const auto centroid_bytes =
       core::checked_multiply(core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
                                                     static_cast<std::uint64_t>(shape.dimensions), "centroids"),
-                             std::uint64_t{sizeof(T)}, "centroids");
+                             element_bytes, "centroids");
   std::uint64_t bytes = 4 * n + 4 * centroid_bytes;  // labels; centroids of this, the next and the best fit
   if (options.restarts > 1) bytes += 4 * n;
-  if (options.metric == Metric::cosine)
-    bytes += core::checked_multiply(n * sizeof(T), static_cast<std::uint64_t>(shape.dimensions), "points");
+  if (options.metric == KMeansMetric::cosine)
+    bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const bool samples = options.init == KMeansInit::kmeans_plus_plus || options.init == KMeansInit::kmeans_parallel;
   std::uint64_t initialization = samples ? 16 * n : 0;
   if (options.init == KMeansInit::kmeans_parallel)  // the sample of about 10 k rows
     initialization += core::checked_multiply(std::uint64_t{11}, centroid_bytes, "centroids");
   return bytes + std::max(initialization, variant.memory(shape, cpu::thread_count(execution)).host);
+}
+
+/// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
+/// given back before the variant runs.
+std::uint64_t device_memory(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
+  return std::max(room::gpu_cover_bytes(shape.points, true),
+                  variant.memory(shape, cpu::thread_count(execution)).device);
 }
 
 template <class T>
@@ -162,19 +172,19 @@ class Prepared {
  public:
   /// `centroids`: given ones in host memory, or none. `gpu_bytes`: what the job will take on the GPU beside points and
   /// weights.
-  Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, Metric metric,
+  Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, KMeansMetric metric,
            const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
       : threads_(cpu::start_team(cpu::thread_count(execution))), stop_(execution.stop), points_(points),
         weights_(weights), centroids_(centroids) {
     if (on_gpu) {
       core::PhaseTimer timer(phases, "to_device");
-      if (metric == Metric::cosine)
+      if (metric == KMeansMetric::cosine)
         gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
       bring_to_gpu(execution, gpu_bytes);
     }
     core::PhaseTimer timer(phases, "examine");
     examine();
-    if (metric != Metric::cosine) return;
+    if (metric != KMeansMetric::cosine) return;
     to_unit_rows();
     examine();
     room::allow_unit_centroids(statistics_, points_.rows());
@@ -209,7 +219,7 @@ class Prepared {
   void store(MatrixView<const std::int32_t> labels, std::int32_t* to) const {
     if constexpr (cuda::is_compiled) gpu_->job()->copy_here(labels, to);
   }
-  void distances_on_gpu(Metric metric, MatrixView<T> distances) const {
+  void distances_on_gpu(KMeansMetric metric, MatrixView<T> distances) const {
     if constexpr (cuda::is_compiled) gpu_->distances(centroids_, metric, distances);
   }
 
@@ -286,13 +296,17 @@ MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, c
   return std::as_const(copy).view();
 }
 
-/// What the frame knows of a run; threads and the re-checked share the variant filled in.
+void finish_report(RunReport& report, std::vector<Phase> phases, core::Clock::time_point start) {
+  core::add_phase(phases, "total", core::seconds_since(start));
+  report.phases = std::move(phases);
+}
+
+/// What the frame knows of a run; threads and the re-checked share are the variant's to say.
 void report_run(RunReport& report, const room::Variant& variant, const Execution& execution, std::vector<Phase> phases,
                 core::Clock::time_point start) {
   report.variant = variant.name;
-  report.device = execution::device_name(variant, execution);
-  core::add_phase(phases, "total", core::seconds_since(start));
-  report.phases = std::move(phases);
+  report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
+  finish_report(report, std::move(phases), start);
 }
 
 /// Brings labels that are in the result to where the caller wants them.
@@ -312,56 +326,65 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Pr
 
 }  // namespace
 
-template <class T>
-std::uint64_t kmeans_memory(std::int64_t points, std::int64_t dimensions, const KMeansOptions<T>& options,
-                            const Execution& execution) {
+MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   check_options(options);
+  execution::check_element_bytes(shape.element_bytes);
   constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
-  if (points < 1 || dimensions < 1 || points > most_points)
+  if (shape.points < 1 || shape.dimensions < 1 || shape.points > most_points)
     throw UsageError("a fit has 1 to " + std::to_string(most_points) + " points of at least one dimension, not " +
-                     std::to_string(points) + " x " + std::to_string(dimensions));
-  execution::check_size({points, dimensions, 64}, "points");
-  execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, dimensions, 256}, "clusters");
-  const room::Shape shape = shape_of(points, dimensions, options);
-  return memory_needed(shape, options, execution, select(shape, execution));
+                     std::to_string(shape.points) + " x " + std::to_string(shape.dimensions));
+  execution::check_size({shape.points, shape.dimensions, 64}, "points");
+  execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
+  const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  const room::Shape sizes = shape_of(shape, options);
+  const room::Variant& variant = select(sizes, options.graph_file, here, shape.place);
+  MemoryEstimate memory{.host = host_memory(sizes, options, here, variant)};
+  if (variant.backend != core::Backend::cuda) return memory;
+  const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
+  const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);
+  memory.device = device_memory(sizes, here, variant);
+  if (options.metric == KMeansMetric::cosine) memory.device += point_bytes;
+  if (shape.place.is_host()) memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
+  return memory;
 }
 
+namespace detail {
+
 template <class T>
-KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution) {
+KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                       const Execution& execution) {
   const auto start = core::Clock::now();
   execution::check_execution(execution);
   check_options(options);
+  check_fit_memory(memory);
   check_points(points);
-  check_against_points(points, options);
+  check_against_points(points, options, memory);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
-  const room::Shape shape = shape_of(points.rows(), points.columns(), options);
-  const room::Variant& variant =
-      select(shape, here, points.place(), {{options.weights.place(), "weights"}, {options.labels.place(), "labels"}});
+  const room::Shape shape = shape_of(public_shape(points, !memory.weights.empty()), options);
+  const room::Variant& variant = select(shape, options.graph_file, here, points.place(),
+                                        {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
   const bool on_gpu = variant.device_input;
-  execution::check_memory(memory_needed(shape, options, here, variant), here);
+  execution::check_memory(host_memory(shape, options, here, variant), here);
 
   std::vector<Phase> phases;
   Matrix<T> copied_centroids;
-  KMeansOptions<T> initial = options;
+  MatrixView<const T> given;
   if (options.init == KMeansInit::given)
-    initial.initial_centroids = in_host_memory(options.initial_centroids, "initial centroids", here, copied_centroids);
-  else initial.initial_centroids = {};
-  const std::uint64_t gpu_bytes =
-      std::max(room::gpu_cover_bytes(shape.points, true), variant.memory(shape, cpu::thread_count(here)).device);
-  const Prepared<T> prepared(points, options.weights, initial.initial_centroids, options.metric, here, on_gpu,
-                             gpu_bytes, phases);
-  initial.weights = prepared.weights();
-  initial.initial_centroids = prepared.centroids();
+    given = in_host_memory(memory.initial_centroids, "initial centroids", here, copied_centroids);
+  const Prepared<T> prepared(points, memory.weights, given, options.metric, here, on_gpu,
+                             device_memory(shape, here, variant), phases);
+  const KMeansMemory<T> initial{.initial_centroids = prepared.centroids(), .weights = prepared.weights()};
   room::Problem<T> problem = prepared.problem();
   problem.max_iterations = options.max_iterations;
   problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(points.rows()));
   problem.empty = options.empty;
   problem.metric = options.metric;
-  if (!options.labels.empty() && !options.labels.place().is_host()) {
-    prepared.admit(options.labels.data(), "labels");
+  problem.graph_file = options.graph_file;
+  if (!memory.labels.empty() && !memory.labels.place().is_host()) {
+    prepared.admit(memory.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
-    if (options.restarts == 1) problem.labels_on_gpu = options.labels.data();
+    if (options.restarts == 1) problem.labels_on_gpu = memory.labels.data();
   }
   {
     core::PhaseTimer timer(phases, "examine");
@@ -375,7 +398,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     Matrix<T> first;
     {
       core::PhaseTimer timer(phases, "initialize");
-      first = room::initialize(problem.points, initial, here, restart, prepared.gpu());
+      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu());
     }
     problem.initial_centroids = std::as_const(first).view();
     KMeansResult<T> result = variant.run(problem, here, phases);
@@ -384,17 +407,20 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
       best->restart = restart;
     }
   }
-  deliver(best->labels, options.labels, prepared, here.stop);
+  deliver(best->labels, memory.labels, prepared, here.stop);
   report_run(best->report, variant, here, std::move(phases), start);
   return std::move(*best);
 }
 
+}  // namespace detail
+
 namespace {
 
 template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric, const Execution& execution) {
+void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                 const Execution& execution) {
   execution::check_execution(execution);
-  execution::check_choice(metric, Metric::cosine, "metric");
+  execution::check_choice(metric, KMeansMetric::cosine, "metric");
   check_points(points);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
@@ -405,16 +431,16 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, Metr
 
 template <class T>
 KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
-                         Metric metric, const Execution& execution) {
+                         KMeansMetric metric, const Execution& execution) {
   const auto start = core::Clock::now();
   check_model(centroids, points, metric, execution);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-  const room::Variant& variant = select(shape, here, points.place(), {{labels.place(), "labels"}});
-  KMeansOptions<T> options;
+  KMeansOptions options;
   options.init = KMeansInit::given;
   options.metric = metric;
-  execution::check_memory(memory_needed(shape, options, here, variant), here);
+  const room::Variant& variant = select(shape, options.graph_file, here, points.place(), {{labels.place(), "labels"}});
+  execution::check_memory(host_memory(shape, options, here, variant), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
@@ -435,8 +461,8 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
 
 // On the processor, all in host memory.
 template <class T>
-void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
-                    int threads, const std::stop_token& stop) {
+void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                    KMeansMetric metric, int threads, const std::stop_token& stop) {
 #pragma omp parallel num_threads(threads)
   {
     // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
@@ -457,7 +483,7 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
         const double* next = squared;
         for (std::int64_t column = cluster; column < cluster + clusters; ++column)
           for (std::int64_t row = first; row < first + count; ++row, ++next)
-            distances(row, column) = static_cast<T>(metric == Metric::cosine ? 0.5 * *next : std::sqrt(*next));
+            distances(row, column) = static_cast<T>(metric == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
     }
   }
@@ -466,23 +492,26 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
 
 }  // namespace
 
+namespace detail {
+
 template <class T>
-KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                                 const Execution& execution) {
   return predict<T>(centroids, points, {}, metric, execution);
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                VectorView<std::int32_t> labels, Metric metric, const Execution& execution) {
+                                VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
   check_points(points);
   require_labels(labels, points.rows());
   return predict(centroids, points, labels, metric, execution);
 }
 
 template <class T>
-void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances, Metric metric,
-                      const Execution& execution) {
+RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                           KMeansMetric metric, const Execution& execution) {
+  const auto start = core::Clock::now();
   check_model(centroids, points, metric, execution);
   execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
@@ -498,12 +527,19 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
                              on_gpu, 0, phases);
   if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
-  if (on_gpu) prepared.distances_on_gpu(metric, distances);
-  else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here), here.stop);
+  const int threads = cpu::thread_count(here);
+  {
+    const core::PhaseTimer timer(phases, "distances");
+    if (on_gpu) prepared.distances_on_gpu(metric, distances);
+    else find_distances(prepared.centroids(), prepared.points(), distances, metric, threads, here.stop);
+  }
+  RunReport report{.device = execution::device_name(on_gpu, here), .threads = threads};
+  finish_report(report, std::move(phases), start);
+  return report;
 }
 
 template <class T>
-Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
+Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
   check_model(centroids, points, metric, execution);
   Matrix<T> distances(points.rows(), centroids.rows());
@@ -511,16 +547,18 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
   return distances;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                          \
-  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions<T>&, const Execution&);                     \
-  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);        \
-  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>, Metric, \
-                                           const Execution&);                                                          \
-  template void kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, Metric, const Execution&);   \
-  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);             \
-  template std::uint64_t kmeans_memory(std::int64_t, std::int64_t, const KMeansOptions<T>&, const Execution&)
+#define GRADUS_INSTANTIATE(T)                                                                                         \
+  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&,                  \
+                                  const Execution&);                                                                  \
+  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&); \
+  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>,        \
+                                           KMeansMetric, const Execution&);                                           \
+  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);      \
+  template RunReport kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, KMeansMetric,          \
+                                      const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
+}  // namespace detail
 }  // namespace gradus

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/exact_total.hpp"
@@ -13,6 +14,11 @@
 #include "gradus/kmeans.hpp"
 
 namespace gradus::kmeans_detail {
+
+// In their own room they need no surname.
+using EmptyCluster = KMeansEmptyCluster;
+using Metric = KMeansMetric;
+using StopReason = KMeansStopReason;
 
 /// The sizes on which the choice of a variant and the estimates of work and memory depend.
 struct Shape {
@@ -80,6 +86,7 @@ struct Problem {
   Metric metric = Metric::euclidean;
   const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
   std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
+  std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
   std::stop_token stop;                   ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }

@@ -37,11 +37,11 @@ std::string count_text(std::int64_t bins) {
   return std::to_string(bins) + " bins are more than the supported " + std::to_string(bin_limit);
 }
 
-std::int64_t bin_count(const PairBins& bins) {
+std::int64_t bin_count(const PairHistogramBins& bins) {
   return bins.edges.empty() ? bins.bins : static_cast<std::int64_t>(bins.edges.size()) - 1;
 }
 
-void check_uniform(const PairBins& bins) {
+void check_uniform(const PairHistogramBins& bins) {
   if (!(bins.bin_width > 0) || std::isinf(bins.bin_width))
     throw UsageError("the bin width must be a finite number above zero, not " + core::number_text(bins.bin_width));
   if (bins.bins < 1) throw UsageError("the number of bins must be at least 1, not " + std::to_string(bins.bins));
@@ -49,7 +49,7 @@ void check_uniform(const PairBins& bins) {
     throw UsageError("the bins reach beyond the largest double");
 }
 
-void check_edges(const PairBins& bins) {
+void check_edges(const PairHistogramBins& bins) {
   if (bins.bin_width != 0 || bins.bins != 0)
     throw UsageError("bins are either of one width or between edges; both were given");
   const std::vector<double>& edges = bins.edges;
@@ -66,12 +66,12 @@ void check_edges(const PairBins& bins) {
 
 }  // namespace
 
-std::uint64_t Bins::bytes(const PairBins& bins) {
+std::uint64_t Bins::bytes(const PairHistogramBins& bins) {
   if (bin_count(bins) > bin_limit) throw UsageError(count_text(bin_count(bins)));
   return 2 * sizeof(double) * static_cast<std::uint64_t>(std::max<std::int64_t>(0, bin_count(bins)) + 2);
 }
 
-Bins::Bins(const PairBins& bins, const std::stop_token& stop) {
+Bins::Bins(const PairHistogramBins& bins, const std::stop_token& stop) {
   core::RareLook look(stop, "stopped while preparing the bins");
   if (bins.edges.empty()) check_uniform(bins);
   else check_edges(bins);

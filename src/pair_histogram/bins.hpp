@@ -23,9 +23,9 @@ class Bins {
   Bins() = default;
   /// UsageError for what no bins can be made of. A bin that begins at the cutoff or past it is left out.
   /// InterruptedError after a stop request.
-  explicit Bins(const PairBins& bins, const std::stop_token& stop = {});
+  explicit Bins(const PairHistogramBins& bins, const std::stop_token& stop = {});
   /// Bytes that such bins take at most; UsageError where there are more than bin_limit.
-  static std::uint64_t bytes(const PairBins& bins);
+  static std::uint64_t bytes(const PairHistogramBins& bins);
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
   /// count() + 1 increasing distances: bin i holds edge i <= distance < edge i + 1 also where bins are uniform. There

@@ -467,12 +467,12 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
     return MatrixView<const T>(rows.data(), shape.rows(), shape.columns(), shape.columns() + data.padding);
   };
   options_.bins = data.bins;
-  if (data.others.columns() > 0) options_.others = view(others_, data.others);
+  if (data.others.columns() > 0) memory_.others = view(others_, data.others);
   options_.box = data.box;
   options_.box_origin = data.box_origin;
-  options_.weights = std::as_const(weights_).view();
-  options_.other_weights = std::as_const(other_weights_).view();
-  problem_ = prepare(view(points_, data.points), options_, {});
+  memory_.weights = std::as_const(weights_).view();
+  memory_.other_weights = std::as_const(other_weights_).view();
+  problem_ = prepare(view(points_, data.points), options_, memory_, {});
 }
 
 template <class T>
@@ -485,7 +485,7 @@ template <class T>
 std::string PreparedCase<T>::check(const Variant& variant, const Execution& execution) const {
   Execution named = execution;
   named.variant = variant.name;
-  return compare_with_truth(pair_histogram<T>(problem_.points, options_, named));
+  return compare_with_truth(pair_histogram(problem_.points, options_, memory_, named));
 }
 
 template class PreparedCase<float>;

@@ -16,7 +16,7 @@ namespace gradus::pair_histogram_detail {
 struct CaseData {
   Matrix<double> points;
   Matrix<double> others;  ///< no columns: pairs among the points
-  PairBins bins;
+  PairHistogramBins bins;
   std::vector<double> box;
   std::vector<double> box_origin;
   std::vector<double> weights;
@@ -44,7 +44,8 @@ class PreparedCase {
 
   Shape shape() const { return problem_.shape(); }
   MatrixView<const T> points() const { return problem_.points; }
-  const PairHistogramOptions<T>& options() const { return options_; }
+  const PairHistogramOptions& options() const { return options_; }
+  const PairHistogramMemory<T>& memory() const { return memory_; }
   const PairHistogramResult& truth() const;
   /// Whether a variant with this contract promises anything of the case.
   static bool promises(const core::Contract&) { return true; }
@@ -58,7 +59,8 @@ class PreparedCase {
   Buffer<T> others_;
   Buffer<T> weights_;
   Buffer<T> other_weights_;
-  PairHistogramOptions<T> options_;
+  PairHistogramOptions options_;
+  PairHistogramMemory<T> memory_;
   Problem<T> problem_;
   mutable std::optional<PairHistogramResult> truth_;
 };

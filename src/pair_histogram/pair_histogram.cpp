@@ -23,23 +23,23 @@ namespace {
 constexpr const char* problem_name = "pair_histogram";
 
 template <class T>
-std::array<execution::NamedPlace, 4> places(MatrixView<const T> points, const PairHistogramOptions<T>& options) {
+std::array<execution::NamedPlace, 4> places(MatrixView<const T> points, const PairHistogramMemory<T>& memory) {
   return {{{points.place(), "points"},
-           {options.others.place(), "others"},
-           {options.weights.place(), "weights"},
-           {options.other_weights.place(), "other weights"}}};
+           {memory.others.place(), "others"},
+           {memory.weights.place(), "weights"},
+           {memory.other_weights.place(), "other weights"}}};
 }
 
 /// The request, with the GPU on which views lie as the one to run on.
 template <class T>
-Execution where_views_lie(MatrixView<const T> points, const PairHistogramOptions<T>& options,
+Execution where_views_lie(MatrixView<const T> points, const PairHistogramMemory<T>& memory,
                           const Execution& execution) {
   execution::check_execution(execution);
   execution::check_view(points, "points");
-  execution::check_view(options.others, "others");
-  execution::check_view(options.weights, "weights");
-  execution::check_view(options.other_weights, "other weights");
-  const std::array<execution::NamedPlace, 4> all = places(points, options);
+  execution::check_view(memory.others, "others");
+  execution::check_view(memory.weights, "weights");
+  execution::check_view(memory.other_weights, "other weights");
+  const std::array<execution::NamedPlace, 4> all = places(points, memory);
   const auto* const there =
       std::ranges::find_if(all, [](const execution::NamedPlace& one) { return !one.place.is_host(); });
   if (there == all.end()) return execution;
@@ -60,18 +60,23 @@ bool is_bound_for_gpu(const Execution& execution) {
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
   const room::Variant& variant =
       execution::wanted_variant(room::variants(), room::choose, shape, execution, problem_name);
-  if (!execution.graph_file.empty())
-    throw UsageError(std::string("no variant of ") + problem_name + " has a task graph to write to '" +
-                     execution.graph_file + "'");
   execution::check_runs_here(variant, shape, execution, problem_name);
   return variant;
 }
 
-std::uint64_t memory_needed(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
+std::uint64_t host_memory(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
   // Edges and thresholds of the bins; edges, counts and weights of the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
   return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
          variant.memory(shape, cpu::thread_count(execution)).host;
+}
+
+/// What is copied to a GPU.
+std::uint64_t copied_bytes(const PairHistogramShape& shape) {
+  if (!shape.place.is_host()) return 0;
+  return static_cast<std::uint64_t>(shape.points + shape.others) *
+         static_cast<std::uint64_t>(shape.dimensions + (shape.weighted ? 1 : 0)) *
+         static_cast<std::uint64_t>(shape.element_bytes);
 }
 
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin) {
@@ -108,25 +113,36 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
 
 }  // namespace
 
-template <class T>
-std::uint64_t pair_histogram_memory(MatrixView<const T> points, const PairHistogramOptions<T>& options,
-                                    const Execution& execution) {
-  const Execution here = where_views_lie(points, options, execution);
-  room::Problem<T> problem = room::describe(points, options, here);
-  if (!is_bound_for_gpu(here)) room::examine(problem, cpu::thread_count(here));
-  room::Shape shape = problem.shape();
-  // What only a look at the weights on the GPU would tell is taken as the worst.
-  if (is_bound_for_gpu(here)) shape.sum_words = room::WeightSums::most_words(sizeof(T));
-  return memory_needed(shape, here, select(shape, here));
+MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
+                                     const Execution& execution) {
+  execution::check_execution(execution);
+  const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  const room::Shape sizes = room::describe_shape(shape, options, here);
+  // Which variant the points would have chosen is not known: the most that one of them takes.
+  MemoryEstimate most;
+  const auto consider = [&](const room::Variant& variant) {
+    const core::Memory memory = variant.memory(sizes, cpu::thread_count(here));
+    most.host = std::max(most.host, host_memory(sizes, here, variant));
+    if (variant.device_input) most.device = std::max(most.device, memory.device + copied_bytes(shape));
+  };
+  if (!here.variant.empty()) {
+    consider(select(sizes, here));
+    return most;
+  }
+  for (const room::Variant* variant : room::choosable(sizes, execution::this_machine(), here.device))
+    consider(*variant);
+  return most;
 }
 
+namespace detail {
+
 template <class T>
-PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions<T>& options,
-                                   const Execution& execution) {
+PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
+                                   const PairHistogramMemory<T>& memory, const Execution& execution) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution here = where_views_lie(points, options, execution);
-  room::Problem<T> problem = room::describe(points, options, here);
+  const Execution here = where_views_lie(points, memory, execution);
+  room::Problem<T> problem = room::describe(points, options, memory, here);
   const auto examine = [&] {
     const core::PhaseTimer timer(phases, "examine");
     room::examine(problem, cpu::thread_count(here));
@@ -135,7 +151,7 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   if (!examine_on_gpu) examine();
   const room::Shape shape = problem.shape();
   const room::Variant& variant = select(shape, here);
-  execution::check_memory(memory_needed(shape, here, variant), here);
+  execution::check_memory(host_memory(shape, here, variant), here);
 
   const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(here);
   PairHistogramResult result;
@@ -150,19 +166,28 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
     if (examine_on_gpu) {
       examine();
       // Now that the weights were looked at.
-      execution::check_memory(memory_needed(problem.shape(), here, variant), here);
+      execution::check_memory(host_memory(problem.shape(), here, variant), here);
     }
     result = finish(problem, variant.run(problem, here, phases));
   }
   result.report.variant = variant.name;
-  result.report.device = execution::device_name(variant, here);
+  result.report.device = execution::device_name(variant.device_input, here);
   result.report.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
   result.report.phases = std::move(phases);
   return result;
 }
 
-void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
+#define GRADUS_INSTANTIATE(T)                                                                   \
+  template PairHistogramResult pair_histogram(MatrixView<const T>, const PairHistogramOptions&, \
+                                              const PairHistogramMemory<T>&, const Execution&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace detail
+
+void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
   for (const PairHistogramResult* one : {&std::as_const(sum), &next})
     if (one->edges.size() != one->counts.size() + 1 ||
         (!one->weighted.empty() && one->weighted.size() != one->counts.size()))
@@ -183,12 +208,5 @@ void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
   sum.report.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
   for (const Phase& phase : next.report.phases) core::add_phase(sum.report.phases, phase.name, phase.seconds);
 }
-
-#define GRADUS_INSTANTIATE(T)                                                                                         \
-  template PairHistogramResult pair_histogram(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&); \
-  template std::uint64_t pair_histogram_memory(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
 
 }  // namespace gradus

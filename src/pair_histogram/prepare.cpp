@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -33,14 +34,14 @@ void check_others(MatrixView<const T> points, MatrixView<const T> others) {
 }
 
 template <class T>
-void check_weights(const PairHistogramOptions<T>& options, std::int64_t points, bool cross) {
-  execution::check_number(options.weights, points, "weights", "points");
-  if (!cross && !options.other_weights.empty())
+void check_weights(const PairHistogramMemory<T>& memory, std::int64_t points, bool cross) {
+  execution::check_number(memory.weights, points, "weights", "points");
+  if (!cross && !memory.other_weights.empty())
     throw UsageError("other weights: there are weights for others, but no others");
-  execution::check_number(options.other_weights, options.others.rows(), "other weights", "others");
-  if (cross && points > 0 && options.others.rows() > 0 && options.weights.empty() != options.other_weights.empty())
-    throw UsageError(std::string("the ") + (options.weights.empty() ? "points" : "others") +
-                     " have no weights, but the " + (options.weights.empty() ? "others" : "points") +
+  execution::check_number(memory.other_weights, memory.others.rows(), "other weights", "others");
+  if (cross && points > 0 && memory.others.rows() > 0 && memory.weights.empty() != memory.other_weights.empty())
+    throw UsageError(std::string("the ") + (memory.weights.empty() ? "points" : "others") +
+                     " have no weights, but the " + (memory.weights.empty() ? "others" : "points") +
                      " have; give weights to both or to none");
 }
 
@@ -160,26 +161,57 @@ std::int64_t pair_count(std::int64_t points, std::int64_t others, bool cross) {
   return cross ? points * others : points * (points - 1) / 2;
 }
 
+namespace {
+
+Bins make_bins(const PairHistogramOptions& options, std::int64_t dimensions, const Execution& execution) {
+  check_box(options.box, options.box_origin, dimensions);
+  execution::check_memory(Bins::bytes(options.bins), execution);
+  Bins bins(options.bins, execution.stop);
+  check_reach(bins.reach(), options.box);
+  return bins;
+}
+
+}  // namespace
+
 template <class T>
-Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
+Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
+                    const PairHistogramMemory<T>& memory, const Execution& execution) {
   Problem<T> problem;
   problem.stop = execution.stop;
   problem.points = points;
-  problem.others = options.others;
-  problem.cross = options.others.columns() > 0;
+  problem.others = memory.others;
+  problem.cross = memory.others.columns() > 0;
   check_points(points);
-  if (problem.cross) check_others(points, options.others);
-  check_weights(options, points.rows(), problem.cross);
-  problem.weights = options.weights;
-  problem.other_weights = options.other_weights;
-  check_box(options.box, options.box_origin, points.columns());
+  if (problem.cross) check_others(points, memory.others);
+  check_weights(memory, points.rows(), problem.cross);
+  problem.weights = memory.weights;
+  problem.other_weights = memory.other_weights;
+  problem.bins = make_bins(options, points.columns(), execution);
   problem.periodic = !options.box.empty();
   std::copy(options.box.begin(), options.box.end(), problem.box.begin());
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
-  execution::check_memory(Bins::bytes(options.bins), execution);
-  problem.bins = Bins(options.bins, execution.stop);
-  check_reach(problem.bins.reach(), options.box);
   return problem;
+}
+
+Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions& options, const Execution& execution) {
+  execution::check_element_bytes(shape.element_bytes);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (shape.points < 0 || shape.others < 0 || shape.points > most || shape.others > most)
+    throw UsageError("there are 0 to " + std::to_string(most) + " points and others, not " +
+                     std::to_string(shape.points) + " and " + std::to_string(shape.others));
+  if (shape.dimensions < 1 || shape.dimensions > dimension_limit)
+    throw UsageError("points have 1, 2 or 3 columns, not " + std::to_string(shape.dimensions));
+  Shape sizes;
+  sizes.points = shape.points;
+  sizes.others = shape.others;
+  sizes.dimensions = shape.dimensions;
+  sizes.take(make_bins(options, shape.dimensions, execution));
+  sizes.element_bytes = shape.element_bytes;
+  sizes.cross = shape.others > 0;
+  sizes.periodic = !options.box.empty();
+  sizes.weighted = shape.weighted;
+  sizes.sum_words = WeightSums::most_words(shape.element_bytes);
+  return sizes;
 }
 
 template <class T>
@@ -199,16 +231,19 @@ void examine(Problem<T>& problem, int threads) {
 }
 
 template <class T>
-Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution) {
-  Problem<T> problem = describe(points, options, execution);
+Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions& options,
+                   const PairHistogramMemory<T>& memory, const Execution& execution) {
+  Problem<T> problem = describe(points, options, memory, execution);
   examine(problem, cpu::thread_count(execution));
   return problem;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                          \
-  template Problem<T> describe(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&); \
-  template void examine(Problem<T>&, int);                                                             \
-  template Problem<T> prepare(MatrixView<const T>, const PairHistogramOptions<T>&, const Execution&)
+#define GRADUS_INSTANTIATE(T)                                                                                   \
+  template Problem<T> describe(MatrixView<const T>, const PairHistogramOptions&, const PairHistogramMemory<T>&, \
+                               const Execution&);                                                               \
+  template void examine(Problem<T>&, int);                                                                      \
+  template Problem<T> prepare(MatrixView<const T>, const PairHistogramOptions&, const PairHistogramMemory<T>&,  \
+                              const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -14,7 +14,12 @@ void check_box(const std::vector<double>& box, const std::vector<double>& origin
 /// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the
 /// following are those of pair_histogram().
 template <class T>
-Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution);
+Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& options,
+                    const PairHistogramMemory<T>& memory, const Execution& execution);
+
+/// Sizes alone, for an estimate: with the longest sums of weights. Extents stay unknown. UsageError for impossible
+/// ones.
+Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions& options, const Execution& execution);
 
 /// Looks at the points and weights, and completes the problem: on the GPU where they lie there (Problem::gpu),
 /// otherwise with `threads` of the processor. The results are the same to the bit.
@@ -23,7 +28,8 @@ void examine(Problem<T>& problem, int threads);
 
 /// Both, for points in host memory.
 template <class T>
-Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions<T>& options, const Execution& execution);
+Problem<T> prepare(MatrixView<const T> points, const PairHistogramOptions& options,
+                   const PairHistogramMemory<T>& memory, const Execution& execution);
 
 std::int64_t pair_count(std::int64_t points, std::int64_t others, bool cross);
 

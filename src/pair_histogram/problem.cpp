@@ -4,24 +4,28 @@
 
 namespace gradus::pair_histogram_detail {
 
+void Shape::take(const Bins& of_job) {
+  bins = of_job.count();
+  uniform = of_job.width() > 0;
+  reach = of_job.reach();
+  const std::span<const double> edges = of_job.edges();
+  least_width = edges[1] - edges[0];
+  for (std::size_t edge = 1; edge < edges.size(); ++edge)
+    least_width = std::min(least_width, edges[edge] - edges[edge - 1]);
+}
+
 template <class T>
 Shape Problem<T>::shape() const {
   Shape shape;
   shape.points = n();
   shape.others = cross ? others.rows() : 0;
   shape.dimensions = d();
-  shape.bins = bins.count();
+  shape.take(bins);
   shape.element_bytes = static_cast<int>(sizeof(T));
   shape.cross = cross;
-  shape.uniform = bins.width() > 0;
   shape.periodic = periodic;
   shape.weighted = weighted();
   shape.sum_words = sums.words();
-  shape.reach = bins.reach();
-  const std::span<const double> edges = bins.edges();
-  shape.least_width = edges[1] - edges[0];
-  for (std::size_t edge = 1; edge < edges.size(); ++edge)
-    shape.least_width = std::min(shape.least_width, edges[edge] - edges[edge - 1]);
   for (std::size_t dim = 0; dim < shape.extent.size(); ++dim)
     shape.extent[dim] = periodic ? box[dim] : highest[dim] - lowest[dim];
   return shape;

@@ -42,6 +42,7 @@ struct Shape {
   double least_width = 1;                        ///< of a bin
   std::array<double, dimension_limit> extent{};  ///< of the points in each column, or of the box
 
+  void take(const Bins& of_job);
   double pairs() const {
     const auto n = static_cast<double>(points);
     return cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
@@ -129,6 +130,8 @@ extern const core::Ladder ladder;
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
+/// Those that choose() may take for such sizes, whatever the points are like.
+std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// The canonical squared distance of two rows of `dimensions` columns; `box` has a length for each column, or is null.
 template <class T>

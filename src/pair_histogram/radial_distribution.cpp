@@ -20,8 +20,10 @@ double shell(double low, double high, std::int64_t dimensions) {
 
 }  // namespace
 
-RadialDistribution radial_distribution(const PairHistogramResult& histogram, std::int64_t dimensions,
-                                       std::int64_t points, std::int64_t others, double volume, std::int64_t frames) {
+PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
+                                                                   std::int64_t dimensions, std::int64_t points,
+                                                                   std::int64_t others, double volume,
+                                                                   std::int64_t frames) {
   if (dimensions < 1 || dimensions > pair_histogram_detail::dimension_limit)
     throw UsageError("the number of dimensions must be 1, 2 or 3, not " + std::to_string(dimensions));
   if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");

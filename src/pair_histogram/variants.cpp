@@ -258,6 +258,19 @@ constinit const core::Ladder ladder{
         },
 };
 
+std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device) {
+  if (device == Device::gpu) return {&choose(shape, machine, device)};
+  std::vector<const Variant*> chosen;
+  for (const char* name : {"simd_cells", "simd_dual_tree", "simd_filter"}) {
+    const Variant& variant = core::find_variant(variants(), name, Room::name);
+    if (variant.supports(shape, machine)) chosen.push_back(&variant);
+  }
+  const Variant& on_device = core::find_variant(variants(), "cuda_filter", Room::name);
+  if (device == Device::automatic && gpu_pays(shape, "simd_filter") && on_device.supports(shape, machine))
+    chosen.push_back(&on_device);
+  return chosen;
+}
+
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
   if (device == Device::gpu) {

@@ -266,7 +266,7 @@ class Seeding {
 };
 
 template <class T, class Rows>
-Matrix<T> choose_rows(const Rows& rows, const KMeansOptions<T>& options, const Execution& execution, int restart) {
+Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Execution& execution, int restart) {
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
   const std::int64_t k = options.clusters;
   Seeding<T, Rows> seeding(rows, k, random, execution);
@@ -284,19 +284,19 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions<T>& options, const E
 }  // namespace
 
 template <class T>
-Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
-                     int restart, const GpuPoints<T>* gpu) {
-  if (options.init == KMeansInit::given) return Matrix<T>::copy_of(options.initial_centroids);
+Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu) {
+  if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
   if constexpr (cuda::is_compiled) {
     if (gpu) {
       if (options.init == KMeansInit::first) return gpu->job()->copy_to_host(points.slice(0, options.clusters));
-      const GpuRows<T> rows{gpu, points, options.weights, &execution};
-      return choose_rows(rows, options, execution, restart);
+      const GpuRows<T> rows{gpu, points, memory.weights, &execution};
+      return choose_rows<T>(rows, options, execution, restart);
     }
   }
   if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
-  const HostRows<T> rows{points, options.weights, cpu::thread_count(execution), execution.stop};
-  return choose_rows(rows, options, execution, restart);
+  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop};
+  return choose_rows<T>(rows, options, execution, restart);
 }
 
 double first_distances(KMeansInit init, std::int64_t clusters) {
@@ -311,9 +311,9 @@ double first_distances(KMeansInit init, std::int64_t clusters) {
   return 0;
 }
 
-template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions<float>&, const Execution&, int,
-                                  const GpuPoints<float>*);
-template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions<double>&, const Execution&, int,
-                                   const GpuPoints<double>*);
+template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
+                                  const Execution&, int, const GpuPoints<float>*);
+template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
+                                   const Execution&, int, const GpuPoints<double>*);
 
 }  // namespace gradus::kmeans_detail

@@ -9,8 +9,8 @@ namespace gradus::kmeans_detail {
 /// `points` are finite and hold at least k different rows of positive weight. `gpu`: their object where they lie on a
 /// GPU, which then does the work; weights and given centroids are in host memory all the same.
 template <class T>
-Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
-                     int restart, const GpuPoints<T>* gpu = nullptr);
+Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr);
 
 /// Distances of each point that the choice of `clusters` first centroids takes, without any pruning.
 double first_distances(KMeansInit init, std::int64_t clusters);

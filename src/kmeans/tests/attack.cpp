@@ -6,6 +6,7 @@
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/attack_cases.hpp"
 #include "kmeans/tests/attack_reference.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/attack/attack.hpp"
 #include "tests/attack/flat.hpp"
 
@@ -30,8 +31,8 @@ class Job {
   VectorView<const T> weights() const {
     return {made_.weights.data(), static_cast<std::int64_t>(made_.weights.size())};
   }
-  KMeansOptions<T> options() const {
-    KMeansOptions<T> options = made_.options;
+  KMeansJob<T> options() const {
+    KMeansJob<T> options = made_.options;
     options.initial_centroids = centroids_.view();
     options.weights = weights();
     return options;
@@ -41,11 +42,11 @@ class Job {
   }
 
   KMeansResult<T> run(const Execution& execution) const {
-    KMeansOptions<T> own = options();
-    if (!made_.own_labels) return kmeans<T>(points(), own, execution);
+    KMeansJob<T> own = options();
+    if (!made_.own_labels) return kmeans(points(), own, execution);
     Buffer<std::int32_t> labels(points().rows(), -7);
     own.labels = labels.view();
-    KMeansResult<T> result = kmeans<T>(points(), own, execution);
+    KMeansResult<T> result = kmeans(points(), own, execution);
     result.labels = std::move(labels);
     return result;
   }
@@ -180,10 +181,10 @@ class Check {
 
   /// What must be true of the fit however it began: its labels, counts and inertia are those of its centroids.
   std::string self_fault(const Run&) {
-    if (has_reference_ || !expected().answer || job_.options().metric == Metric::cosine) return "";
+    if (has_reference_ || !expected().answer || job_.options().metric == KMeansMetric::cosine) return "";
     const KMeansAnswer<T>& answer = *expected().answer;
-    const auto again =
-        outcome_of([&] { return predict_reference(centroids(), job_.points(), job_.weights(), Metric::euclidean); });
+    const auto again = outcome_of(
+        [&] { return predict_reference(centroids(), job_.points(), job_.weights(), KMeansMetric::euclidean); });
     if (!again.answer) return again.message;
     return first_difference([&] { return difference("label", answer.labels, again.answer->labels); },
                             [&] { return difference("count", answer.counts, again.answer->counts); },
@@ -191,11 +192,11 @@ class Check {
   }
 
   std::string predict_fault(const Run& run) {
-    const Metric metric = job_.options().metric;
+    const KMeansMetric metric = job_.options().metric;
     if (!expected().answer || run.contract == core::Contract::within) return "";
     if (!prediction_)
       prediction_ = outcome_of([&] { return predict_reference<T>(centroids(), job_.queries(), {}, metric); });
-    const auto is = outcome_of([&] { return kmeans_predict<T>(centroids(), job_.queries(), metric, run.execution); });
+    const auto is = outcome_of([&] { return kmeans_predict(centroids(), job_.queries(), metric, run.execution); });
     if (std::string wrong = status_difference(is, *prediction_); !wrong.empty() || !is.answer) return wrong;
     return first_difference(
         [&] { return difference("label", copy(is.answer->labels.view()), prediction_->answer->labels); },
@@ -203,10 +204,10 @@ class Check {
   }
 
   std::string transform_fault(const Run& run) {
-    const Metric metric = job_.options().metric;
+    const KMeansMetric metric = job_.options().metric;
     if (!expected().answer) return "";
     const auto right = outcome_of([&] { return transform_reference(centroids(), job_.queries(), metric); });
-    const auto is = outcome_of([&] { return kmeans_transform<T>(centroids(), job_.queries(), metric, run.execution); });
+    const auto is = outcome_of([&] { return kmeans_transform(centroids(), job_.queries(), metric, run.execution); });
     if (std::string wrong = status_difference(is, right); !wrong.empty() || !is.answer) return wrong;
     return difference("distance", copy(elements(*is.answer)), *right.answer);
   }
@@ -236,14 +237,14 @@ std::string headline(const KMeansCase<T>& made) {
 
 template <class T>
 std::string full_text(const KMeansCase<T>& made, bool with_queries) {
-  const KMeansOptions<T>& options = made.options;
+  const KMeansJob<T>& options = made.options;
   std::string text = fmt::format(
       "  {}, {} x {}, k = {}, max_iterations = {}, tolerance = {}, changed_fraction = {}, init {}, empty {}, {}, "
       "restarts {}, room between rows {}\n",
       sizeof(T) == 4 ? "f32" : "f64", made.points.size(), made.points[0].size(), options.clusters,
       options.max_iterations, options.tolerance, options.changed_fraction, static_cast<int>(options.init),
-      static_cast<int>(options.empty), options.metric == Metric::cosine ? "cosine" : "euclidean", options.restarts,
-      made.room);
+      static_cast<int>(options.empty), options.metric == KMeansMetric::cosine ? "cosine" : "euclidean",
+      options.restarts, made.room);
   text += listing("points", made.points);
   if (!made.weights.empty()) text += listing("weights", made.weights);
   if (!made.centroids.empty()) text += listing("first centroids", made.centroids);
@@ -254,7 +255,7 @@ std::string full_text(const KMeansCase<T>& made, bool with_queries) {
 /// The n-th simpler case; see shrunk().
 template <class T>
 bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
-  KMeansOptions<T>& options = made.options;
+  KMeansJob<T>& options = made.options;
   const auto take = [&step](auto count) {  // whether the step is one of the next `count`
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;
@@ -292,7 +293,7 @@ bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   if (change(options.max_iterations, 1) ||
       (options.max_iterations > 1 && change(options.max_iterations, options.max_iterations - 1)) ||
       change(options.tolerance, 0.0) || change(options.changed_fraction, 0.0) || change(options.restarts, 1) ||
-      change(options.metric, Metric::euclidean) || change(made.room, 0) || change(made.own_labels, false))
+      change(options.metric, KMeansMetric::euclidean) || change(made.room, 0) || change(made.own_labels, false))
     return true;
   if (!made.weights.empty() && take(1)) {
     made.weights.clear();

@@ -1,4 +1,5 @@
 #include "kmeans/tests/attack_cases.hpp"
+#include "kmeans/tests/job.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -258,7 +259,7 @@ class Maker {
   }
 
   void make_options() {
-    KMeansOptions<T>& options = made_.options;
+    KMeansJob<T>& options = made_.options;
     options.clusters = k_;
     options.init = KMeansInit::given;
     options.tolerance = random_.pick<double>({0, 0, 0, 1e-4, 1e-2, 0.5});
@@ -267,9 +268,9 @@ class Maker {
     if (n_ * d_ * k_ < 300 && random_.chance(0.3)) options.max_iterations = 60;
     options.seed = random_.next();
     if (made_.tame) return;
-    options.empty = random_.chance(0.15)  ? EmptyCluster::keep
-                    : random_.chance(0.1) ? EmptyCluster::error
-                                          : EmptyCluster::relocate;
+    options.empty = random_.chance(0.15)  ? KMeansEmptyCluster::keep
+                    : random_.chance(0.1) ? KMeansEmptyCluster::error
+                                          : KMeansEmptyCluster::relocate;
     if (random_.chance(0.15)) make_cosine();
     if (random_.chance(0.12)) {
       options.init = KMeansInit::first;
@@ -286,7 +287,7 @@ class Maker {
 
   void make_cosine() {
     made_.kind += "; cosine";
-    made_.options.metric = Metric::cosine;
+    made_.options.metric = KMeansMetric::cosine;
     const double scale = random_.pick<double>({1, 1, 1e-165, 1e140, 1e-40, 1e25});
     const auto scaled = [&](Rows<T>& rows) {
       for (std::vector<T>& row : rows) {
@@ -319,7 +320,7 @@ class Maker {
     if (random_.chance(0.5)) made_.queries = made_.points;
     else made_.queries = columns(random_.between(1, std::min<std::int64_t>(n_ + 5, 100)), ignored);
     if (made_.queries.size() > 100) made_.queries.resize(100);
-    if (made_.options.metric == Metric::cosine)
+    if (made_.options.metric == KMeansMetric::cosine)
       for (std::vector<T>& row : made_.queries)
         if (std::all_of(row.begin(), row.end(), [](T value) { return value == 0; })) row[0] = 1;
   }

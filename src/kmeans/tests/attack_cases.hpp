@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/kmeans.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/attack/random.hpp"
 
 namespace gradus::attack {
@@ -16,12 +16,12 @@ struct KMeansCase {
   bool tame = false;          ///< ordinary enough for variants whose contract is a tolerance
   bool has_reference = true;  ///< false: the first centroids come from the library's random numbers
   Rows<T> points;
-  std::vector<T> weights;    ///< one for each point, or none
-  Rows<T> centroids;         ///< where options.init is `given`
-  Rows<T> queries;           ///< for predict and transform
-  std::int64_t room = 0;     ///< elements between two rows
-  bool own_labels = false;   ///< labels go to memory of the caller's
-  KMeansOptions<T> options;  ///< without its views
+  std::vector<T> weights;   ///< one for each point, or none
+  Rows<T> centroids;        ///< where options.init is `given`
+  Rows<T> queries;          ///< for predict and transform
+  std::int64_t room = 0;    ///< elements between two rows
+  bool own_labels = false;  ///< labels go to memory of the caller's
+  KMeansJob<T> options;     ///< without its views
 };
 
 /// Case `number` of `seed`.

@@ -1,4 +1,5 @@
 #include "kmeans/tests/attack_reference.hpp"
+#include "kmeans/tests/job.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,10 +50,10 @@ void check_values(const Rows<T>& rows) {
 
 /// What the fit works on: the rows themselves, or with the cosine metric those of unit length.
 template <class T>
-Rows<T> prepared(MatrixView<const T> view, Metric metric) {
+Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = rows_of(view);
   check_values(rows);
-  if (metric == Metric::cosine)
+  if (metric == KMeansMetric::cosine)
     for (std::vector<T>& row : rows)
       if (!to_unit_length(row)) throw InputError("a row of zeros");
   return rows;
@@ -101,7 +102,7 @@ void check_distances(const Rows<T>& points, const Rows<T>& centroids) {
 template <class T>
 class Fit {
  public:
-  Fit(const Rows<T>& points, std::vector<double> weights, Rows<T> centroids, const KMeansOptions<T>& options)
+  Fit(const Rows<T>& points, std::vector<double> weights, Rows<T> centroids, const KMeansJob<T>& options)
       : points_(points), weights_(std::move(weights)), centroids_(std::move(centroids)), options_(options),
         n_(points.size()), d_(points[0].size()), k_(centroids_.size()), labels_(n_, -1) {}
 
@@ -121,9 +122,11 @@ class Fit {
         step.shift += movement(before[cluster], centroids_[cluster]);
       answer.history.push_back(step);
       answer.converged = true;
-      if (step.changed == 0 && (!relocated || centroids_ == before)) answer.stop_reason = StopReason::labels_unchanged;
-      else if (shift_limit > 0 && step.shift <= shift_limit) answer.stop_reason = StopReason::centroids_settled;
-      else if (changed_limit > 0 && step.changed <= changed_limit) answer.stop_reason = StopReason::few_labels_changed;
+      if (step.changed == 0 && (!relocated || centroids_ == before))
+        answer.stop_reason = KMeansStopReason::labels_unchanged;
+      else if (shift_limit > 0 && step.shift <= shift_limit) answer.stop_reason = KMeansStopReason::centroids_settled;
+      else if (changed_limit > 0 && step.changed <= changed_limit)
+        answer.stop_reason = KMeansStopReason::few_labels_changed;
       else answer.converged = false;
     }
     finish(answer);
@@ -177,7 +180,7 @@ class Fit {
     for (std::size_t point = 0; point < n_; ++point)
       sum += round_to_53_bits(in_steps(weights_[point]) * in_steps(own_distance(point)));
     const auto rounded = round_once<double>(sum, product_exponent);
-    return options_.metric == Metric::cosine ? 0.5 * rounded : rounded;
+    return options_.metric == KMeansMetric::cosine ? 0.5 * rounded : rounded;
   }
 
   /// What the header promises of the history's inertia.
@@ -189,7 +192,7 @@ class Fit {
         const auto below = [dim](const std::vector<T>& a, const std::vector<T>& b) { return a[dim] < b[dim]; };
         const auto [low, high] = std::minmax_element(all.begin(), all.end(), below);
         const double extent = static_cast<double>((*high)[dim]) - static_cast<double>((*low)[dim]);
-        extents_.push_back(options_.metric == Metric::cosine ? std::max(2.0, extent) : extent);
+        extents_.push_back(options_.metric == KMeansMetric::cosine ? std::max(2.0, extent) : extent);
         magnitudes_.push_back(
             std::max(std::abs(static_cast<double>((*low)[dim])), std::abs(static_cast<double>((*high)[dim]))));
       }
@@ -222,12 +225,12 @@ class Fit {
     std::vector<std::size_t> empty;
     for (std::size_t cluster = 0; cluster < k_; ++cluster)
       if (members[cluster] == 0) empty.push_back(cluster);
-    if (!empty.empty() && options_.empty == EmptyCluster::error) throw Error("a cluster became empty");
+    if (!empty.empty() && options_.empty == KMeansEmptyCluster::error) throw Error("a cluster became empty");
 
     std::vector<bool> taken(n_);
     Rows<T> next = centroids_;
     bool relocated = false;
-    if (!empty.empty() && options_.empty == EmptyCluster::relocate) {
+    if (!empty.empty() && options_.empty == KMeansEmptyCluster::relocate) {
       std::vector<double> distances;
       std::vector<std::size_t> farthest_first;
       for (std::size_t point = 0; point < n_; ++point) {
@@ -262,7 +265,7 @@ class Fit {
     }
     std::vector<T> mean;
     for (const mpz_class& sum : sums) mean.push_back(round_quotient<T>(sum, weight, product_exponent - step_exponent));
-    if (options_.metric == Metric::cosine && !to_unit_length(mean)) return centroids_[cluster];
+    if (options_.metric == KMeansMetric::cosine && !to_unit_length(mean)) return centroids_[cluster];
     return mean;
   }
 
@@ -282,7 +285,7 @@ class Fit {
   const Rows<T>& points_;
   std::vector<double> weights_;
   Rows<T> centroids_;
-  const KMeansOptions<T>& options_;
+  const KMeansJob<T>& options_;
   std::size_t n_;
   std::size_t d_;
   std::size_t k_;
@@ -308,7 +311,7 @@ std::vector<double> weights_of(VectorView<const T> weights, std::int64_t n) {
 }  // namespace
 
 template <class T>
-KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansOptions<T>& options) {
+KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options) {
   if (options.clusters > points.rows()) throw InputError("fewer points than clusters");
   const Rows<T> rows = prepared(points, options.metric);
   Rows<T> first = options.init == KMeansInit::given
@@ -321,9 +324,9 @@ KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansOptions
 
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
-                                  VectorView<const T> weights, Metric metric) {
+                                  VectorView<const T> weights, KMeansMetric metric) {
   const Rows<T> rows = prepared(points, metric);
-  KMeansOptions<T> options;
+  KMeansJob<T> options;
   options.metric = metric;
   KMeansAnswer<T> answer;
   const Rows<T> to = prepared(centroids, metric);
@@ -333,21 +336,22 @@ KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<cons
 }
 
 template <class T>
-std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric) {
+std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric) {
   std::vector<T> distances;
   const Rows<T> to = prepared(centroids, metric);
   for (const std::vector<T>& point : prepared(points, metric))
     for (const std::vector<T>& centroid : to) {
       const double squared = squared_distance(point, centroid);
-      distances.push_back(static_cast<T>(metric == Metric::cosine ? 0.5 * squared : std::sqrt(squared)));
+      distances.push_back(static_cast<T>(metric == KMeansMetric::cosine ? 0.5 * squared : std::sqrt(squared)));
     }
   return distances;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template KMeansAnswer<T> kmeans_reference(MatrixView<const T>, const KMeansOptions<T>&);                           \
-  template KMeansAnswer<T> predict_reference(MatrixView<const T>, MatrixView<const T>, VectorView<const T>, Metric); \
-  template std::vector<T> transform_reference(MatrixView<const T>, MatrixView<const T>, Metric)
+#define GRADUS_INSTANTIATE(T)                                                                               \
+  template KMeansAnswer<T> kmeans_reference(MatrixView<const T>, const KMeansJob<T>&);                      \
+  template KMeansAnswer<T> predict_reference(MatrixView<const T>, MatrixView<const T>, VectorView<const T>, \
+                                             KMeansMetric);                                                 \
+  template std::vector<T> transform_reference(MatrixView<const T>, MatrixView<const T>, KMeansMetric)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/kmeans.hpp"
+#include "kmeans/tests/job.hpp"
 
 namespace gradus::attack {
 
@@ -23,22 +23,22 @@ struct KMeansAnswer {
   std::vector<std::int64_t> counts;
   double inertia = 0;
   bool converged = false;
-  StopReason stop_reason = StopReason::iteration_limit;
+  KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansStep> history;
 };
 
 /// A whole fit. Only options.init `given` and `first` are known. Throws what kmeans() must throw.
 template <class T>
-KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansOptions<T>& options);
+KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
 /// Labels, counts and inertia of an assignment to `centroids`, as kmeans_predict() has it; with `weights` that of a
 /// fit.
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
-                                  VectorView<const T> weights, Metric metric);
+                                  VectorView<const T> weights, KMeansMetric metric);
 
 /// n x k distances.
 template <class T>
-std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric);
+std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric);
 
 }  // namespace gradus::attack

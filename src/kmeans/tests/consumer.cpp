@@ -2,17 +2,20 @@
 // header.
 #include <gradus/kmeans.hpp>
 #include <gradus/variants.hpp>
+#include <gradus/version.hpp>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 int main() {
-  const float points[] = {0, 0, 1, 0, 0, 1, 10, 10, 11, 10, 10, 11};
-  const gradus::MatrixView<const float> view(points, 6, 2);
-  gradus::KMeansOptions<float> options;
+  const std::vector<std::array<float, 2>> points{{0, 0}, {1, 0}, {0, 1}, {10, 10}, {11, 10}, {10, 11}};
+  gradus::KMeansOptions options;
   options.clusters = 2;
 
-  const gradus::KMeansResult<float> result = gradus::kmeans(view, options);
+  const gradus::KMeansResult<float> result = gradus::kmeans(points, options);
   for (int point = 0; point < 6; ++point) {
     if (result.labels[point] != result.labels[point / 3 * 3] || result.labels[0] == result.labels[3]) {
       std::fprintf(stderr, "point %d is in the wrong cluster\n", point);
@@ -25,6 +28,26 @@ int main() {
     return 1;
   }
 
+  std::vector<std::int32_t> labels(points.size());
+  const std::vector<float> weights(points.size(), 1.0F);
+  gradus::kmeans(points, options, {.weights = weights, .labels = labels}, {.threads = 1});
+  for (std::size_t point = 0; point < labels.size(); ++point) {
+    if (labels[point] == result.labels[static_cast<std::int64_t>(point)]) continue;
+    std::fprintf(stderr, "weights of one, one thread and labels in our own memory change the result\n");
+    return 1;
+  }
+
+  if (gradus::version() != GRADUS_VERSION_STRING) {
+    std::fprintf(stderr, "the library's version is not that of its headers\n");
+    return 1;
+  }
+#ifdef CONSUMER_EXPECTS_VERSION
+  if (gradus::version() != CONSUMER_EXPECTS_VERSION) {
+    std::fprintf(stderr, "the library's version is not that of its package\n");
+    return 1;
+  }
+#endif
+
   bool listed = false;
   for (const gradus::VariantRow& row : gradus::variants("kmeans"))
     listed = listed || (row.name == result.report.variant && row.supported);
@@ -36,7 +59,7 @@ int main() {
   // An exception of the library is caught by its type across the border of a shared library.
   options.clusters = 0;
   try {
-    gradus::kmeans(view, options);
+    gradus::kmeans(points, options);
   } catch (const gradus::UsageError&) {
     std::printf("clustered %d points with %s\n", 6, result.report.variant.c_str());
     return 0;

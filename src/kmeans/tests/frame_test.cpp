@@ -24,6 +24,7 @@
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/helpers.hpp"
 #include "tests/machine_with_gpu.hpp"
 
@@ -71,8 +72,8 @@ std::vector<std::int32_t> labels_of(const T& result) {
 }
 
 template <class T>
-KMeansOptions<T> from(const Matrix<T>& first) {
-  KMeansOptions<T> options;
+KMeansJob<T> from(const Matrix<T>& first) {
+  KMeansJob<T> options;
   options.clusters = first.rows();
   options.init = KMeansInit::given;
   options.initial_centroids = first.view();
@@ -119,28 +120,28 @@ struct EmptyThird {
 
 TEST_P(Frame, empty_cluster_is_an_error_where_asked) {
   const EmptyThird data;
-  KMeansOptions<double> options = from(data.first);
-  options.empty = EmptyCluster::error;
-  const std::string message = error_of<Error>([&] { kmeans<double>(view(data.points), options, on(2)); });
+  KMeansJob<double> options = from(data.first);
+  options.empty = KMeansEmptyCluster::error;
+  const std::string message = error_of<Error>([&] { kmeans(view(data.points), options, on(2)); });
   EXPECT_TRUE(contains(message, "cluster 2")) << message;
   EXPECT_TRUE(contains(message, "iteration 1")) << message;
 }
 
 TEST_P(Frame, empty_cluster_is_kept_where_asked) {
   const EmptyThird data;
-  KMeansOptions<double> options = from(data.first);
-  options.empty = EmptyCluster::keep;
-  const KMeansResult<double> result = kmeans<double>(view(data.points), options, on(2));
+  KMeansJob<double> options = from(data.first);
+  options.empty = KMeansEmptyCluster::keep;
+  const KMeansResult<double> result = kmeans(view(data.points), options, on(2));
   EXPECT_EQ(result.centroids(2, 0), 500);
   EXPECT_EQ(result.centroids(0, 0), 1);
   EXPECT_EQ(result.centroids(1, 0), 13);
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 4, 0}));
-  EXPECT_EQ(result.stop_reason, StopReason::labels_unchanged);
+  EXPECT_EQ(result.stop_reason, KMeansStopReason::labels_unchanged);
 }
 
 TEST_P(Frame, empty_cluster_moves_to_the_farthest_point) {
   const EmptyThird data;
-  const KMeansResult<double> result = kmeans<double>(view(data.points), from(data.first), on(2));
+  const KMeansResult<double> result = kmeans(view(data.points), from(data.first), on(2));
   EXPECT_EQ(result.centroids(2, 0), 19);  // 8 from its centroid 11; no other is farther than 1
   EXPECT_EQ(result.centroids(1, 0), 11);  // the mean without the point that moved
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{3, 3, 1}));
@@ -151,9 +152,9 @@ TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
   // Rows 1, 2 and 4 are all 5 from their centroids, in different clusters.
   const Matrix<double> points = matrix<double>(6, 2, {0, 0, 3, 4, 100, 5, 100, 0, 0, -5, 100, 1});
   const Matrix<double> first = matrix<double>(3, 2, {0, 0, 100, 0, 0, 9000});
-  KMeansOptions<double> options = from(first);
+  KMeansJob<double> options = from(first);
   options.max_iterations = 1;
-  const KMeansResult<double> result = kmeans<double>(view(points), options, on(3));
+  const KMeansResult<double> result = kmeans(view(points), options, on(3));
   EXPECT_EQ(result.centroids(2, 0), 3);
   EXPECT_EQ(result.centroids(2, 1), 4);
 }
@@ -161,9 +162,9 @@ TEST_P(Frame, of_equally_far_points_the_lowest_row_moves) {
 TEST_P(Frame, two_empty_clusters_take_the_two_farthest_points) {
   const Matrix<double> points = matrix<double>(6, 1, {0, 1, 7, 2, -9, 1});
   const Matrix<double> first = matrix<double>(3, 1, {0, 4000, 3000});
-  KMeansOptions<double> options = from(first);
+  KMeansJob<double> options = from(first);
   options.max_iterations = 1;
-  const KMeansResult<double> result = kmeans<double>(view(points), options, on(2));
+  const KMeansResult<double> result = kmeans(view(points), options, on(2));
   EXPECT_EQ(result.centroids(0, 0), 1);
   EXPECT_EQ(result.centroids(1, 0), -9);
   EXPECT_EQ(result.centroids(2, 0), 7);
@@ -175,14 +176,14 @@ TEST_P(Frame, stop_request_before_the_start) {
   Execution execution = on(2);
   execution.stop = source.get_token();
   const Matrix<float> points = whole_numbers<float>(50, 2, 1);
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 3;
-  error_of<InterruptedError>([&] { kmeans<float>(view(points), options, execution); });
+  error_of<InterruptedError>([&] { kmeans(view(points), options, execution); });
 }
 
 TEST_P(Frame, stop_request_between_iterations_and_progress) {
   const Matrix<float> points = whole_numbers<float>(3000, 2, 2);
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 20;
   options.tolerance = 0;
   options.init = KMeansInit::first;
@@ -200,7 +201,7 @@ TEST_P(Frame, stop_request_between_iterations_and_progress) {
     EXPECT_EQ(progress.total, options.max_iterations);
     if (iterations == 2) source.request_stop();
   };
-  const std::string message = error_of<InterruptedError>([&] { kmeans<float>(view(points), options, execution); });
+  const std::string message = error_of<InterruptedError>([&] { kmeans(view(points), options, execution); });
   EXPECT_EQ(iterations, 2);
   EXPECT_TRUE(same_thread);
   EXPECT_TRUE(contains(message, "iteration 3")) << message;
@@ -208,12 +209,12 @@ TEST_P(Frame, stop_request_between_iterations_and_progress) {
 
 TEST_P(Frame, progress_is_called_for_every_iteration) {
   const Matrix<double> points = whole_numbers<double>(500, 3, 3);
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 6;
   Execution execution = on(3);
   int iterations = 0;
   execution.progress = [&](const Progress& progress) { iterations += progress.phase == "iteration"; };
-  const KMeansResult<double> result = kmeans<double>(view(points), options, execution);
+  const KMeansResult<double> result = kmeans(view(points), options, execution);
   EXPECT_EQ(iterations, result.iterations);
   EXPECT_EQ(static_cast<std::size_t>(result.iterations), result.history.size());
 }
@@ -221,31 +222,31 @@ TEST_P(Frame, progress_is_called_for_every_iteration) {
 TEST_P(Frame, stop_rules) {
   const Matrix<double> points = whole_numbers<double>(2000, 2, 4);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 12));
-  KMeansOptions<double> options = from(first);
-  const KMeansResult<double> unchanged = kmeans<double>(view(points), options, on(2));
-  EXPECT_EQ(unchanged.stop_reason, StopReason::labels_unchanged);
+  KMeansJob<double> options = from(first);
+  const KMeansResult<double> unchanged = kmeans(view(points), options, on(2));
+  EXPECT_EQ(unchanged.stop_reason, KMeansStopReason::labels_unchanged);
   EXPECT_TRUE(unchanged.converged);
   EXPECT_EQ(unchanged.history.back().changed, 0);
   EXPECT_EQ(unchanged.history.front().changed, 2000);
   ASSERT_GT(unchanged.iterations, 8);
 
   options.max_iterations = 3;
-  const KMeansResult<double> limited = kmeans<double>(view(points), options, on(2));
-  EXPECT_EQ(limited.stop_reason, StopReason::iteration_limit);
+  const KMeansResult<double> limited = kmeans(view(points), options, on(2));
+  EXPECT_EQ(limited.stop_reason, KMeansStopReason::iteration_limit);
   EXPECT_FALSE(limited.converged);
   EXPECT_EQ(limited.iterations, 3);
 
   options.max_iterations = 300;
   options.changed_fraction = 0.01;
-  const KMeansResult<double> few = kmeans<double>(view(points), options, on(2));
-  EXPECT_EQ(few.stop_reason, StopReason::few_labels_changed);
+  const KMeansResult<double> few = kmeans(view(points), options, on(2));
+  EXPECT_EQ(few.stop_reason, KMeansStopReason::few_labels_changed);
   EXPECT_LE(few.history.back().changed, 20);
   EXPECT_GT(few.history.at(few.history.size() - 2).changed, 20);
 
   options.changed_fraction = 0;
   options.tolerance = 1e-3;
-  const KMeansResult<double> settled = kmeans<double>(view(points), options, on(2));
-  EXPECT_EQ(settled.stop_reason, StopReason::centroids_settled);
+  const KMeansResult<double> settled = kmeans(view(points), options, on(2));
+  EXPECT_EQ(settled.stop_reason, KMeansStopReason::centroids_settled);
   // The columns are uniform in 0 .. 999: their variance is near 1000^2 / 12.
   EXPECT_LE(settled.history.back().shift, 1.1 * 1e-3 * 1e6 / 12);
   EXPECT_GT(settled.history.at(settled.history.size() - 2).shift, 0.9 * 1e-3 * 1e6 / 12);
@@ -255,7 +256,7 @@ TEST_P(Frame, inertia_never_rises) {
   for (const int threads : {1, 3}) {
     const Matrix<double> points = whole_numbers<double>(3000, columns(4), 5);
     const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 25));
-    const KMeansResult<double> result = kmeans<double>(view(points), from(first), on(threads));
+    const KMeansResult<double> result = kmeans(view(points), from(first), on(threads));
     ASSERT_GT(result.history.size(), 5u);
     for (std::size_t step = 1; step < result.history.size(); ++step)
       EXPECT_TRUE(result.history[step].inertia <= result.history[step - 1].inertia * (1 + 1e-12))
@@ -268,9 +269,9 @@ TEST_P(Frame, inertia_never_rises) {
 TEST_P(Frame, labels_counts_and_centroids_belong_together) {
   const Matrix<double> points = whole_numbers<double>(2500, 3, 6);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
-  KMeansOptions<double> options = from(first);
+  KMeansJob<double> options = from(first);
   options.max_iterations = 4;  // not converged: the labels must be of the last centroids all the same
-  const KMeansResult<double> result = kmeans<double>(view(points), options, on(3));
+  const KMeansResult<double> result = kmeans(view(points), options, on(3));
   std::vector<std::int64_t> counts(9);
   double inertia = 0;
   for (std::int64_t point = 0; point < 2500; ++point) {
@@ -300,26 +301,26 @@ TEST_P(Frame, counts_and_sums_beyond_what_a_float_can_count) {
   Matrix<float> points(n, 1);
   for (std::int64_t point = 0; point < n; ++point) points(point, 0) = point < 4 ? 0.0F : 3.0F;
   const Matrix<float> first = matrix<float>(2, 1, {0, 2});
-  KMeansOptions<float> options = from(first);
+  KMeansJob<float> options = from(first);
   options.max_iterations = 1;
-  const KMeansResult<float> result = kmeans<float>(view(points), options, on(1));
+  const KMeansResult<float> result = kmeans(view(points), options, on(1));
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{4, n - 4}));
   EXPECT_EQ(result.centroids(1, 0), 3.0F);
   EXPECT_EQ(result.inertia, 0);
 }
 
 TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
-  for (const Metric metric : {Metric::euclidean, Metric::cosine}) {
+  for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
     const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
-    KMeansOptions<double> options;
+    KMeansJob<double> options;
     options.clusters = 11;
     options.metric = metric;
     options.max_iterations = 5;
-    const KMeansResult<double> fit = kmeans<double>(view(points), options, on(2));
-    const KMeansPrediction prediction = kmeans_predict<double>(view(fit.centroids), view(points), metric, on(2));
+    const KMeansResult<double> fit = kmeans(view(points), options, on(2));
+    const KMeansPrediction prediction = kmeans_predict(view(fit.centroids), view(points), metric, on(2));
     EXPECT_EQ(labels_of(prediction), labels_of(fit));
     EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-12 * fit.inertia);
-    const Matrix<double> distances = kmeans_transform<double>(view(fit.centroids), view(points), metric, on(2));
+    const Matrix<double> distances = kmeans_transform(view(fit.centroids), view(points), metric, on(2));
     ASSERT_EQ(distances.rows(), 700);
     ASSERT_EQ(distances.columns(), 11);
     double inertia = 0;
@@ -327,7 +328,7 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
       const double* row = distances.row(point);
       EXPECT_EQ(std::min_element(row, row + 11) - row, fit.labels[point]) << "point " << point;
       const double own = row[fit.labels[point]];
-      inertia += metric == Metric::cosine ? own : own * own;
+      inertia += metric == KMeansMetric::cosine ? own : own * own;
     }
     EXPECT_TRUE(std::abs(inertia - fit.inertia) <= 1e-12 * fit.inertia);
   }
@@ -339,10 +340,9 @@ TEST_P(Frame, strided_rows_equal_contiguous_ones) {
     const Matrix<float> first = Matrix<float>::copy_of(view(points).slice(0, 8));
     Buffer<float> wide(900 * (d + 3), std::numeric_limits<float>::quiet_NaN());  // not a byte between the rows counts
     for (std::int64_t point = 0; point < 900; ++point) std::copy_n(points.row(point), d, wide.data() + point * (d + 3));
-    const KMeansOptions<float> options = from(first);
-    const KMeansResult<float> contiguous = kmeans<float>(view(points), options, on(1));
-    const KMeansResult<float> strided =
-        kmeans<float>(MatrixView<const float>(wide.data(), 900, d, d + 3), options, on(1));
+    const KMeansJob<float> options = from(first);
+    const KMeansResult<float> contiguous = kmeans(view(points), options, on(1));
+    const KMeansResult<float> strided = kmeans(MatrixView<const float>(wide.data(), 900, d, d + 3), options, on(1));
     EXPECT_EQ(labels_of(contiguous), labels_of(strided));
     EXPECT_TRUE(same_bits(contiguous.centroids, strided.centroids));
     EXPECT_EQ(contiguous.inertia, strided.inertia);
@@ -355,11 +355,11 @@ TEST_P(Frame, scaling_by_a_power_of_two_scales_everything_exactly) {
   const Matrix<float> points = whole_numbers<float>(1200, d, 9);
   Matrix<float> scaled(1200, d);
   for (std::int64_t index = 0; index < 1200 * d; ++index) scaled.data()[index] = points.data()[index] * 0x1p-7F;
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 10;
   options.tolerance = 1e-4;
-  const KMeansResult<float> before = kmeans<float>(view(points), options, on(1));
-  const KMeansResult<float> after = kmeans<float>(view(scaled), options, on(1));
+  const KMeansResult<float> before = kmeans(view(points), options, on(1));
+  const KMeansResult<float> after = kmeans(view(scaled), options, on(1));
   EXPECT_EQ(labels_of(before), labels_of(after));
   EXPECT_EQ(before.iterations, after.iterations);
   EXPECT_EQ(before.inertia * 0x1p-14, after.inertia);
@@ -370,11 +370,11 @@ TEST_P(Frame, scaling_by_a_power_of_two_scales_everything_exactly) {
 TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
   const Matrix<double> points = whole_numbers<double>(4000, 2, 10);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 16));
-  const KMeansOptions<double> options = from(first);
-  const KMeansResult<double> one = kmeans<double>(view(points), options, on(1));
+  const KMeansJob<double> options = from(first);
+  const KMeansResult<double> one = kmeans(view(points), options, on(1));
   EXPECT_EQ(one.report.threads, 1);
   for (const int threads : {2, 5, 16}) {
-    const KMeansResult<double> many = kmeans<double>(view(points), options, on(threads));
+    const KMeansResult<double> many = kmeans(view(points), options, on(threads));
     EXPECT_EQ(labels_of(one), labels_of(many));
     EXPECT_TRUE(same_bits(one.centroids, many.centroids));
     EXPECT_EQ(many.report.variant, GetParam()->name);
@@ -387,10 +387,10 @@ TEST_P(Repeatable, same_bits_again_on_the_same_number_of_threads) {
   Matrix<double> points = whole_numbers<double>(6000, 3, 11);
   for (std::int64_t index = 0; index < 18000; ++index) points.data()[index] = std::sqrt(points.data()[index]);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 7));
-  const KMeansOptions<double> options = from(first);
-  const KMeansResult<double> once = kmeans<double>(view(points), options, on(4));
+  const KMeansJob<double> options = from(first);
+  const KMeansResult<double> once = kmeans(view(points), options, on(4));
   for (int run = 0; run < 3; ++run) {
-    const KMeansResult<double> again = kmeans<double>(view(points), options, on(4));
+    const KMeansResult<double> again = kmeans(view(points), options, on(4));
     EXPECT_EQ(labels_of(once), labels_of(again));
     EXPECT_TRUE(same_bits(once.centroids, again.centroids));
     EXPECT_EQ(once.inertia, again.inertia);
@@ -414,9 +414,9 @@ TEST_P(Frame, permuting_points_permutes_labels) {
     for (std::int64_t row = 0; row < n; ++row)
       std::copy_n(points.row(order[static_cast<std::size_t>(row)]), d, permuted.row(row));
     const Matrix<double> first = whole_numbers<double>(k, d, seed + 1, below);
-    KMeansOptions<double> options = from(first);
-    options.empty = EmptyCluster::keep;
-    const auto fit = [&](const Matrix<double>& rows) { return kmeans<double>(view(rows), options, on(2)); };
+    KMeansJob<double> options = from(first);
+    options.empty = KMeansEmptyCluster::keep;
+    const auto fit = [&](const Matrix<double>& rows) { return kmeans(view(rows), options, on(2)); };
     std::set<std::vector<double>> distinct;
     for (std::int64_t row = 0; row < n; ++row) distinct.insert({points.row(row), points.row(row) + d});
     RC_PRE(static_cast<std::int64_t>(distinct.size()) >= k);
@@ -443,10 +443,10 @@ TEST_P(Frame, translating_by_a_power_of_two_changes_nothing) {
     for (std::int64_t point = 0; point < 4 * k; ++point) points(point, 0) += static_cast<float>(256 * (point % k));
     Matrix<float> moved(4 * k, d);
     for (std::int64_t index = 0; index < 4 * k * d; ++index) moved.data()[index] = points.data()[index] + shift;
-    KMeansOptions<float> options;
+    KMeansJob<float> options;
     options.clusters = k;
     options.init = KMeansInit::first;
-    const auto fit = [&](const Matrix<float>& rows) { return kmeans<float>(view(rows), options, on(2)); };
+    const auto fit = [&](const Matrix<float>& rows) { return kmeans(view(rows), options, on(2)); };
     const KMeansResult<float> before = fit(points);
     const KMeansResult<float> after = fit(moved);
     RC_ASSERT(labels_of(before) == labels_of(after));
@@ -471,27 +471,27 @@ TEST_P(Frame, weights_count_like_repeated_points) {
   const auto rows = static_cast<std::int64_t>(repeated.size() / 2);
   const Matrix<double> many = matrix<double>(rows, 2, repeated);
   const Matrix<double> first = Matrix<double>::copy_of(view(many).slice(0, 5));
-  KMeansOptions<double> options = from(first);
-  options.empty = EmptyCluster::keep;
-  const KMeansResult<double> plain = kmeans<double>(view(many), options, on(2));
+  KMeansJob<double> options = from(first);
+  options.empty = KMeansEmptyCluster::keep;
+  const KMeansResult<double> plain = kmeans(view(many), options, on(2));
   options.weights = VectorView<const double>(weights.data(), 300);
-  const KMeansResult<double> weighted = kmeans<double>(view(points), options, on(2));
+  const KMeansResult<double> weighted = kmeans(view(points), options, on(2));
   EXPECT_TRUE(same_bits(plain.centroids, weighted.centroids));
   EXPECT_TRUE(std::abs(plain.inertia - weighted.inertia) <= 1e-12 * plain.inertia);
 }
 
 TEST_P(Frame, restarts_keep_the_least_inertia) {
   const Matrix<double> points = whole_numbers<double>(400, 2, 13);
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 12;
   options.init = KMeansInit::random;
   options.tolerance = 0;
   options.restarts = 6;
-  const KMeansResult<double> best = kmeans<double>(view(points), options, on(1));
+  const KMeansResult<double> best = kmeans(view(points), options, on(1));
   std::vector<double> inertias;
   for (int restart = 0; restart < 6; ++restart) {
-    const Matrix<double> first = kmeans_detail::initialize(view(points), options, on(1), restart);
-    inertias.push_back(kmeans<double>(view(points), from(first), on(1)).inertia);
+    const Matrix<double> first = kmeans_detail::initialize(view(points), options, options, on(1), restart);
+    inertias.push_back(kmeans(view(points), from(first), on(1)).inertia);
   }
   const auto least = std::min_element(inertias.begin(), inertias.end());
   EXPECT_LT(*least, *std::max_element(inertias.begin(), inertias.end()));  // otherwise nothing was to be chosen
@@ -512,11 +512,11 @@ TEST_P(Frame, pinning_ends_with_the_job) {
   };
   const Matrix<double> points = whole_numbers<double>(6000, 2, 18);
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 9));
-  const KMeansResult<double> free = kmeans<double>(view(points), from(first), on(3));
+  const KMeansResult<double> free = kmeans(view(points), from(first), on(3));
   for (const Pinning pinning : {Pinning::compact, Pinning::scatter}) {
     Execution execution = on(3);
     execution.pinning = pinning;
-    const KMeansResult<double> pinned = kmeans<double>(view(points), from(first), execution);
+    const KMeansResult<double> pinned = kmeans(view(points), from(first), execution);
     EXPECT_EQ(labels_of(free), labels_of(pinned));
     for (const auto& [thread, processors] : affinities())
       EXPECT_EQ(processors, static_cast<int>(cpu::allowed_processors().size())) << "thread " << thread;
@@ -555,14 +555,14 @@ TEST(ExactSums, takes_over_sums_without_gaps) {
 
 TEST_P(Frame, memory_is_checked_before_the_job) {
   const Matrix<double> points = whole_numbers<double>(1000, 2, 14);
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 8;
   Execution execution = on(2);
-  const std::uint64_t needed = kmeans_memory<double>(1000, 2, options, execution);
+  const std::uint64_t needed = kmeans_memory({1000, 2, 8}, options, execution).host;
   execution.memory_limit = needed;
-  EXPECT_NO_THROW(kmeans<double>(view(points), options, execution));
+  EXPECT_NO_THROW(kmeans(view(points), options, execution));
   execution.memory_limit = needed - 1;
-  const std::string message = error_of<Error>([&] { kmeans<double>(view(points), options, execution); });
+  const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
   EXPECT_TRUE(contains(message, std::to_string(needed))) << message;
   EXPECT_TRUE(contains(message, std::to_string(needed - 1))) << message;
 }
@@ -576,19 +576,19 @@ std::filesystem::path scratch_folder() {
 TEST_P(Frame, task_graph_is_written_or_refused) {
   const std::filesystem::path folder = scratch_folder();
   const Matrix<float> points = whole_numbers<float>(5000, 2, 15);
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 4;
   Execution execution = on(2);
-  execution.graph_file = (folder / "graph.dot").string();
+  options.graph_file = (folder / "graph.dot").string();
   if (GetParam()->writes_graph) {
-    kmeans<float>(view(points), options, execution);
-    std::ifstream file(execution.graph_file);
+    kmeans(view(points), options, execution);
+    std::ifstream file(options.graph_file);
     const std::string dot(std::istreambuf_iterator<char>(file), {});
     EXPECT_TRUE(dot.starts_with("digraph ")) << dot;
     EXPECT_TRUE(dot.ends_with("}\n")) << dot;
-    execution.graph_file = (folder / "missing" / "graph.dot").string();
-    const std::string message = error_of<Error>([&] { kmeans<float>(view(points), options, execution); });
-    EXPECT_TRUE(contains(message, execution.graph_file)) << message;
+    options.graph_file = (folder / "missing" / "graph.dot").string();
+    const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
+    EXPECT_TRUE(contains(message, options.graph_file)) << message;
     if (GetParam()->backend == core::Backend::cuda) return;  // CUDA draws its graph itself
     EXPECT_TRUE(dot.starts_with("digraph " + std::string(GetParam()->name) + " {\n")) << dot;
     // Every point is assigned in exactly one task; every task follows from the start and leads to the total.
@@ -605,7 +605,7 @@ TEST_P(Frame, task_graph_is_written_or_refused) {
       EXPECT_EQ((*match)[2] != "total", contains(dot, "  task" + (*match)[1].str() + " -> ")) << match->str();
     }
   } else {
-    const std::string message = error_of<UsageError>([&] { kmeans<float>(view(points), options, execution); });
+    const std::string message = error_of<UsageError>([&] { kmeans(view(points), options, execution); });
     EXPECT_TRUE(contains(message, std::string(GetParam()->name))) << message;
     EXPECT_TRUE(contains(message, "'tbb_flow_graph'")) << message;
   }
@@ -629,25 +629,25 @@ TEST(Refusal, nan_and_infinity_are_named) {
     Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
     points(17, 1) = bad;
     points(20, 0) = bad;
-    const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), {}); });
+    const std::string message = error_of<InputError>([&] { kmeans(view(points), KMeansOptions{}); });
     EXPECT_TRUE(contains(message, "row 17, column 1")) << message;
     EXPECT_TRUE(contains(message, std::isnan(bad) ? "NaN" : "infinite")) << message;
-    error_of<InputError>([&] { kmeans_predict<double>(view(some_points()), view(points)); });
-    error_of<InputError>([&] { kmeans_transform<double>(view(some_points()), view(points)); });
+    error_of<InputError>([&] { kmeans_predict(view(some_points()), view(points)); });
+    error_of<InputError>([&] { kmeans_transform(view(some_points()), view(points)); });
     Matrix<double> first = Matrix<double>::copy_of(view(some_points()).slice(0, 4));
     first(2, 0) = bad;
-    const std::string given = error_of<InputError>([&] { kmeans<double>(view(some_points()), from(first)); });
+    const std::string given = error_of<InputError>([&] { kmeans(view(some_points()), from(first)); });
     EXPECT_TRUE(contains(given, "centroids") && contains(given, "row 2, column 0")) << given;
   }
 }
 
 TEST(Refusal, weights) {
   std::vector<double> weights(30, 1.0);
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 3;
   const auto attempt = [&](std::int64_t size) {
     options.weights = VectorView<const double>(weights.data(), size);
-    return error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+    return error_of<InputError>([&] { kmeans(view(some_points()), options); });
   };
   EXPECT_TRUE(contains(attempt(29), "29 weights for 30 points"));
   weights[12] = -1;
@@ -662,12 +662,12 @@ TEST(Refusal, weights) {
 }
 
 TEST(Refusal, more_clusters_than_points) {
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 31;
-  const std::string message = error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+  const std::string message = error_of<InputError>([&] { kmeans(view(some_points()), options); });
   EXPECT_TRUE(contains(message, "31") && contains(message, "30")) << message;
   options.clusters = 30;
-  EXPECT_NO_THROW(kmeans<double>(view(some_points()), options));
+  EXPECT_NO_THROW(kmeans(view(some_points()), options));
 }
 
 TEST(Refusal, more_clusters_than_different_points) {
@@ -676,38 +676,38 @@ TEST(Refusal, more_clusters_than_different_points) {
     points(row, 0) = static_cast<double>(row % 4);
     points(row, 1) = row % 8 < 4 ? 0.0 : -0.0;  // equal to 0
   }
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 5;
-  const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), options); });
+  const std::string message = error_of<InputError>([&] { kmeans(view(points), options); });
   EXPECT_TRUE(contains(message, "5 clusters") && contains(message, "only 4 different")) << message;
   options.clusters = 4;
-  EXPECT_EQ(kmeans<double>(view(points), options).inertia, 0);
+  EXPECT_EQ(kmeans(view(points), options).inertia, 0);
 }
 
 TEST(Refusal, given_centroids_of_the_wrong_shape) {
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{4, 2}, {3, 3}, {0, 0}}) {
     const Matrix<double> first = whole_numbers<double>(rows, columns, 17);
-    KMeansOptions<double> options = from(first);
+    KMeansJob<double> options = from(first);
     options.clusters = 4;
-    const std::string message = error_of<InputError>([&] { kmeans<double>(view(some_points()), options); });
+    const std::string message = error_of<InputError>([&] { kmeans(view(some_points()), options); });
     EXPECT_TRUE(contains(message, std::to_string(rows) + " x " + std::to_string(columns))) << message;
     EXPECT_TRUE(contains(message, "4 x 3")) << message;
   }
   const Matrix<double> narrow = whole_numbers<double>(4, 2, 17);
-  error_of<InputError>([&] { kmeans_predict<double>(view(narrow), view(some_points())); });
-  error_of<InputError>([&] { kmeans_transform<double>(view(narrow), view(some_points())); });
+  error_of<InputError>([&] { kmeans_predict(view(narrow), view(some_points())); });
+  error_of<InputError>([&] { kmeans_transform(view(narrow), view(some_points())); });
 }
 
 TEST(Refusal, zero_row_with_the_cosine_metric) {
   Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
   std::fill_n(points.row(21), 3, 0.0);
   std::fill_n(points.row(9), 3, -0.0);
-  KMeansOptions<double> options;
-  options.metric = Metric::cosine;
-  const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), options); });
+  KMeansJob<double> options;
+  options.metric = KMeansMetric::cosine;
+  const std::string message = error_of<InputError>([&] { kmeans(view(points), options); });
   EXPECT_TRUE(contains(message, "row 9")) << message;
-  options.metric = Metric::euclidean;
-  EXPECT_NO_THROW(kmeans<double>(view(points), options));
+  options.metric = KMeansMetric::euclidean;
+  EXPECT_NO_THROW(kmeans(view(points), options));
 }
 
 TEST(Refusal, points_on_a_gpu_where_there_is_none) {
@@ -715,25 +715,25 @@ TEST(Refusal, points_on_a_gpu_where_there_is_none) {
     GTEST_SKIP() << "there is a GPU; kmeans_gpu_points_test uses it";
   const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
   const MatrixView<const double> there(points.data(), points.rows(), points.columns(), MemoryPlace::on_gpu(0));
-  error_of<UnsupportedError>([&] { kmeans<double>(there, {}); });
-  error_of<UnsupportedError>([&] { kmeans_predict<double>(view(points).slice(0, 3), there); });
-  error_of<UnsupportedError>([&] { kmeans_transform<double>(view(points).slice(0, 3), there); });
-  KMeansOptions<double> options;
+  error_of<UnsupportedError>([&] { kmeans(there, KMeansOptions{}); });
+  error_of<UnsupportedError>([&] { kmeans_predict(view(points).slice(0, 3), there); });
+  error_of<UnsupportedError>([&] { kmeans_transform(view(points).slice(0, 3), there); });
+  KMeansJob<double> options;
   std::int32_t label = 0;
   options.labels = {&label, points.rows(), MemoryPlace::on_gpu(0)};
-  error_of<UnsupportedError>([&] { kmeans<double>(view(points), options); });
+  error_of<UnsupportedError>([&] { kmeans(view(points), options); });
 }
 
 // Whether or not there is a GPU: where its memory may lie is a matter of the variant alone.
 TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
   const std::vector<double> weights(30, 1.0);
   std::vector<std::int32_t> labels(30);
-  const auto message = [&](const KMeansOptions<double>& options, const char* variant) {
+  const auto message = [&](const KMeansJob<double>& options, const char* variant) {
     Execution execution;
     execution.variant = variant;
-    return error_of<UnsupportedError>([&] { kmeans<double>(view(some_points()), options, execution); });
+    return error_of<UnsupportedError>([&] { kmeans(view(some_points()), options, execution); });
   };
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.weights = {weights.data(), 30, MemoryPlace::on_gpu(0)};
   const std::string there =
       "in host memory, but they lie on GPU 0; the variants that use them there: 'cuda_update_kernel', "
@@ -749,61 +749,61 @@ TEST(Refusal, memory_of_a_gpu_for_a_variant_that_wants_the_hosts) {
 
 TEST(Labels, go_to_memory_of_the_callers) {
   const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   options.clusters = 3;
-  const std::vector<std::int32_t> truth = labels_of(kmeans<double>(view(points), options));
+  const std::vector<std::int32_t> truth = labels_of(kmeans(view(points), options));
   std::vector<std::int32_t> labels(truth.size(), -1);
   options.labels = {labels.data(), points.rows()};
-  const KMeansResult<double> fit = kmeans<double>(view(points), options);
+  const KMeansResult<double> fit = kmeans(view(points), options);
   EXPECT_EQ(fit.labels.size(), 0);
   EXPECT_EQ(labels, truth);
   std::fill(labels.begin(), labels.end(), -1);
-  EXPECT_EQ(kmeans_predict<double>(view(fit.centroids), view(points), options.labels).inertia, fit.inertia);
+  EXPECT_EQ(kmeans_predict(view(fit.centroids), view(points), options.labels).inertia, fit.inertia);
   EXPECT_EQ(labels, truth);
   const VectorView<std::int32_t> short_by_one(labels.data(), points.rows() - 1);
-  error_of<InputError>([&] { kmeans_predict<double>(view(fit.centroids), view(points), short_by_one); });
+  error_of<InputError>([&] { kmeans_predict(view(fit.centroids), view(points), short_by_one); });
   options.labels = short_by_one;
-  error_of<InputError>([&] { kmeans<double>(view(points), options); });
+  error_of<InputError>([&] { kmeans(view(points), options); });
 }
 
 TEST(Distances, go_to_memory_of_the_callers) {
   const Matrix<double> points = Matrix<double>::copy_of(view(some_points()));
   const MatrixView<const double> centroids = view(points).slice(0, 3);
-  const Matrix<double> truth = kmeans_transform<double>(centroids, view(points));
+  const Matrix<double> truth = kmeans_transform(centroids, view(points));
   Matrix<double> padded(points.rows(), 5);
-  kmeans_transform<double>(centroids, view(points), MatrixView<double>(padded.data(), points.rows(), 3, 5));
+  kmeans_transform(centroids, view(points), MatrixView<double>(padded.data(), points.rows(), 3, 5));
   for (std::int64_t row = 0; row < points.rows(); ++row)
     for (std::int64_t cluster = 0; cluster < 3; ++cluster) EXPECT_EQ(padded(row, cluster), truth(row, cluster));
   Matrix<double> narrow(points.rows(), 2);
-  error_of<InputError>([&] { kmeans_transform<double>(centroids, view(points), narrow.view()); });
+  error_of<InputError>([&] { kmeans_transform(centroids, view(points), narrow.view()); });
 }
 
 TEST(Refusal, no_points_or_no_columns) {
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {5, 0}, {0, 0}}) {
     const Matrix<double> points(rows, columns);
-    const std::string message = error_of<InputError>([&] { kmeans<double>(view(points), {}); });
+    const std::string message = error_of<InputError>([&] { kmeans(view(points), KMeansOptions{}); });
     EXPECT_TRUE(contains(message, std::to_string(rows) + " x " + std::to_string(columns))) << message;
   }
-  error_of<InputError>([&] { kmeans<float>({}, {}); });
+  error_of<InputError>([&] { kmeans(MatrixView<const double>(), KMeansOptions{}); });
 }
 
 TEST(Refusal, more_rows_or_columns_than_are_counted) {
   const float one = 1;  // never looked at
   const auto expect_refused = [&](std::int64_t rows, std::int64_t columns, const std::string& reason) {
     const MatrixView<const float> vast(&one, rows, columns);
-    const std::string message = error_of<InputError>([&] { kmeans<float>(vast, {}); });
+    const std::string message = error_of<InputError>([&] { kmeans(vast, KMeansOptions{}); });
     EXPECT_TRUE(contains(message, reason + " are more than the supported")) << message;
-    error_of<InputError>([&] { kmeans_transform<float>(vast, vast); });
+    error_of<InputError>([&] { kmeans_transform(vast, vast); });
   };
   expect_refused(std::int64_t{1} << 31, 1, "2147483648 rows");
   expect_refused(1, (std::int64_t{1} << 30) + 1, "1073741825 columns");
 }
 
 TEST(Refusal, impossible_options) {
-  const auto refused = [](const std::function<void(KMeansOptions<double>&)>& change) {
-    KMeansOptions<double> options;
+  const auto refused = [](const std::function<void(KMeansJob<double>&)>& change) {
+    KMeansJob<double> options;
     change(options);
-    return error_of<UsageError>([&] { kmeans<double>(view(some_points()), options); });
+    return error_of<UsageError>([&] { kmeans(view(some_points()), options); });
   };
   EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = 0; }), "clusters"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = -3; }), "-3"));
@@ -812,16 +812,16 @@ TEST(Refusal, impossible_options) {
   EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = -1; }), "tolerance"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = std::nan(""); }), "tolerance"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.changed_fraction = 1.5; }), "fraction"));
-  error_of<UsageError>([] { kmeans<double>(view(some_points()), {}, with_threads(-1)); });
+  error_of<UsageError>([] { kmeans(view(some_points()), KMeansOptions{}, with_threads(-1)); });
 }
 
 TEST(Refusal, unknown_variant_suggests_the_nearest) {
   Execution execution;
   execution.variant = "sequental";
-  const std::string message = error_of<UsageError>([&] { kmeans<double>(view(some_points()), {}, execution); });
+  const std::string message = error_of<UsageError>([&] { kmeans(view(some_points()), KMeansOptions{}, execution); });
   EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
   execution.variant = "openmp-reduce-first-touch";  // hyphens as on the command line
-  EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).report.variant, "openmp_reduce_first_touch");
+  EXPECT_EQ(kmeans(view(some_points()), KMeansOptions{}, execution).report.variant, "openmp_reduce_first_touch");
 }
 
 TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
@@ -877,7 +877,7 @@ TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
 }
 
 TEST(Choice, no_name_means_a_variant_of_the_table) {
-  const KMeansResult<double> result = kmeans<double>(view(some_points()), {});
+  const KMeansResult<double> result = kmeans(view(some_points()), KMeansOptions{});
   EXPECT_NO_THROW(core::find_variant(variants(), result.report.variant, "kmeans"));
 }
 

@@ -10,6 +10,7 @@
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/seeding/initialize.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::kmeans_detail {
@@ -72,16 +73,16 @@ std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorVi
 template <class T>
 std::string check_on_device(const PreparedCase<T>& prepared, const Variant& variant, std::int64_t offset) {
   const OnDevice<T> points(prepared.points(), offset);
-  const OnDevice<T> weights(prepared.options().weights);
-  const OnDevice<T> first(prepared.options().initial_centroids);
+  const OnDevice<T> weights(prepared.memory().weights);
+  const OnDevice<T> first(prepared.memory().initial_centroids);
   cuda::DeviceBuffer<std::int32_t> labels(prepared.points().rows());
-  KMeansOptions<T> options = prepared.options();
+  KMeansJob<T> options{prepared.options(), prepared.memory()};
   options.initial_centroids = first.view();
   if (!options.weights.empty()) options.weights = weights.vector();
   options.labels = {labels.data(), labels.size(), here};
   Execution execution;
   execution.variant = variant.name;
-  KMeansResult<T> result = kmeans<T>(points.view(), options, execution);
+  KMeansResult<T> result = kmeans(points.view(), options, execution);
   if (result.labels.size() != 0) return "there are labels in the result too";
   result.labels = fetch(labels);
   return prepared.compare_with_truth(result, variant.contract);
@@ -109,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(kmeans, DeviceCases, testing::ValuesIn(cases()),
 TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   const Matrix<float> points = normal_points<float>(5000, 6);
   const OnDevice<float> device(points.view());
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 9;
   options.restarts = 3;
   options.seed = 5;
   Execution cpu;
   cpu.device = Device::cpu;
-  const KMeansResult<float> truth = kmeans<float>(points.view(), options, cpu);
-  const KMeansResult<float> plain = kmeans<float>(device.view(), options);
+  const KMeansResult<float> truth = kmeans(points.view(), options, cpu);
+  const KMeansResult<float> plain = kmeans(device.view(), options);
   EXPECT_TRUE(plain.report.variant.starts_with("cuda")) << plain.report.variant;
   EXPECT_TRUE(same_bits(plain.centroids, truth.centroids));
   EXPECT_TRUE(same_bits(plain.labels.data(), truth.labels.data(), 5000));
@@ -125,21 +126,21 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   // Labels of the best of several fits, on the device and into host memory.
   cuda::DeviceBuffer<std::int32_t> labels(5000);
   options.labels = {labels.data(), 5000, here};
-  EXPECT_EQ(kmeans<float>(device.view(), options).labels.size(), 0);
+  EXPECT_EQ(kmeans(device.view(), options).labels.size(), 0);
   EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), 5000));
   Buffer<std::int32_t> on_host(5000);
   options.labels = on_host.view();
-  EXPECT_EQ(kmeans<float>(points.view(), options, cpu).labels.size(), 0);
+  EXPECT_EQ(kmeans(points.view(), options, cpu).labels.size(), 0);
   EXPECT_TRUE(same_bits(on_host.data(), truth.labels.data(), 5000));
 }
 
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<float> points = normal_points<float>(100000, 4);
   const tests::LateOnDevice<float> late(points);
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 5;
-  const KMeansResult<float> result = kmeans<float>(late.view(), options, late.execution());
-  EXPECT_TRUE(same_bits(result.centroids, kmeans<float>(points.view(), options).centroids));
+  const KMeansResult<float> result = kmeans(late.view(), options, late.execution());
+  EXPECT_TRUE(same_bits(result.centroids, kmeans(points.view(), options).centroids));
 }
 
 // Also where the results alone lie on the GPU: what the stream still writes there must not come after them.
@@ -156,23 +157,23 @@ TEST_F(OnGpu, work_in_the_stream_comes_before_results) {
     labels.fill_bytes(0x55, stream);
     distances.fill_bytes(0x55, stream);
   };
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 5;
-  const KMeansResult<float> truth = kmeans<float>(points.view(), options, on_gpu());
+  const KMeansResult<float> truth = kmeans(points.view(), options, on_gpu());
   options.labels = {labels.data(), 1000, here};
   keep_busy();
-  kmeans<float>(points.view(), options, execution);
+  kmeans(points.view(), options, execution);
   stream.wait();
   EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), 1000));
   keep_busy();
-  kmeans_predict<float>(truth.centroids.view(), points.view(), options.labels, Metric::euclidean, execution);
+  kmeans_predict(truth.centroids.view(), points.view(), options.labels, KMeansMetric::euclidean, execution);
   stream.wait();
   EXPECT_TRUE(same_bits(fetch(labels).data(), truth.labels.data(), 1000));
   keep_busy();
-  kmeans_transform<float>(truth.centroids.view(), points.view(), MatrixView<float>(distances.data(), 1000, 5, here),
-                          Metric::euclidean, execution);
+  kmeans_transform(truth.centroids.view(), points.view(), MatrixView<float>(distances.data(), 1000, 5, here),
+                   KMeansMetric::euclidean, execution);
   stream.wait();
-  const Matrix<float> nearest = kmeans_transform<float>(truth.centroids.view(), points.view());
+  const Matrix<float> nearest = kmeans_transform(truth.centroids.view(), points.view());
   EXPECT_TRUE(same_bits(fetch(distances).data(), nearest.data(), 5000));
 }
 
@@ -182,11 +183,11 @@ TEST_F(OnGpu, jobs_of_different_shapes_run_at_the_same_time) {
     const bool few_columns = std::string(variant) == "cuda_small_dim";
     const auto fit = [&](bool large) {
       const std::int64_t d = few_columns ? 8 : large ? 250 : 30;
-      KMeansOptions<float> options;
+      KMeansJob<float> options;
       options.clusters = few_columns && large ? 400 : 20;
       options.init = KMeansInit::first;
       options.max_iterations = 5;
-      return kmeans<float>(normal_points<float>(3000, d).view(), options, on_gpu(variant));
+      return kmeans(normal_points<float>(3000, d).view(), options, on_gpu(variant));
     };
     std::string failures[2];
     const auto fit_again_and_again = [&](int which) {
@@ -217,13 +218,13 @@ void check_first_centroids(const Matrix<T>& points, const std::vector<T>& weight
     for (const KMeansInit init :
          {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first})
       for (const int restart : {0, 1}) {
-        KMeansOptions<T> options;
+        KMeansJob<T> options;
         options.clusters = clusters;
         options.init = init;
         options.seed = 11;
         options.weights = view(weights);
-        const Matrix<T> truth = initialize<T>(points.view(), options, {}, restart);
-        const Matrix<T> found = initialize<T>(gpu->rows(), options, on_gpu(), restart, gpu.get());
+        const Matrix<T> truth = initialize<T>(points.view(), options, options, {}, restart);
+        const Matrix<T> found = initialize<T>(gpu->rows(), options, options, on_gpu(), restart, gpu.get());
         EXPECT_TRUE(same_bits(found, truth))
             << what << ", " << clusters << " clusters, init " << static_cast<int>(init) << ", restart " << restart;
       }
@@ -284,10 +285,10 @@ TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);
   const OnDevice<float> device(points.view());
   const auto gpu = points_on_gpu<float>(device.view());
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 3;
-  EXPECT_TRUE(same_bits(initialize<float>(gpu->rows(), options, on_gpu(), 0, gpu.get()),
-                        initialize<float>(points.view(), options, {}, 0)));
+  EXPECT_TRUE(same_bits(initialize<float>(gpu->rows(), options, options, on_gpu(), 0, gpu.get()),
+                        initialize<float>(points.view(), options, options, {}, 0)));
 }
 
 // ------------------------------------------------------------------------------------------------ the look at the
@@ -329,10 +330,10 @@ TEST_F(OnGpu, the_first_bad_value_is_named) {
   points(61234, 1) = std::numeric_limits<double>::quiet_NaN();
   points(61234, 2) = std::numeric_limits<double>::infinity();
   points(69999, 0) = 1e200;
-  KMeansOptions<double> options;
+  KMeansJob<double> options;
   const auto message = [&] {
     const OnDevice<double> device(points.view());
-    return error_of<InputError>([&] { kmeans<double>(device.view(), options); });
+    return error_of<InputError>([&] { kmeans(device.view(), options); });
   };
   EXPECT_NE(message().find("row 61234, column 1 (counted from 0) is NaN"), std::string::npos) << message();
   points(61234, 1) = 0;
@@ -340,7 +341,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named) {
   points(61234, 2) = 0;
   EXPECT_NE(message().find("row 69999, column 0 (counted from 0) is too large"), std::string::npos) << message();
   points(69999, 0) = 0;
-  options.metric = Metric::cosine;
+  options.metric = KMeansMetric::cosine;
   std::fill_n(points.row(1234), 3, 0.0);
   EXPECT_NE(message().find("row 1234 (counted from 0) is all zeros"), std::string::npos) << message();
   std::fill_n(points.data(), 70000 * 3, 1.0);
@@ -358,24 +359,24 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
   };
   for (const auto [n, d, k] :
        {Shape{1, 1, 1}, {63, 2, 3}, {5000, 3, 65}, {1000, 16, 64}, {777, 33, 130}, {100, 1025, 7}})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine}) {
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
       const std::string what = std::to_string(n) + "x" + std::to_string(d) + " k " + std::to_string(k);
       const Matrix<T> points = normal_points<T>(n, d, 1);
       const Matrix<T> centroids = normal_points<T>(k, d, 1);
       Execution cpu;
       cpu.device = Device::cpu;
-      const KMeansPrediction labels = kmeans_predict<T>(centroids.view(), points.view(), metric, cpu);
-      const Matrix<T> distances = kmeans_transform<T>(centroids.view(), points.view(), metric, cpu);
+      const KMeansPrediction labels = kmeans_predict(centroids.view(), points.view(), metric, cpu);
+      const Matrix<T> distances = kmeans_transform(centroids.view(), points.view(), metric, cpu);
       const OnDevice<T> device_points(points.view(), 1);
       const OnDevice<T> device_centroids(centroids.view());
 
       cuda::DeviceBuffer<std::int32_t> device_labels(n);
       const VectorView<std::int32_t> labels_view(device_labels.data(), n, here);
-      EXPECT_EQ(kmeans_predict<T>(device_centroids.view(), device_points.view(), labels_view, metric).inertia,
+      EXPECT_EQ(kmeans_predict(device_centroids.view(), device_points.view(), labels_view, metric).inertia,
                 labels.inertia)
           << what;
       EXPECT_TRUE(same_bits(fetch(device_labels).data(), labels.labels.data(), n)) << what;
-      EXPECT_TRUE(same_bits(kmeans_predict<T>(centroids.view(), points.view(), metric, on_gpu()).labels.data(),
+      EXPECT_TRUE(same_bits(kmeans_predict(centroids.view(), points.view(), metric, on_gpu()).labels.data(),
                             labels.labels.data(), n))
           << what;
 
@@ -385,14 +386,14 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
         device_distances.clear(stream);
       }
       const MatrixView<T> distances_view(device_distances.data(), n, k, k + 1, here);
-      kmeans_transform<T>(device_centroids.view(), device_points.view(), distances_view, metric);
+      kmeans_transform(device_centroids.view(), device_points.view(), distances_view, metric);
       const Buffer<T> padded = fetch(device_distances);
       std::int64_t wrong = 0;
       for (std::int64_t row = 0; row < n; ++row)
         wrong += !same_bits(padded.data() + row * (k + 1), distances.row(row), k);
       EXPECT_EQ(wrong, 0) << what;
-      EXPECT_TRUE(same_bits(kmeans_transform<T>(centroids.view(), device_points.view(), metric), distances)) << what;
-      EXPECT_TRUE(same_bits(kmeans_transform<T>(centroids.view(), points.view(), metric, on_gpu()), distances)) << what;
+      EXPECT_TRUE(same_bits(kmeans_transform(centroids.view(), device_points.view(), metric), distances)) << what;
+      EXPECT_TRUE(same_bits(kmeans_transform(centroids.view(), points.view(), metric, on_gpu()), distances)) << what;
     }
 }
 
@@ -403,8 +404,8 @@ TEST_F(OnGpu, distances_to_millions_of_centroids) {
   const Matrix<float> points = normal_points<float>(2, 1);
   Execution cpu;
   cpu.device = Device::cpu;
-  const Matrix<float> truth = kmeans_transform<float>(centroids.view(), points.view(), Metric::euclidean, cpu);
-  EXPECT_TRUE(same_bits(kmeans_transform<float>(centroids.view(), points.view(), Metric::euclidean, on_gpu()), truth));
+  const Matrix<float> truth = kmeans_transform(centroids.view(), points.view(), KMeansMetric::euclidean, cpu);
+  EXPECT_TRUE(same_bits(kmeans_transform(centroids.view(), points.view(), KMeansMetric::euclidean, on_gpu()), truth));
 }
 
 // ------------------------------------------------------------------------------------------------ refusals
@@ -412,20 +413,20 @@ TEST_F(OnGpu, distances_to_millions_of_centroids) {
 TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   const Matrix<float> points = normal_points<float>(100, 3);
   const OnDevice<float> device(points.view());
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 3;
   Execution execution;
   execution.device = Device::cpu;
-  std::string message = error_of<UnsupportedError>([&] { kmeans<float>(device.view(), options, execution); });
+  std::string message = error_of<UnsupportedError>([&] { kmeans(device.view(), options, execution); });
   EXPECT_NE(message.find("they lie on GPU 0, but the CPU was asked for"), std::string::npos) << message;
   execution = on_gpu();
   execution.gpu = 1;
-  message = error_of<UsageError>([&] { kmeans<float>(device.view(), options, execution); });
+  message = error_of<UsageError>([&] { kmeans(device.view(), options, execution); });
   EXPECT_NE(message.find("they lie on GPU 0, but GPU 1 was asked for"), std::string::npos) << message;
   for (const char* variant : {"simd_large_dim", "cuda_naive"}) {
     execution = {};
     execution.variant = variant;
-    message = error_of<UnsupportedError>([&] { kmeans<float>(device.view(), options, execution); });
+    message = error_of<UnsupportedError>([&] { kmeans(device.view(), options, execution); });
     EXPECT_NE(message.find("the variants that use them there"), std::string::npos) << message;
     EXPECT_NE(message.find("'cuda_small_dim'"), std::string::npos) << message;
   }
@@ -434,42 +435,42 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   options.weights = device_weights.vector();
   execution = {};
   execution.device = Device::cpu;
-  message = error_of<UnsupportedError>([&] { kmeans<float>(points.view(), options, execution); });
+  message = error_of<UnsupportedError>([&] { kmeans(points.view(), options, execution); });
   EXPECT_NE(message.find("weights: they lie on GPU 0, but the job runs on the CPU"), std::string::npos) << message;
   options.weights = {};
   Buffer<std::int32_t> labels(99);
   options.labels = labels.view();
-  message = error_of<InputError>([&] { kmeans<float>(device.view(), options); });
+  message = error_of<InputError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("room for 99"), std::string::npos) << message;
   Matrix<float> narrow(100, 2);
-  error_of<InputError>([&] { kmeans_transform<float>(points.view().slice(0, 3), device.view(), narrow.view()); });
+  error_of<InputError>([&] { kmeans_transform(points.view().slice(0, 3), device.view(), narrow.view()); });
 }
 
 TEST_F(OnGpu, a_view_that_lies_is_refused) {
   const Matrix<float> points = normal_points<float>(100, 3);
   const OnDevice<float> device(points.view());
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.clusters = 3;
   const MatrixView<const float> false_view(points.data(), 100, 3, here);
-  std::string message = error_of<UsageError>([&] { kmeans<float>(false_view, options); });
+  std::string message = error_of<UsageError>([&] { kmeans(false_view, options); });
   EXPECT_NE(message.find("not memory of a GPU"), std::string::npos) << message;
   Buffer<std::int32_t> labels(100);
   options.labels = {labels.data(), 100, here};
-  message = error_of<UsageError>([&] { kmeans<float>(device.view(), options); });
+  message = error_of<UsageError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("labels"), std::string::npos) << message;
   options.labels = {};
-  EXPECT_NO_THROW(kmeans<float>(device.view(), options));  // nothing was left behind
+  EXPECT_NO_THROW(kmeans(device.view(), options));  // nothing was left behind
 }
 
 // No byte is touched before the estimate is compared with what is free.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const cuda::DeviceBuffer<float> small(64);
   const MatrixView<const float> vast(small.data(), std::numeric_limits<std::int32_t>::max() - 1, 100, here);
-  KMeansOptions<float> options;
+  KMeansJob<float> options;
   options.init = KMeansInit::first;
   Execution execution;
   execution.memory_limit = std::uint64_t{1} << 60;  // of host memory
-  const std::string message = error_of<Error>([&] { kmeans<float>(vast, options, execution); });
+  const std::string message = error_of<Error>([&] { kmeans(vast, options, execution); });
   EXPECT_NE(message.find("bytes of GPU memory, but only"), std::string::npos) << message;
   EXPECT_NE(message.find("bytes are free"), std::string::npos) << message;
 }

@@ -7,6 +7,7 @@
 
 #include "core/philox.hpp"
 #include "kmeans/cases.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::kmeans_detail {
@@ -44,7 +45,7 @@ CaseData doubtful(std::int64_t n, std::int64_t d, std::int64_t clusters) {
     data.points.data()[index] = std::floor(data.points.data()[index] / 5);
   for (std::int64_t cluster = 0; cluster < clusters; ++cluster)
     data.first_rows.push_back(cluster < clusters / 2 ? 0 : 1 + cluster / 2);
-  data.empty = EmptyCluster::keep;
+  data.empty = KMeansEmptyCluster::keep;
   data.max_iterations = 2;
   data.well_conditioned = false;
   return data;
@@ -81,18 +82,18 @@ class Rounds : public tests::OnGpu {
     const Matrix<double> wide = uniform(n, d);
     Matrix<T> points(n, d);
     for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = static_cast<T>(wide.data()[index]);
-    KMeansOptions<T> options;
+    KMeansJob<T> options;
     options.clusters = clusters;
     options.init = KMeansInit::first;
     options.max_iterations = 2;
     Execution execution;
     execution.device = Device::cpu;
-    const KMeansResult<T> truth = kmeans<T>(points.view(), options, execution);
+    const KMeansResult<T> truth = kmeans(points.view(), options, execution);
     execution.device = Device::gpu;
     execution.block_size = block_size;
     for (const std::string& name : names) {
       execution.variant = name;
-      const KMeansResult<T> result = kmeans<T>(points.view(), options, execution);
+      const KMeansResult<T> result = kmeans(points.view(), options, execution);
       const std::string what = name + ", " + std::to_string(n) + " x " + std::to_string(d) + ", blocks of " +
                                std::to_string(block_size) + ", " + std::to_string(8 * sizeof(T)) + " bits";
       EXPECT_EQ(result.counts, truth.counts) << what;
@@ -120,7 +121,7 @@ TEST_F(Rounds, few_columns) {
   }
   expect_oracle_in_both_types(weighted(spread(1200001, 1, 3)));
   CaseData directions = spread(400001, 2, 5);
-  directions.metric = Metric::cosine;
+  directions.metric = KMeansMetric::cosine;
   expect_oracle_in_both_types(directions);
 }
 

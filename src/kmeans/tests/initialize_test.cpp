@@ -1,5 +1,6 @@
 // The first centroids: the same for any number of threads, the same as the plain algorithms', and good.
 #include "kmeans/seeding/initialize.hpp"
+#include "kmeans/tests/job.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,14 +47,14 @@ Data<T> blobs(std::int64_t n, std::int64_t d, std::int64_t blobs, double distanc
 template <class T>
 Matrix<T> run(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_t seed = 0, int threads = 1,
               int restart = 0) {
-  KMeansOptions<T> options;
+  KMeansJob<T> options;
   options.clusters = k;
   options.init = init;
   options.seed = seed;
   options.weights = {data.weights.data(), static_cast<std::int64_t>(data.weights.size())};
   Execution execution;
   execution.threads = threads;
-  return initialize(data.view(), options, execution, restart);
+  return initialize(data.view(), options, options, execution, restart);
 }
 
 template <class T>
@@ -147,7 +148,7 @@ std::vector<std::int64_t> plain_plus_plus(const Data<T>& data, std::int64_t k, s
 
 template <class T>
 double inertia_after_lloyd(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_t seed) {
-  KMeansOptions<T> options;
+  KMeansJob<T> options;
   options.clusters = k;
   options.init = init;
   options.seed = seed;
@@ -322,7 +323,7 @@ TEST(InitializeExtremes, WeightedRandomFollowsTheWeights) {
 TEST(InitializeExtremes, StopIsHonoured) {
   const Data<float> data = blobs<float>(1000, 2, 4, 3, false);
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
-    KMeansOptions<float> options;
+    KMeansJob<float> options;
     options.clusters = 100;
     options.init = init;
     std::stop_source source;
@@ -335,7 +336,7 @@ TEST(InitializeExtremes, StopIsHonoured) {
       EXPECT_LE(progress.done, progress.total);
       if (++reports == 3) source.request_stop();
     };
-    EXPECT_THROW(initialize(data.view(), options, execution, 0), InterruptedError);
+    EXPECT_THROW(initialize(data.view(), options, options, execution, 0), InterruptedError);
     EXPECT_EQ(reports, 3);
   }
 }

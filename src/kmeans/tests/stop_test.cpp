@@ -15,6 +15,7 @@
 #include "kmeans/seeding/cover.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/simd/simd_rows.hpp"
+#include "kmeans/tests/job.hpp"
 #include "tests/helpers.hpp"
 #include "tests/stopping.hpp"
 
@@ -47,8 +48,8 @@ double seconds_of_a_look(MatrixView<const T> points) {
 }
 
 /// A fit of one iteration, from the first points, which begins with the assignment as soon as these have been examined.
-KMeansOptions<float> one_iteration(std::int64_t clusters) {
-  KMeansOptions<float> options;
+KMeansJob<float> one_iteration(std::int64_t clusters) {
+  KMeansJob<float> options;
   options.clusters = clusters;
   options.init = KMeansInit::first;
   options.max_iterations = 1;
@@ -99,13 +100,13 @@ class Assignment : public testing::TestWithParam<const Variant*> {
 
 TEST_P(Assignment, of_a_fit) {
   stop_in_long_passes([](MatrixView<const float> points, std::int64_t k, const std::stop_token& stop) {
-    kmeans<float>(points, one_iteration(k), on(stop, GetParam()->name));
+    kmeans(points, one_iteration(k), on(stop, GetParam()->name));
   });
 }
 
 TEST_P(Assignment, of_a_prediction) {
   stop_in_long_passes([](MatrixView<const float> points, std::int64_t k, const std::stop_token& stop) {
-    kmeans_predict<float>(points.slice(0, k), points, Metric::euclidean, on(stop, GetParam()->name));
+    kmeans_predict(points.slice(0, k), points, KMeansMetric::euclidean, on(stop, GetParam()->name));
   });
 }
 
@@ -122,7 +123,7 @@ TEST_P(GpuAssignment, of_a_fit) {
     if (!GetParam()->supports({n, d, k, 4, false}, execution::this_machine())) continue;
     SCOPED_TRACE(std::to_string(d) + " columns, " + std::to_string(k) + " clusters");
     const Matrix<float> points = random_points(n, d);
-    KMeansOptions<float> options = one_iteration(k);
+    KMeansJob<float> options = one_iteration(k);
     options.max_iterations = 1'000'000;
     options.restarts = 1000;  // so that it does not end by itself
     const auto execution = [](const std::stop_token& stop) {
@@ -131,7 +132,7 @@ TEST_P(GpuAssignment, of_a_fit) {
       return on_gpu;
     };
     expect_to_stop_soon(
-        2, 1, [&](const std::stop_token& stop) { kmeans<float>(points.view(), options, execution(stop)); },
+        2, 1, [&](const std::stop_token& stop) { kmeans(points.view(), options, execution(stop)); },
         tests::wall_seconds);
     any = true;
     break;
@@ -145,26 +146,25 @@ INSTANTIATE_TEST_SUITE_P(kmeans, GpuAssignment, testing::ValuesIn(tests::rows_th
 TEST(Stop, WhileExamining) {
   const EndlessZeros<float> points(20'000'000, 640);
   expect_to_stop_soon(0.1, threads,
-                      [&](const std::stop_token& stop) { kmeans<float>(points.view(), one_iteration(2), on(stop)); });
+                      [&](const std::stop_token& stop) { kmeans(points.view(), one_iteration(2), on(stop)); });
 }
 
 TEST(Stop, WhileLookingForDifferentPoints) {
   const EndlessZeros<float> points(60'000'000, 1);
   const double examined = seconds_of_a_look(points.view());
   expect_to_stop_soon(2 * examined + 0.1, threads,
-                      [&](const std::stop_token& stop) { kmeans<float>(points.view(), one_iteration(2), on(stop)); });
+                      [&](const std::stop_token& stop) { kmeans(points.view(), one_iteration(2), on(stop)); });
 }
 
 TEST(Stop, WhileFindingTheVariance) {
   EndlessZeros<float> points(1'500'000, 640);
   points.data()[0] = 1;
   const double examined = seconds_of_a_look(std::as_const(points).view());
-  KMeansOptions<float> options = one_iteration(2);
+  KMeansJob<float> options = one_iteration(2);
   options.tolerance = 1e-4;
   // The points are examined twice before it, now that their pages are there.
-  expect_to_stop_soon(1.5 * examined, threads, [&](const std::stop_token& stop) {
-    kmeans<float>(std::as_const(points).view(), options, on(stop));
-  });
+  expect_to_stop_soon(1.5 * examined, threads,
+                      [&](const std::stop_token& stop) { kmeans(std::as_const(points).view(), options, on(stop)); });
 }
 
 TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
@@ -172,10 +172,10 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
   points.data()[0] = 1;
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
     expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {
-      KMeansOptions<float> options;
+      KMeansJob<float> options;
       options.clusters = 10;
       options.init = init;
-      initialize(std::as_const(points).view(), options, on(stop), 0);
+      initialize(std::as_const(points).view(), options, options, on(stop), 0);
     });
 }
 
@@ -229,7 +229,7 @@ TEST(Stop, WhileTransforming) {
   EndlessZeros<float> distances(20'000, 4'000);
   const double examined = seconds_of_a_look(points.view());
   expect_to_stop_soon(2 * examined + 0.2, threads, [&](const std::stop_token& stop) {
-    kmeans_transform<float>(centroids.view(), points.view(), distances.view(), Metric::euclidean, on(stop));
+    kmeans_transform(centroids.view(), points.view(), distances.view(), KMeansMetric::euclidean, on(stop));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "pair_histogram/problem.hpp"
 #include "pair_histogram/tests/attack_cases.hpp"
 #include "pair_histogram/tests/attack_reference.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "tests/attack/attack.hpp"
 #include "tests/attack/flat.hpp"
 
@@ -41,7 +42,7 @@ class Check {
 
   /// What is wrong with a histogram, or nothing.
   std::string fault(const Run& run) const {
-    const auto outcome = outcome_of([&] { return pair_histogram<T>(points_.view(), options_, run.execution); });
+    const auto outcome = outcome_of([&] { return pair_histogram(points_.view(), options_, run.execution); });
     if (std::string wrong = status_difference(outcome, expected_); !wrong.empty()) return wrong;
     const PairHistogramResult& is = *outcome.answer;
     const PairHistogramResult& right = *expected_.answer;
@@ -56,7 +57,7 @@ class Check {
  private:
   Flat<T> points_;
   Flat<T> others_;
-  PairHistogramOptions<T> options_;
+  PairHistogramJob<T> options_;
   Outcome<PairHistogramResult> expected_;
 };
 
@@ -68,7 +69,7 @@ std::string headline(const PairCase<T>& made) {
 
 template <class T>
 std::string full_text(const PairCase<T>& made) {
-  const PairBins& bins = made.options.bins;
+  const PairHistogramBins& bins = made.options.bins;
   std::string text = fmt::format("  {}, {} x {}, bin_width = {}, bins = {}, cutoff = {}, room between rows {}\n",
                                  sizeof(T) == 4 ? "f32" : "f64", made.points.size(), made.columns, bins.bin_width,
                                  bins.bins, bins.cutoff, made.room);
@@ -101,7 +102,7 @@ bool make_simpler(PairCase<T>& made, std::int64_t step) {
     return false;
   };
   if (remove_piece(made.points, made.weights) || remove_piece(made.others, made.other_weights)) return true;
-  PairBins& bins = made.options.bins;
+  PairHistogramBins& bins = made.options.bins;
   if (bins.edges.size() > 2 && take(bins.edges.size())) {
     remove_at(static_cast<std::size_t>(step), static_cast<std::size_t>(step) + 1, bins.edges);
     return true;

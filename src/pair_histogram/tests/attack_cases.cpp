@@ -147,7 +147,7 @@ class Maker {
   double half_of_box() const { return *std::min_element(made_.options.box.begin(), made_.options.box.end()) / 2; }
 
   void make_bins() {
-    PairBins& bins = made_.options.bins;
+    PairHistogramBins& bins = made_.options.bins;
     double extent = 0;
     for (int trial = 0; trial < 12; ++trial) extent = std::max(extent, some_distance());
     if (!(extent > 0) || extent > 1e200) extent = 1;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "tests/attack/random.hpp"
 
 namespace gradus::attack {
@@ -19,8 +19,8 @@ struct PairCase {
   Rows<T> others;
   std::vector<T> weights;
   std::vector<T> other_weights;
-  std::int64_t room = 0;            ///< elements between two rows
-  PairHistogramOptions<T> options;  ///< without its views
+  std::int64_t room = 0;        ///< elements between two rows
+  PairHistogramJob<T> options;  ///< without its views
 };
 
 /// Case `number` of `seed`.

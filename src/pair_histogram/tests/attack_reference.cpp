@@ -1,4 +1,5 @@
 #include "pair_histogram/tests/attack_reference.hpp"
+#include "pair_histogram/tests/job.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,7 @@ namespace gradus::attack {
 namespace {
 
 /// Where each bin begins nominally, and the end of the last: what the result calls edges.
-std::vector<double> nominal_edges(const PairBins& bins) {
+std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   const auto largest_before = [](double value) { return std::nextafter(value, 0.0); };
   std::vector<double> edges;
   const std::size_t wanted = bins.edges.empty() ? static_cast<std::size_t>(bins.bins) : bins.edges.size() - 1;
@@ -27,7 +28,7 @@ std::vector<double> nominal_edges(const PairBins& bins) {
 }
 
 template <class T>
-double distance(const PairHistogramOptions<T>& options, const T* a, const T* b, std::int64_t columns) {
+double distance(const PairHistogramJob<T>& options, const T* a, const T* b, std::int64_t columns) {
   double separation[3] = {0, 0, 0};
   for (std::int64_t column = 0; column < columns; ++column) {
     separation[column] = std::abs(static_cast<double>(a[column]) - static_cast<double>(b[column]));
@@ -42,7 +43,7 @@ double distance(const PairHistogramOptions<T>& options, const T* a, const T* b, 
 enum Place : std::int64_t { below = -1, beyond = -2 };
 
 /// The bin, `below` or `beyond`.
-std::int64_t place_of(double distance, const PairBins& bins, const std::vector<double>& edges) {
+std::int64_t place_of(double distance, const PairHistogramBins& bins, const std::vector<double>& edges) {
   const auto count = static_cast<std::int64_t>(edges.size()) - 1;
   if (bins.cutoff > 0 && distance >= bins.cutoff) return beyond;
   if (bins.edges.empty()) {
@@ -58,7 +59,7 @@ std::int64_t place_of(double distance, const PairBins& bins, const std::vector<d
 }  // namespace
 
 template <class T>
-PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramOptions<T>& options) {
+PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options) {
   const bool cross = options.others.columns() > 0;
   const bool weighted = !options.weights.empty();
   const MatrixView<const T> seconds = cross ? options.others : points;
@@ -95,7 +96,7 @@ PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogr
   return result;
 }
 
-template PairHistogramResult pair_reference(MatrixView<const float>, const PairHistogramOptions<float>&);
-template PairHistogramResult pair_reference(MatrixView<const double>, const PairHistogramOptions<double>&);
+template PairHistogramResult pair_reference(MatrixView<const float>, const PairHistogramJob<float>&);
+template PairHistogramResult pair_reference(MatrixView<const double>, const PairHistogramJob<double>&);
 
 }  // namespace gradus::attack

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/tests/job.hpp"
 
 namespace gradus::attack {
 
 /// edges, counts, weighted, below, beyond and pairs. The options must be possible ones.
 template <class T>
-PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramOptions<T>& options);
+PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options);
 
 }  // namespace gradus::attack

@@ -5,13 +5,12 @@
 #include <cstdio>
 
 int main() {
-  const double points[] = {0, 0, 1, 0, 0, 1, 10, 10, 11, 10, 10, 11};
-  const gradus::MatrixView<const double> view(points, 6, 2);
-  gradus::PairHistogramOptions<double> options;
+  const double points[6][2] = {{0, 0}, {1, 0}, {0, 1}, {10, 10}, {11, 10}, {10, 11}};
+  gradus::PairHistogramOptions options;
   options.bins.bin_width = 1;
   options.bins.bins = 3;
 
-  const gradus::PairHistogramResult result = gradus::pair_histogram(view, options);
+  const gradus::PairHistogramResult result = gradus::pair_histogram(points, options);
   // In each group two pairs at distance 1 and one at the root of 2; all others are farther than 3.
   if (result.counts.size() != 3 || result.counts[0] != 0 || result.counts[1] != 6 || result.counts[2] != 0 ||
       result.beyond != 9) {
@@ -22,7 +21,7 @@ int main() {
   // An exception of the library is caught by its type across the border of a shared library.
   options.bins.bin_width = -1;
   try {
-    gradus::pair_histogram(view, options);
+    gradus::pair_histogram(points, options);
   } catch (const gradus::UsageError&) {
     return 0;
   }

@@ -12,9 +12,9 @@
 
 #include "core/generate.hpp"
 #include "execution/devices.hpp"
-#include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "pair_histogram/tests/published.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
 #include "pair_histogram/tile_pairs.hpp"
@@ -39,21 +39,20 @@ Matrix<T> make(core::Generator kind, std::int64_t n, std::int64_t d, double low 
   return points;
 }
 
-PairHistogramOptions<double> between(std::vector<double> edges) {
-  PairHistogramOptions<double> options;
+PairHistogramJob<double> between(std::vector<double> edges) {
+  PairHistogramJob<double> options;
   options.bins.edges = std::move(edges);
   return options;
 }
 
 template <class T>
-PairHistogramResult run(const Matrix<T>& points, const PairHistogramOptions<T>& options,
-                        const Execution& execution = {}) {
-  return pair_histogram<T>(points.view(), options, execution);
+PairHistogramResult run(const Matrix<T>& points, const PairHistogramJob<T>& options, const Execution& execution = {}) {
+  return pair_histogram(points.view(), options, execution);
 }
 
 /// Expects the error, and each of the words in its message.
 template <class Expected, class T>
-void refused(const Matrix<T>& points, const PairHistogramOptions<T>& options, const std::vector<std::string>& says,
+void refused(const Matrix<T>& points, const PairHistogramJob<T>& options, const std::vector<std::string>& says,
              const Execution& execution = {}) {
   try {
     run(points, options, execution);
@@ -70,7 +69,7 @@ double below(double value) { return std::nextafter(value, -1); }
 
 TEST(Bins, ThresholdsAreTheLeastSquaresOfTheirBins) {
   for (const double width : {1.0, 0.1, 0.3, 1.0 / 3, 500.0, 0.7e-9, 1e150, 3e-160, 1e-300, 0x1p-1074}) {
-    const room::Bins bins(PairBins{.bin_width = width, .bins = 1000, .edges = {}, .cutoff = 0});
+    const room::Bins bins(PairHistogramBins{.bin_width = width, .bins = 1000, .edges = {}, .cutoff = 0});
     ASSERT_EQ(bins.count(), 1000);
     for (std::size_t bin = 0; bin <= 1000; ++bin) {
       const double least = bins.edges()[bin];
@@ -91,7 +90,7 @@ TEST(Bins, ThresholdsAreTheLeastSquaresOfTheirBins) {
 }
 
 TEST(Bins, NiceWidthsGiveNiceEdges) {
-  const room::Bins bins(PairBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
+  const room::Bins bins(PairHistogramBins{.bin_width = 500, .bins = 80, .edges = {}, .cutoff = 0});
   for (std::size_t bin = 0; bin <= 80; ++bin) {
     EXPECT_EQ(bins.edges()[bin], 500.0 * static_cast<double>(bin));
     // Not always equal: the root of a double just below the square may round up to the edge.
@@ -100,7 +99,7 @@ TEST(Bins, NiceWidthsGiveNiceEdges) {
 }
 
 TEST(Bins, SlotsOfEdges) {
-  const room::Bins bins(PairBins{.bin_width = 0, .bins = 0, .edges = {0.5, 1, 4}, .cutoff = 0});
+  const room::Bins bins(PairHistogramBins{.bin_width = 0, .bins = 0, .edges = {0.5, 1, 4}, .cutoff = 0});
   EXPECT_EQ(bins.slot(0), 0);
   EXPECT_EQ(bins.slot(below(0.25)), 0);
   EXPECT_EQ(bins.slot(0.25), 1);
@@ -114,7 +113,7 @@ TEST(Bins, SlotsOfEdges) {
 }
 
 TEST(Bins, ACutoffEndsTheBins) {
-  const auto edges = [](const PairBins& bins) {
+  const auto edges = [](const PairHistogramBins& bins) {
     const room::Bins made(bins);
     EXPECT_TRUE(std::is_sorted(made.edges().begin(), made.edges().end(), std::less_equal<>()));
     EXPECT_LE(made.reach(), bins.cutoff);
@@ -154,15 +153,15 @@ TEST(PairHistogram, RefusesImpossibleBins) {
   refused<UsageError>(points, between({1, infinity}), {"edge 1", "infinite"});
   refused<UsageError>(points, between({1, 2, 2}), {"edge 2", "increase"});
   refused<UsageError>(points, between({1, 3, 2}), {"edge 2", "2", "3"});
-  PairHistogramOptions<double> both = between({1, 2});
+  PairHistogramJob<double> both = between({1, 2});
   both.bins.bin_width = 1;
   refused<UsageError>(points, both, {"both"});
   for (const double cutoff : {-1.0, nan, infinity}) {
-    PairHistogramOptions<double> options = bins_of(1, 5);
+    PairHistogramJob<double> options = bins_of(1, 5);
     options.bins.cutoff = cutoff;
     refused<UsageError>(points, options, {"cutoff"});
   }
-  PairHistogramOptions<double> nothing_left = between({2, 3});
+  PairHistogramJob<double> nothing_left = between({2, 3});
   nothing_left.bins.cutoff = 2;
   refused<UsageError>(points, nothing_left, {"cutoff", "2", "no bin"});
 }
@@ -178,7 +177,7 @@ TEST(PairHistogram, RefusesBadPoints) {
   refused<InputError>(uniform(5, 4), bins_of(1, 5), {"4 columns", "1, 2 or 3"});
   refused<InputError>(Matrix<double>(5, 0), bins_of(1, 5), {"0 columns"});
   const Matrix<double> good = uniform(5, 3);
-  PairHistogramOptions<double> cross = bins_of(1, 5);
+  PairHistogramJob<double> cross = bins_of(1, 5);
   cross.others = std::as_const(points).view();
   refused<InputError>(good, cross, {"others", "row 3", "too large"});
   const Matrix<double> plane = uniform(5, 2);
@@ -189,7 +188,7 @@ TEST(PairHistogram, RefusesBadPoints) {
 TEST(PairHistogram, RefusesBadBoxes) {
   const Matrix<double> points = uniform(50, 3);  // from 0 to 10
   const auto boxed = [](std::vector<double> box, std::vector<double> origin = {}, double width = 1) {
-    PairHistogramOptions<double> options = bins_of(width, 5);
+    PairHistogramJob<double> options = bins_of(width, 5);
     options.box = std::move(box);
     options.box_origin = std::move(origin);
     return options;
@@ -210,7 +209,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
   refused<InputError>(points, boxed({10, 10, 10}, {20, 0, 0}), {"row 0", "column 0", "from 20 to 30"});
-  PairHistogramOptions<double> cross = boxed({10, 10, 10});
+  PairHistogramJob<double> cross = boxed({10, 10, 10});
   cross.others = std::as_const(outside).view();
   refused<InputError>(points, cross, {"others", "row 17"});
   EXPECT_EQ(run(points, boxed({10, 10, 10})).pairs, 1225u);
@@ -221,7 +220,7 @@ TEST(PairHistogram, RefusesBadWeights) {
   const Matrix<double> others = uniform(4, 3);
   Buffer<double> five(5, 1.0);
   Buffer<double> four(4, 1.0);
-  PairHistogramOptions<double> options = bins_of(1, 5);
+  PairHistogramJob<double> options = bins_of(1, 5);
   options.weights = std::as_const(four).view();
   refused<InputError>(points, options, {"weights", "4 weights for 5 points"});
   options.weights = std::as_const(five).view();
@@ -260,9 +259,6 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
   execution.memory_limit = 100;
   refused<Error>(points, bins_of(1, 5), {"bytes", "100"}, execution);
   execution = {};
-  execution.graph_file = "graph.dot";
-  refused<UsageError>(points, bins_of(1, 5), {"task graph", "graph.dot"}, execution);
-  execution = {};
   execution.variant = "sequential";
   execution.device = Device::gpu;
   try {
@@ -279,10 +275,10 @@ TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
   const Matrix<double> points = uniform(5, 3);
   const Matrix<double> others = uniform(4, 3);
   const Buffer<double> weights(5, 1.0);
-  const auto refused_there = [](MatrixView<const double> view, const PairHistogramOptions<double>& options,
+  const auto refused_there = [](MatrixView<const double> view, const PairHistogramJob<double>& options,
                                 const std::string& what) {
     try {
-      pair_histogram<double>(view, options);
+      pair_histogram(view, options);
       ADD_FAILURE() << what << " were accepted";
     } catch (const UnsupportedError& error) {
       const std::string message = error.what();
@@ -293,8 +289,8 @@ TEST(PairHistogram, RefusesPointsOnAGpuWhereThereIsNone) {
   const MemoryPlace there = MemoryPlace::on_gpu(0);
   const MatrixView<const double> points_there(points.data(), 5, 3, there);
   refused_there(points_there, bins_of(1, 5), "points");
-  EXPECT_THROW(pair_histogram_memory<double>(points_there, bins_of(1, 5)), UnsupportedError);
-  PairHistogramOptions<double> options = bins_of(1, 5);
+  EXPECT_THROW(pair_histogram_memory({.points = 5, .place = there}, bins_of(1, 5)), UnsupportedError);
+  PairHistogramJob<double> options = bins_of(1, 5);
   options.others = {others.data(), 4, 3, there};
   refused_there(points.view(), options, "others");
   options.others = others.view();
@@ -312,8 +308,10 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   execution.memory_limit = 1 << 20;
   refused<Error>(points, bins_of(1, room::bin_limit), {"needs 268435488 bytes", "1048576"}, execution);
   execution.memory_limit = 0;
-  const std::uint64_t few = pair_histogram_memory<double>(points.view(), bins_of(1, 10));
-  const std::uint64_t many = pair_histogram_memory<double>(points.view(), bins_of(1, 1010));
+  execution.variant = "simd_filter";
+  const PairHistogramShape shape{.points = 5, .element_bytes = 8};
+  const std::uint64_t few = pair_histogram_memory(shape, bins_of(1, 10), execution).host;
+  const std::uint64_t many = pair_histogram_memory(shape, bins_of(1, 1010), execution).host;
   EXPECT_GE(many - few, 40u * 1000);  // edges, thresholds, counts
   execution.memory_limit = many;
   run(points, bins_of(1, 1010), execution);
@@ -454,7 +452,7 @@ Matrix<T> permuted(const Matrix<T>& points) {
 TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
   const Matrix<double> points = uniform(1001, 3);
   const Buffer<double> weights = uneven_weights(1001);
-  PairHistogramOptions<double> options = bins_of(0.37, 20);
+  PairHistogramJob<double> options = bins_of(0.37, 20);
   options.weights = weights.view();
   Execution execution;
   execution.variant = "sequential";
@@ -478,7 +476,7 @@ TEST(PairHistogram, CountsSumToAllPairs) {
       const PairHistogramResult result = run(points, between({0.5, 1, 3}));
       EXPECT_EQ(result.pairs, static_cast<std::uint64_t>(n * (n - 1) / 2));
       EXPECT_EQ(sum_of(result), result.pairs);
-      PairHistogramOptions<double> cross = between({0.5, 1, 3});
+      PairHistogramJob<double> cross = between({0.5, 1, 3});
       const Matrix<double> others = uniform(77, d);
       cross.others = others.view();
       const PairHistogramResult crossed = run(points, cross);
@@ -494,7 +492,7 @@ TEST(PairHistogram, PermutingPointsChangesNothing) {
   Matrix<double> column(700, 1);
   std::copy_n(weights.data(), 700, column.data());
   const Matrix<double> mixed_weights = permuted(column);
-  PairHistogramOptions<double> options = bins_of(0.2, 60);
+  PairHistogramJob<double> options = bins_of(0.2, 60);
   options.weights = weights.view();
   const PairHistogramResult expected = run(points, options);
   options.weights = {mixed_weights.data(), 700};
@@ -524,7 +522,7 @@ TEST(PairHistogram, ScalingByAPowerOfTwoScalesTheEdgesOnly) {
 TEST(PairHistogram, PairsAmongPointsAreHalfOfThoseWithThemselves) {
   const Matrix<double> points = uniform(333, 2);
   const PairHistogramResult among = run(points, bins_of(0.5, 30));
-  PairHistogramOptions<double> options = bins_of(0.5, 30);
+  PairHistogramJob<double> options = bins_of(0.5, 30);
   options.others = points.view();
   PairHistogramResult with_themselves = run(points, options);
   with_themselves.counts[0] -= 333;  // of each point with itself
@@ -534,7 +532,7 @@ TEST(PairHistogram, PairsAmongPointsAreHalfOfThoseWithThemselves) {
 TEST(PairHistogram, OthersWithoutRowsAreStillOthers) {
   const Matrix<double> points = uniform(9, 2);
   const Matrix<double> none(0, 2);
-  PairHistogramOptions<double> options = bins_of(0.5, 30);
+  PairHistogramJob<double> options = bins_of(0.5, 30);
   options.others = none.view();
   EXPECT_EQ(run(points, options).pairs, 0u);
 }
@@ -548,7 +546,7 @@ TEST(PairHistogram, WeightsAreSummed) {
   weights[0] = 0.5F;
   weights[1] = -4;
   weights[2] = 3;
-  PairHistogramOptions<float> options = bins_of<float>(1, 3);
+  PairHistogramJob<float> options = bins_of<float>(1, 3);
   options.weights = std::as_const(weights).view();
   const PairHistogramResult result = run(points, options);
   EXPECT_EQ(result.counts, (std::vector<std::uint64_t>{0, 1, 1}));
@@ -565,7 +563,7 @@ std::vector<double> sums_of(const std::vector<double>& values) {
     points(row, 0) = static_cast<double>(row);
     weights[row] = values[static_cast<std::size_t>(row)];
   }
-  PairHistogramOptions<double> options = bins_of(1, points.rows());
+  PairHistogramJob<double> options = bins_of(1, points.rows());
   options.weights = std::as_const(weights).view();
   const std::vector<double> sums = run(points, options).weighted;
   room::Shape shape;
@@ -600,7 +598,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   Matrix<double> points(1 << 12, 1);  // all in one place
   std::fill_n(points.data(), points.rows(), 0.0);
   Buffer<double> weights(points.rows(), 0x1p500);
-  PairHistogramOptions<double> options = bins_of(0.5, 3);
+  PairHistogramJob<double> options = bins_of(0.5, 3);
   options.weights = std::as_const(weights).view();
   options.others = points.view().slice(0, (1 << 12) - 1);
   options.other_weights = {weights.data(), options.others.rows()};
@@ -617,18 +615,25 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
 TEST(WeightedSums, TheirWordsAreInTheEstimate) {
   const Matrix<double> points = uniform(5, 3);
   Buffer<double> weights(5, 1.0);
-  PairHistogramOptions<double> options = bins_of(1, 10000);
+  PairHistogramJob<double> options = bins_of(1, 10000);
   options.weights = std::as_const(weights).view();
   Execution execution;
   execution.variant = "sequential";
-  const std::uint64_t narrow = pair_histogram_memory<double>(points.view(), options, execution);
+  const PairHistogramShape shape{.points = 5, .element_bytes = 8, .weighted = true};
+  const std::uint64_t wide = pair_histogram_memory(shape, options, execution).host;
+  const auto longest = static_cast<std::uint64_t>(room::WeightSums::most_words(sizeof(double)));
+  const std::uint64_t narrow = wide - (longest - 2) * 8 * 10002;
+  execution.memory_limit = narrow;
+  run(points, options, execution);
+  execution.memory_limit = narrow - 1;
+  refused<Error>(points, options, {std::to_string(narrow)}, execution);
   weights[3] = 0x1p-1074;
   weights[4] = 0x1p500;
-  const std::uint64_t wide = pair_histogram_memory<double>(points.view(), options, execution);
-  EXPECT_EQ(wide - narrow, (50u - 2u) * 8 * 10002);
-  execution.memory_limit = wide - 1;
-  refused<Error>(points, options, {std::to_string(wide)}, execution);
-  execution.memory_limit = wide;
+  const std::uint64_t needed = narrow + (50u - 2u) * 8 * 10002;
+  EXPECT_LE(needed, wide);
+  execution.memory_limit = needed - 1;
+  refused<Error>(points, options, {std::to_string(needed)}, execution);
+  execution.memory_limit = needed;
   run(points, options, execution);
 }
 
@@ -648,17 +653,17 @@ TEST(Histogram, CountsPastTheLimitOf32BitsAddUp) {
 
 TEST(Accumulate, AddsFramesOfTheSameBins) {
   const Matrix<double> points = uniform(30, 2);
-  PairHistogramOptions<double> options;
+  PairHistogramJob<double> options;
   options.bins = {1, 6, {}, 0};
   PairHistogramResult sum = run(points, options);
   const PairHistogramResult one = sum;
-  accumulate(sum, one);
+  pair_histogram_accumulate(sum, one);
   EXPECT_EQ(sum.pairs, 2 * one.pairs);
   EXPECT_EQ(sum.beyond, 2 * one.beyond);
   for (std::size_t bin = 0; bin < one.counts.size(); ++bin) EXPECT_EQ(sum.counts[bin], 2 * one.counts[bin]);
   EXPECT_EQ(sum.report.rechecked, one.report.rechecked);
   options.bins.bins = 5;
-  EXPECT_THROW(accumulate(sum, run(points, options)), UsageError);
+  EXPECT_THROW(pair_histogram_accumulate(sum, run(points, options)), UsageError);
 }
 
 TEST(Accumulate, RefusesWhatWouldOverflow) {
@@ -668,14 +673,14 @@ TEST(Accumulate, RefusesWhatWouldOverflow) {
   sum.weighted = {1, 0x1p1023};
   sum.pairs = 7;
   const PairHistogramResult next = sum;
-  EXPECT_THROW(accumulate(sum, next), InputError);
+  EXPECT_THROW(pair_histogram_accumulate(sum, next), InputError);
   EXPECT_EQ(sum.weighted, next.weighted);  // as it was
   EXPECT_EQ(sum.counts, next.counts);
   sum.weighted = {1, 2};
   sum.pairs = std::numeric_limits<std::uint64_t>::max() - 6;
-  EXPECT_THROW(accumulate(sum, next), InputError);
+  EXPECT_THROW(pair_histogram_accumulate(sum, next), InputError);
   sum.pairs = 1;
-  accumulate(sum, next);
+  pair_histogram_accumulate(sum, next);
   EXPECT_EQ(sum.pairs, 8u);
 }
 
@@ -699,7 +704,7 @@ INSTANTIATE_TEST_SUITE_P(pair_histogram, Published, testing::ValuesIn(tests::row
 
 // --- The radial distribution ---------------------------------------------------------------------------------------
 
-TEST(RadialDistribution, OfACubicLattice) {
+TEST(PairHistogramRadialDistribution, OfACubicLattice) {
   // 6 nearest neighbours at distance 1, 12 at sqrt(2), 8 at sqrt(3), around each point of a periodic lattice.
   constexpr std::int64_t side = 8;
   Matrix<double> points(side * side * side, 3);
@@ -710,11 +715,12 @@ TEST(RadialDistribution, OfACubicLattice) {
     points(row, 1) = static_cast<double>(line);
     points(row, 2) = static_cast<double>(layer);
   }
-  PairHistogramOptions<double> options = between({0.5, 1.2, 1.5, 1.9});
+  PairHistogramJob<double> options = between({0.5, 1.2, 1.5, 1.9});
   options.box = {side, side, side};
   const PairHistogramResult result = run(points, options);
   const double volume = side * side * side;
-  const RadialDistribution radial = radial_distribution(result, 3, points.rows(), 0, volume);
+  const PairHistogramRadialDistribution radial =
+      pair_histogram_radial_distribution(result, 3, points.rows(), 0, volume);
   EXPECT_EQ(radial.coordination, (std::vector<double>{6, 18, 26}));
   const double shell = 4.0 / 3 * std::numbers::pi * (1.2 * 1.2 * 1.2 - 0.5 * 0.5 * 0.5);
   EXPECT_NEAR(radial.density[0], 6 / shell, 1e-12);
@@ -722,52 +728,53 @@ TEST(RadialDistribution, OfACubicLattice) {
 
   PairHistogramResult twice = result;
   for (std::uint64_t& count : twice.counts) count *= 2;
-  const RadialDistribution frames = radial_distribution(twice, 3, points.rows(), 0, volume, 2);
+  const PairHistogramRadialDistribution frames =
+      pair_histogram_radial_distribution(twice, 3, points.rows(), 0, volume, 2);
   EXPECT_EQ(frames.coordination, radial.coordination);
   EXPECT_EQ(frames.g, radial.g);
 }
 
-TEST(RadialDistribution, OfAnIdealGasIsOne) {
+TEST(PairHistogramRadialDistribution, OfAnIdealGasIsOne) {
   for (const std::int64_t d : {1, 2, 3}) {
     const Matrix<double> points = uniform(2000, d);
     const Matrix<double> others = make(core::Generator::uniform, 1500, d, 0, 10, 6);
-    PairHistogramOptions<double> options = between({1, 2, 3, 4});
+    PairHistogramJob<double> options = between({1, 2, 3, 4});
     options.box.assign(static_cast<std::size_t>(d), 10);
-    const RadialDistribution radial =
-        radial_distribution(run(points, options), d, 2000, 0, std::pow(10.0, static_cast<double>(d)));
+    const PairHistogramRadialDistribution radial =
+        pair_histogram_radial_distribution(run(points, options), d, 2000, 0, std::pow(10.0, static_cast<double>(d)));
     for (const double g : radial.g) EXPECT_NEAR(g, 1, 0.02);
     options.others = others.view();
-    const RadialDistribution cross =
-        radial_distribution(run(points, options), d, 2000, 1500, std::pow(10.0, static_cast<double>(d)));
+    const PairHistogramRadialDistribution cross =
+        pair_histogram_radial_distribution(run(points, options), d, 2000, 1500, std::pow(10.0, static_cast<double>(d)));
     for (const double g : cross.g) EXPECT_NEAR(g, 1, 0.02);
     EXPECT_NEAR(cross.density[0], 1500 / std::pow(10.0, static_cast<double>(d)), 0.02 * cross.density[0]);
   }
 }
 
-TEST(RadialDistribution, OfNothingIsZero) {
+TEST(PairHistogramRadialDistribution, OfNothingIsZero) {
   PairHistogramResult empty;
   empty.edges = {0, 1};
   empty.counts = {0};
   for (const std::int64_t n : {0, 1}) {
-    const RadialDistribution radial = radial_distribution(empty, 3, n, 0, 1);
+    const PairHistogramRadialDistribution radial = pair_histogram_radial_distribution(empty, 3, n, 0, 1);
     EXPECT_EQ(radial.g, std::vector<double>{0});
     EXPECT_EQ(radial.density, std::vector<double>{0});
     EXPECT_EQ(radial.coordination, std::vector<double>{0});
   }
 }
 
-TEST(RadialDistribution, RefusesTheImpossible) {
+TEST(PairHistogramRadialDistribution, RefusesTheImpossible) {
   PairHistogramResult result;
   result.edges = {0, 1};
   result.counts = {5};
   for (const double volume : {0.0, -1.0, nan, infinity})
-    EXPECT_THROW(radial_distribution(result, 3, 10, 0, volume), UsageError);
-  EXPECT_THROW(radial_distribution(result, 0, 10, 0, 1), UsageError);
-  EXPECT_THROW(radial_distribution(result, 4, 10, 0, 1), UsageError);
-  EXPECT_THROW(radial_distribution(result, 3, -1, 0, 1), UsageError);
-  EXPECT_THROW(radial_distribution(result, 3, 10, 0, 1, 0), UsageError);
+    EXPECT_THROW(pair_histogram_radial_distribution(result, 3, 10, 0, volume), UsageError);
+  EXPECT_THROW(pair_histogram_radial_distribution(result, 0, 10, 0, 1), UsageError);
+  EXPECT_THROW(pair_histogram_radial_distribution(result, 4, 10, 0, 1), UsageError);
+  EXPECT_THROW(pair_histogram_radial_distribution(result, 3, -1, 0, 1), UsageError);
+  EXPECT_THROW(pair_histogram_radial_distribution(result, 3, 10, 0, 1, 0), UsageError);
   result.edges = {0};
-  EXPECT_THROW(radial_distribution(result, 3, 10, 0, 1), UsageError);
+  EXPECT_THROW(pair_histogram_radial_distribution(result, 3, 10, 0, 1), UsageError);
 }
 
 }  // namespace

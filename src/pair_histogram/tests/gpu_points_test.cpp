@@ -1,6 +1,7 @@
 // Points that lie on a GPU: the same bits as from host memory, by every variant that takes them; what is refused, and
 // with which words. Without a GPU the tests say so and are skipped.
 #include "pair_histogram/cases.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
 #include "pair_histogram/variants.hpp"
 #include "tests/on_gpu.hpp"
@@ -27,7 +28,7 @@ Execution by(std::string_view variant) {
 template <class T>
 class ProblemOnDevice {
  public:
-  ProblemOnDevice(MatrixView<const T> points, const PairHistogramOptions<T>& options, std::int64_t offset = 0)
+  ProblemOnDevice(MatrixView<const T> points, const PairHistogramJob<T>& options, std::int64_t offset = 0)
       : points_(points, offset), others_(options.others, offset), weights_(column(options.weights), offset),
         other_weights_(column(options.other_weights), offset), options_(options) {
     if (options.others.columns() > 0) options_.others = others_.view();
@@ -36,9 +37,9 @@ class ProblemOnDevice {
   }
 
   MatrixView<const T> points() const { return points_.view(); }
-  const PairHistogramOptions<T>& options() const { return options_; }
+  const PairHistogramJob<T>& options() const { return options_; }
   PairHistogramResult count(const Execution& execution = {}) const {
-    return pair_histogram<T>(points(), options_, execution);
+    return pair_histogram(points(), options_, execution);
   }
 
  private:
@@ -48,14 +49,15 @@ class ProblemOnDevice {
   OnDevice<T> others_;
   OnDevice<T> weights_;
   OnDevice<T> other_weights_;
-  PairHistogramOptions<T> options_;
+  PairHistogramJob<T> options_;
 };
 
 template <class T>
 void check_cases(const Case& data) {
   const PreparedCase<T> prepared(data.make(3));
-  const ProblemOnDevice<T> plain(prepared.points(), prepared.options());
-  const ProblemOnDevice<T> moved(prepared.points(), prepared.options(), 1);
+  const PairHistogramJob<T> job{prepared.options(), prepared.memory()};
+  const ProblemOnDevice<T> plain(prepared.points(), job);
+  const ProblemOnDevice<T> moved(prepared.points(), job, 1);
   for (const Variant& variant : variants()) {
     if (!variant.device_input || !variant.supports(prepared.shape(), execution::this_machine())) continue;
     for (const ProblemOnDevice<T>* problem : {&plain, &moved})
@@ -71,10 +73,10 @@ INSTANTIATE_TEST_SUITE_P(pair_histogram, DeviceCases, testing::ValuesIn(cases())
 
 // ------------------------------------------------------------------------------------------------ beside the host
 
-PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramOptions<double>& options) {
+PairHistogramResult by_the_host(MatrixView<const double> points, const PairHistogramJob<double>& options) {
   Execution execution;
   execution.device = Device::cpu;
-  return pair_histogram<double>(points, options, execution);
+  return pair_histogram(points, options, execution);
 }
 
 // Without a word about where to run, however few the points are.
@@ -85,8 +87,12 @@ TEST_F(OnGpu, points_there_are_counted_there) {
   EXPECT_EQ(result.report.variant, "cuda_filter");
   EXPECT_EQ(result.report.device, execution::this_machine().gpus().front().name);
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
-  EXPECT_EQ(pair_histogram_memory<double>(there.points(), there.options()),
-            pair_histogram_memory<double>(points.view(), bins_of(0.5, 30), by("cuda_filter")));
+  const MemoryEstimate in_place =
+      pair_histogram_memory({.points = 300, .element_bytes = 8, .place = MemoryPlace::on_gpu(0)}, bins_of(0.5, 30));
+  const MemoryEstimate copied =
+      pair_histogram_memory({.points = 300, .element_bytes = 8}, bins_of(0.5, 30), by("cuda_filter"));
+  EXPECT_EQ(in_place.host, copied.host);
+  EXPECT_EQ(in_place.device + 300 * 3 * sizeof(double), copied.device);
 }
 
 TEST_F(OnGpu, rows_with_room_between_them) {
@@ -96,7 +102,7 @@ TEST_F(OnGpu, rows_with_room_between_them) {
       const Matrix<double> points = uniform(1500, d);
       for (std::int64_t row = 0; row < 1500; ++row) std::copy_n(points.row(row), d, wide.row(row));
       const MatrixView<const double> rows(wide.data(), 1500, d, d + room);
-      PairHistogramOptions<double> options = bins_of(0.3, 20);
+      PairHistogramJob<double> options = bins_of(0.3, 20);
       options.others = rows.slice(100, 700);
       const PairHistogramResult truth = by_the_host(rows, options);
       const ProblemOnDevice<double> there(rows, options, 1);
@@ -115,7 +121,7 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   Buffer<double> other_weights(450);
   for (std::int64_t row = 0; row < 700; ++row) weights[row] = static_cast<double>(row % 7) - 2.5;
   for (std::int64_t row = 0; row < 450; ++row) other_weights[row] = 0.1 * static_cast<double>(row % 11);
-  PairHistogramOptions<double> options = bins_of(0.4, 25);
+  PairHistogramJob<double> options = bins_of(0.4, 25);
   options.others = others.view();
   options.weights = std::as_const(weights).view();
   options.other_weights = std::as_const(other_weights).view();
@@ -124,14 +130,14 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
   const PairHistogramResult truth = by_the_host(points.view(), options);
   const ProblemOnDevice<double> there(points.view(), options);
   for (int mask = 0; mask < 16; ++mask) {
-    PairHistogramOptions<double> mixed = options;
+    PairHistogramJob<double> mixed = options;
     if (mask & 2) mixed.others = there.options().others;
     if (mask & 4) mixed.weights = there.options().weights;
     if (mask & 8) mixed.other_weights = there.options().other_weights;
     Execution execution;
     execution.device = Device::gpu;
     const PairHistogramResult result =
-        pair_histogram<double>(mask & 1 ? there.points() : points.view(), mixed, mask == 0 ? execution : Execution{});
+        pair_histogram(mask & 1 ? there.points() : points.view(), mixed, mask == 0 ? execution : Execution{});
     EXPECT_EQ(compare(result, truth), "") << "views on the GPU: " << mask;
     EXPECT_TRUE(result.report.variant.starts_with("cuda")) << mask;
   }
@@ -142,18 +148,18 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
 TEST_F(OnGpu, several_launches) {
   const Matrix<double> points = uniform(900'000, 3);
   const Matrix<double> others = uniform(500'000, 3, 9);
-  PairHistogramOptions<double> joint = bins_of(0.01, 30);
-  PairHistogramOptions<double> periodic = joint;
+  PairHistogramJob<double> joint = bins_of(0.01, 30);
+  PairHistogramJob<double> periodic = joint;
   periodic.box = {10, 10, 10.5};
-  PairHistogramOptions<double> cross = joint;
+  PairHistogramJob<double> cross = joint;
   cross.others = others.view();
-  PairHistogramOptions<double> by_cells;
+  PairHistogramJob<double> by_cells;
   by_cells.bins.edges = {0.01, 0.03, 0.1, 0.15, 0.3};
-  for (const PairHistogramOptions<double>& options : {joint, bins_of(0.0015, 200), periodic, cross, by_cells}) {
+  for (const PairHistogramJob<double>& options : {joint, bins_of(0.0015, 200), periodic, cross, by_cells}) {
     int reports = 0;
     Execution execution = by("cuda_filter");
     execution.progress = [&](const Progress&) { ++reports; };
-    const PairHistogramResult result = pair_histogram<double>(points.view(), options, execution);
+    const PairHistogramResult result = pair_histogram(points.view(), options, execution);
     EXPECT_EQ(compare(result, by_the_host(points.view(), options)), "");
     EXPECT_GE(reports, 2);
   }
@@ -162,7 +168,7 @@ TEST_F(OnGpu, several_launches) {
 TEST_F(OnGpu, work_in_the_stream_comes_first) {
   const Matrix<double> points = uniform(20000, 3);
   const tests::LateOnDevice<double> late(points);
-  const PairHistogramResult result = pair_histogram<double>(late.view(), bins_of(0.5, 30), late.execution());
+  const PairHistogramResult result = pair_histogram(late.view(), bins_of(0.5, 30), late.execution());
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
 }
 
@@ -172,7 +178,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
   constexpr std::int64_t n = 70000;  // more than are copied at a time to find a place
   Matrix<double> points = uniform(n, 3);
   Buffer<double> weights(n, 1.0);
-  PairHistogramOptions<double> options = bins_of(0.1, 5);
+  PairHistogramJob<double> options = bins_of(0.1, 5);
   options.box = {10, 10, 10};
   options.weights = std::as_const(weights).view();
   const Matrix<double> few = uniform(9, 3);
@@ -180,8 +186,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
     const ProblemOnDevice<double> there(points.view(), options);
     const std::string by_host = error_of<InputError>([&] { by_the_host(points.view(), options); });
     EXPECT_EQ(error_of<InputError>([&] { there.count(); }), by_host);
-    EXPECT_EQ(error_of<InputError>([&] { pair_histogram<double>(points.view(), options, by("cuda_filter")); }),
-              by_host);
+    EXPECT_EQ(error_of<InputError>([&] { pair_histogram(points.view(), options, by("cuda_filter")); }), by_host);
     EXPECT_TRUE(contains(by_host, part)) << by_host;
   };
   const auto same_messages_of_points = [&](const std::string& what) {
@@ -209,7 +214,7 @@ TEST_F(OnGpu, the_first_bad_value_is_named_as_by_the_host) {
   options.other_weights = std::as_const(weights).view();
   options.weights = few_weights.view();
   points(69999, 2) = -0.25;
-  const auto cross = [&] { pair_histogram<double>(few.view(), options, by("cuda_filter")); };
+  const auto cross = [&] { pair_histogram(few.view(), options, by("cuda_filter")); };
   EXPECT_TRUE(contains(error_of<InputError>(cross), "others: the value in row 69999, column 2")) << "cross";
   points(69999, 2) = 0;
   weights[3] = std::numeric_limits<double>::infinity();
@@ -235,9 +240,9 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
     EXPECT_TRUE(contains(message, "the variants that use them there: 'cuda_naive', ")) << message;
     EXPECT_TRUE(contains(message, "'cuda_filter'")) << message;
   }
-  PairHistogramOptions<double> apart = bins_of(0.5, 5);
+  PairHistogramJob<double> apart = bins_of(0.5, 5);
   apart.others = {points.data(), 100, 3, MemoryPlace::on_gpu(1)};
-  message = error_of<UnsupportedError>([&] { pair_histogram<double>(there.points(), apart); });
+  message = error_of<UnsupportedError>([&] { pair_histogram(there.points(), apart); });
   EXPECT_TRUE(contains(message, "others: they lie on GPU 1, but the job runs on GPU 0")) << message;
 }
 
@@ -246,16 +251,16 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
   const Buffer<double> weights(100, 1.0);
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 5));
   const MatrixView<const double> false_view(points.data(), 100, 3, here);
-  std::string message = error_of<UsageError>([&] { pair_histogram<double>(false_view, bins_of(0.5, 5)); });
+  std::string message = error_of<UsageError>([&] { pair_histogram(false_view, bins_of(0.5, 5)); });
   EXPECT_TRUE(contains(message, "points: the view says that they lie on GPU 0, but")) << message;
   EXPECT_TRUE(contains(message, "not memory of a GPU")) << message;
-  PairHistogramOptions<double> options = bins_of(0.5, 5);
+  PairHistogramJob<double> options = bins_of(0.5, 5);
   options.others = false_view;
-  message = error_of<UsageError>([&] { pair_histogram<double>(there.points(), options); });
+  message = error_of<UsageError>([&] { pair_histogram(there.points(), options); });
   EXPECT_TRUE(contains(message, "others")) << message;
   options.others = {};
   options.weights = {weights.data(), 100, here};
-  message = error_of<UsageError>([&] { pair_histogram<double>(there.points(), options); });
+  message = error_of<UsageError>([&] { pair_histogram(there.points(), options); });
   EXPECT_TRUE(contains(message, "weights")) << message;
   EXPECT_EQ(compare(there.count(), by_the_host(points.view(), bins_of(0.5, 5))), "");  // nothing was left behind
 }
@@ -263,10 +268,10 @@ TEST_F(OnGpu, a_view_that_lies_is_refused) {
 // No byte of the points is touched before the memory is there.
 TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   const double one = 0;
-  PairHistogramOptions<double> options = bins_of(0.5, 5);
+  PairHistogramJob<double> options = bins_of(0.5, 5);
   const MatrixView<const double> vast(&one, std::numeric_limits<std::int32_t>::max() - 1, 3);
   options.others = vast;
-  const std::string message = error_of<Error>([&] { pair_histogram<double>(vast, options, by("cuda_naive")); });
+  const std::string message = error_of<Error>([&] { pair_histogram(vast, options, by("cuda_naive")); });
   EXPECT_TRUE(contains(message, "206158430")) << message;  // gigabytes: rows and columns of both
   EXPECT_TRUE(contains(message, " are free")) << message;
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/generate.hpp"
-#include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "pair_histogram/tests/published.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
 #include "tests/helpers.hpp"
@@ -20,7 +20,7 @@ TEST(PairHistogramLong, CountsPassTheLimitOf32Bits) {
   constexpr std::int64_t n = 100000;
   Matrix<double> points(n, 1);
   std::fill_n(points.data(), n, 1.0 / 3);
-  const PairHistogramResult result = pair_histogram<double>(std::as_const(points).view(), bins_of(1, 2));
+  const PairHistogramResult result = pair_histogram(std::as_const(points).view(), bins_of(1, 2));
   EXPECT_EQ(result.counts[0], 4999950000u);
   EXPECT_EQ(result.counts[1] + result.beyond + result.below, 0u);
 }
@@ -28,14 +28,14 @@ TEST(PairHistogramLong, CountsPassTheLimitOf32Bits) {
 TEST(PairHistogramLong, PublishedTableOf512000Points) {
   Matrix<double> points(512000, 3);
   core::generate_points<double>({.kind = core::Generator::lab_atoms}, 0, points.view(), 1);
-  const PairHistogramResult result = pair_histogram<double>(std::as_const(points).view(), bins_of(500, 80));
+  const PairHistogramResult result = pair_histogram(std::as_const(points).view(), bins_of(500, 80));
   EXPECT_EQ(result.counts, pair_histogram_detail::published_counts(512000));
 }
 
 class GpuVariants : public tests::WithRow<pair_histogram_detail::Variant> {
  protected:
   /// Counts in blocks of this size, 0: the variant's own, and notes the reports of progress.
-  PairHistogramResult count(const Matrix<double>& points, const PairHistogramOptions<double>& options, int block_size) {
+  PairHistogramResult count(const Matrix<double>& points, const PairHistogramJob<double>& options, int block_size) {
     Execution execution;
     execution.variant = GetParam()->name;
     execution.block_size = block_size;
@@ -47,7 +47,7 @@ class GpuVariants : public tests::WithRow<pair_histogram_detail::Variant> {
       last = progress.done;
       ++reports_;
     };
-    PairHistogramResult result = pair_histogram<double>(points.view(), options, execution);
+    PairHistogramResult result = pair_histogram(points.view(), options, execution);
     EXPECT_EQ(static_cast<std::uint64_t>(last), result.pairs);
     return result;
   }

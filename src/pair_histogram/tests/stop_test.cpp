@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/philox.hpp"
-#include "gradus/pair_histogram.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/tests/job.hpp"
 #include "tests/helpers.hpp"
 #include "tests/stopping.hpp"
 
@@ -43,8 +43,8 @@ Execution on(const std::stop_token& stop, std::string_view variant) {
 class Counting : public testing::TestWithParam<const Variant*> {};
 
 /// Bins that reach over all points, so that no pair is passed by.
-PairHistogramOptions<float> all_pairs() {
-  PairHistogramOptions<float> options;
+PairHistogramJob<float> all_pairs() {
+  PairHistogramJob<float> options;
   options.bins.bin_width = 0.02;
   options.bins.bins = 100;
   return options;
@@ -53,7 +53,7 @@ PairHistogramOptions<float> all_pairs() {
 TEST_P(Counting, all_pairs) {
   const Matrix<float> points = random_points(1'000'000);
   expect_to_stop_soon(0.6, threads, [&](const std::stop_token& stop) {
-    pair_histogram<float>(points.view(), all_pairs(), on(stop, GetParam()->name));
+    pair_histogram(points.view(), all_pairs(), on(stop, GetParam()->name));
   });
 }
 
@@ -61,23 +61,23 @@ TEST_P(Counting, all_pairs) {
 TEST_P(Counting, pairs_of_one_point) {
   const EndlessZeros<float> others(200'000'000, 1);
   const EndlessZeros<float> point(1, 1);
-  PairHistogramOptions<float> options = all_pairs();
+  PairHistogramJob<float> options = all_pairs();
   options.others = others.view();
   expect_to_stop_soon(0.3, threads, [&](const std::stop_token& stop) {
-    pair_histogram<float>(point.view(), options, on(stop, GetParam()->name));
+    pair_histogram(point.view(), options, on(stop, GetParam()->name));
   });
 }
 
 // A small reach: most of the time goes into columns, cells and trees.
 TEST_P(Counting, many_points_that_are_sorted) {
   const Matrix<float> points = random_points(12'000'000);
-  PairHistogramOptions<float> options;
+  PairHistogramJob<float> options;
   options.bins.bin_width = 1e-5;
   options.bins.bins = 100;
   if (GetParam()->backend != core::Backend::simd) GTEST_SKIP() << "it sorts nothing";
   for (const double seconds : {0.3, 0.8})
     expect_to_stop_soon(seconds, threads, [&](const std::stop_token& stop) {
-      pair_histogram<float>(points.view(), options, on(stop, GetParam()->name));
+      pair_histogram(points.view(), options, on(stop, GetParam()->name));
     });
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/generate.hpp"
-#include "gradus/pair_histogram.hpp"
+#include "pair_histogram/tests/job.hpp"
 
 namespace gradus::tests {
 
@@ -17,8 +17,8 @@ inline Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed
 }
 
 template <class T = double>
-PairHistogramOptions<T> bins_of(double width, std::int64_t count) {
-  PairHistogramOptions<T> options;
+PairHistogramJob<T> bins_of(double width, std::int64_t count) {
+  PairHistogramJob<T> options;
   options.bins.bin_width = width;
   options.bins.bins = count;
   return options;
