@@ -10,10 +10,11 @@ set(GRADUS_PROBLEMS kmeans pair_histogram)
 #                  case; CTest then has a test for each variant
 #   CUDA_TESTS     likewise, where there is CUDA
 #   FULL_TESTS     likewise, for ./dev test --full
+#   CLI_TESTS      of its commands, by tests/cli/run.py
 #   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;WITHOUT_CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;WITHOUT_CUDA;TESTS;CUDA_TESTS;FULL_TESTS;CLI_TESTS;ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
@@ -25,7 +26,7 @@ function(gradus_room problem)
   else()
     target_sources(gradus_objects PRIVATE ${ROOM_WITHOUT_CUDA})
   endif()
-  foreach(kind TESTS CUDA_TESTS FULL_TESTS ATTACK)
+  foreach(kind TESTS CUDA_TESTS FULL_TESTS CLI_TESTS ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL PROPERTY gradus_${problem}_${kind} ${ROOM_${kind}})
   endforeach()
