@@ -54,13 +54,15 @@ TEST(Variants, AHyphenStandsForAnUnderscore) {
 }
 
 TEST(Variants, AnUnknownProblemIsRefusedWithTheNearest) {
-  for (const std::string_view problem : problems()) try {
+  for (const std::string_view problem : problems()) {
+    try {
       (void)variants(std::string(problem) + "x");
       ADD_FAILURE() << "nothing was thrown";
     } catch (const UsageError& error) {
       const std::string nearest = "did you mean '" + std::string(problem) + "'?";
       EXPECT_NE(std::string(error.what()).find(nearest), std::string::npos) << error.what();
     }
+  }
 }
 
 }  // namespace
