@@ -154,6 +154,10 @@ class Job {
   template <class T>
   void copy_rows(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind) const {
     if (from.rows() == 0) return;
+    if (from.contiguous() && to.contiguous()) {  // row by row the driver takes some 0.2 us for each
+      const std::size_t bytes = static_cast<std::size_t>(from.rows() * from.columns()) * sizeof(T);
+      return check(cudaMemcpyAsync(to.data(), from.data(), bytes, kind, stream_), "cudaMemcpyAsync");
+    }
     check(cudaMemcpy2DAsync(to.data(), static_cast<std::size_t>(to.row_stride()) * sizeof(T), from.data(),
                             static_cast<std::size_t>(from.row_stride()) * sizeof(T),
                             static_cast<std::size_t>(from.columns()) * sizeof(T), static_cast<std::size_t>(from.rows()),
