@@ -37,7 +37,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
   const bool cross = others > 0;
   const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
   const double neighbours_of_a_pair = cross ? 1 : 2;  // a pair among the points makes each the other's neighbour
-  RadialDistribution result;
+  PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
     const double size = shell(histogram.edges[bin], histogram.edges[bin + 1], dimensions);
