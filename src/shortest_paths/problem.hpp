@@ -43,7 +43,7 @@ using Wider = typename WiderOf<T>::type;
 template <class T>
 constexpr T unreachable() {
   if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
-  else if constexpr (sizeof(T) == 16) return static_cast<T>(1) << 126;
+  else if constexpr (sizeof(T) == 16) return static_cast<T>(1) << 125;
   else return std::numeric_limits<T>::max() / 2;
 }
 
@@ -64,8 +64,8 @@ struct Shape {
   }
 };
 
-/// A graph without negative cycles (of floating numbers: but for what rounding hides), and the matrix in which a variant
-/// works.
+/// A graph without negative cycles (of floating numbers: but for what rounding hides), and the matrix in which a
+/// variant works.
 template <class T>
 struct Problem {
   /// N x N: at first the weights, 0 on the diagonal and unreachable<T>() where there is no edge; the variant makes them
