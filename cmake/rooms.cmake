@@ -5,7 +5,6 @@ set(GRADUS_PROBLEMS kmeans pair_histogram shortest_paths)
 # Declares the room in whose folder it is called. Files are relative to it.
 #   SOURCES        of the library
 #   CUDA           likewise, where there is CUDA
-#   WITHOUT_CUDA   likewise, where there is none
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
 #   CUDA_TESTS     likewise, where there is CUDA
@@ -13,17 +12,13 @@ set(GRADUS_PROBLEMS kmeans pair_histogram shortest_paths)
 #   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;WITHOUT_CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
   target_sources(gradus_objects PRIVATE ${ROOM_SOURCES})
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_objects PRIVATE ${ROOM_CUDA})
-    set_source_files_properties(variants.cpp TARGET_DIRECTORY gradus_objects
-                                PROPERTIES COMPILE_DEFINITIONS GRADUS_HAS_CUDA)
-  else()
-    target_sources(gradus_objects PRIVATE ${ROOM_WITHOUT_CUDA})
   endif()
   foreach(kind TESTS CUDA_TESTS FULL_TESTS ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

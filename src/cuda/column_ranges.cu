@@ -4,7 +4,6 @@
 #include <bit>
 #include <limits>
 
-#include "cuda/memory.hpp"
 #include "cuda/rows.cuh"
 
 namespace gradus::cuda {
@@ -93,19 +92,7 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   return found;
 }
 
-template <class T>
-core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, const Stream& stream) {
-  DeviceBuffer<Word> scratch(column_range_words(rows.columns()));
-  const core::FoundRanges found = find_column_ranges(rows, scratch.data(), stream);
-  if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
-  return found.ranges;
-}
-
-#define GRADUS_INSTANTIATE(T)                                                               \
-  template core::FoundRanges find_column_ranges(MatrixView<const T>, Word*, const Stream&); \
-  template core::ColumnRanges column_ranges(MatrixView<const T>, const char*, const Stream&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
+template core::FoundRanges find_column_ranges(MatrixView<const float>, Word*, const Stream&);
+template core::FoundRanges find_column_ranges(MatrixView<const double>, Word*, const Stream&);
 
 }  // namespace gradus::cuda

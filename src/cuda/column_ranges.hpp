@@ -2,21 +2,15 @@
 #pragma once
 
 #include "core/column_ranges.hpp"
+#include "cuda/sizes.hpp"
 #include "cuda/stream.hpp"
 #include "gradus/array.hpp"
 
 namespace gradus::cuda {
 
-/// Words of GPU memory that find_column_ranges() needs.
-constexpr std::int64_t column_range_words(std::int64_t columns) { return 3 * columns + 1; }
-
 /// Reads rows on the current GPU once. Extremes are exact, so that threads may come in any order. Waits for the stream.
 /// `scratch`: column_range_words() there.
 template <class T>
 core::FoundRanges find_column_ranges(MatrixView<const T> rows, unsigned long long* scratch, const Stream& stream);
-
-/// What cpu::column_ranges gives for rows in host memory, its errors included.
-template <class T>
-core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, const Stream& stream);
 
 }  // namespace gradus::cuda

@@ -3,7 +3,9 @@
 #include <numeric>
 #include <vector>
 
+#include "cpu/column_ranges.hpp"
 #include "cuda/arena.hpp"
+#include "cuda/job.hpp"
 #include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
 #include "tests/on_gpu.hpp"
@@ -11,6 +13,10 @@
 namespace gradus::cuda {
 namespace {
 
+using tests::error_of;
+using tests::gpu_place;
+using tests::LateOnDevice;
+using tests::OnDevice;
 using tests::OnGpu;
 
 TEST(cuda_check, names_the_call_and_the_place) {
@@ -162,6 +168,164 @@ TEST_F(OnGpu, transfers_honour_a_stop_request) {
   EXPECT_THROW(upload(rows.view(), there, staging, 1, stream), InterruptedError);
   Buffer<float> back(there.size());
   EXPECT_THROW(download(there, back.data(), there.size(), staging, 1, stream), InterruptedError);
+}
+
+// ------------------------------------------------------------------------------------------------ the job
+
+/// rows x columns numbers that differ from their neighbours.
+template <class T>
+Matrix<T> some_rows(std::int64_t rows, std::int64_t columns) {
+  Matrix<T> matrix(rows, columns);
+  for (std::int64_t index = 0; index < rows * columns; ++index) matrix.data()[index] = static_cast<T>(index % 16777213);
+  return matrix;
+}
+
+template <class T>
+MatrixView<const T> read_only(const Matrix<T>& matrix) {
+  return matrix.view();
+}
+
+template <class T>
+bool same(MatrixView<const T> one, MatrixView<const T> other) {
+  if (one.rows() != other.rows() || one.columns() != other.columns()) return false;
+  for (std::int64_t row = 0; row < one.rows(); ++row)
+    if (!std::equal(one.row(row), one.row(row) + one.columns(), other.row(row))) return false;
+  return true;
+}
+
+TEST(cuda_job, only_host_memory_takes_room_on_the_gpu) {
+  const Matrix<double> matrix(5, 7);
+  EXPECT_EQ(Job::bytes_to_bring(read_only(matrix)), part_bytes(35, 8));
+  EXPECT_EQ(Job::bytes_to_bring(MatrixView<const double>(matrix.data(), 5, 7, gpu_place)), 0u);
+  EXPECT_EQ(Job::bytes_to_bring(VectorView<const double>(matrix.data(), 35)), part_bytes(35, 8));
+  EXPECT_EQ(Job::bytes_to_bring(VectorView<const double>(matrix.data(), 35, gpu_place)), 0u);
+  EXPECT_EQ(Job::bytes_to_bring(VectorView<const double>()), 0u);
+}
+
+template <class T>
+class OnGpuOf : public OnGpu {};
+using JobTypes = testing::Types<float, double, std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(OnGpuOf, JobTypes);
+
+// Below and above the size from which transfers are staged, with and without room between the rows, and back to
+// ordinary memory, to rows with room between them, and to memory of the GPU.
+TYPED_TEST(OnGpuOf, a_job_brings_views_and_takes_results_back) {
+  using T = TypeParam;
+  for (const std::int64_t rows : {0, 1, 1000, 300001})
+    for (const std::int64_t padding : {0, 2}) {
+      constexpr std::int64_t columns = 3;
+      const Matrix<T> wide = some_rows<T>(rows, columns + padding);
+      const MatrixView<const T> from(wide.data(), rows, columns, columns + padding);
+      Job job({}, 3, Job::bytes_to_bring(from));
+      const MatrixView<const T> there = job.bring(from, "rows");
+      EXPECT_EQ(there.place(), gpu_place);
+      EXPECT_TRUE(there.contiguous());
+      EXPECT_THROW(job.memory().template take<char>(1), Error);
+      EXPECT_TRUE(same<T>(read_only(job.copy_to_host(there)), from));
+      Matrix<T> back(rows, columns + padding);
+      job.copy_back(there, MatrixView<T>(back.data(), rows, columns, columns + padding));
+      EXPECT_TRUE(same<T>({back.data(), rows, columns, columns + padding}, from)) << rows << ", padding " << padding;
+      DeviceBuffer<T> elsewhere(rows * (columns + padding));
+      const MatrixView<T> rows_there(elsewhere.data(), rows, columns, columns + padding, gpu_place);
+      job.copy_back(there, rows_there);
+      const MatrixView<const T> same_rows = job.bring(MatrixView<const T>(rows_there), "rows");
+      EXPECT_EQ(same_rows.data(), elsewhere.data());
+      EXPECT_EQ(same_rows.row_stride(), columns + padding);
+      EXPECT_TRUE(same<T>(read_only(job.copy_to_host(same_rows)), from));
+      DeviceBuffer<T> closed_up(rows * columns);
+      job.copy_here(same_rows, closed_up.data());
+      EXPECT_TRUE(same<T>(read_only(job.copy_to_host(MatrixView<const T>(closed_up.data(), rows, columns))), from));
+    }
+}
+
+TEST_F(OnGpu, a_job_says_what_it_needs_and_what_is_free) {
+  const std::string message = error_of<Error>([] { Job({}, 1, std::uint64_t{1} << 50); });
+  EXPECT_NE(message.find("1125899906842624 bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("are free"), std::string::npos) << message;
+}
+
+TEST_F(OnGpu, a_job_refuses_views_that_lie_elsewhere) {
+  Job job({}, 1);
+  const Matrix<float> matrix = some_rows<float>(4, 3);
+  const MatrixView<const float> lie(matrix.data(), 4, 3, gpu_place);
+  EXPECT_EQ(error_of<UsageError>([&] { job.bring(lie, "edges"); }),
+            "edges: the view says that they lie on GPU 0, but their address is not memory of a GPU");
+  EXPECT_THROW(job.admit(matrix.data(), "distances"), UsageError);
+}
+
+TEST_F(OnGpu, a_job_waits_for_the_callers_stream) {
+  const Matrix<float> matrix = some_rows<float>(1000, 3);
+  const LateOnDevice<float> late(matrix);
+  Job job(late.execution(), 1);
+  EXPECT_TRUE(same(read_only(job.copy_to_host(job.bring(late.view(), "rows"))), read_only(matrix)));
+}
+
+TEST_F(OnGpu, a_job_finds_ranges) {
+  Matrix<double> matrix = some_rows<double>(5000, 3);
+  matrix(7, 1) = -3.5;
+  const auto ranges = [&](std::uint64_t bytes) {
+    const OnDevice<double> there(matrix.view());
+    Job job({}, 1, bytes);
+    if (bytes > 0) job.reserve_scratch(column_range_words(3));
+    return job.column_ranges(job.bring(there.view(), "rows"), "rows");
+  };
+  const core::ColumnRanges truth = cpu::column_ranges<double>(matrix.view(), "rows", 1);
+  for (const std::uint64_t bytes : {std::uint64_t{0}, part_bytes(column_range_words(3), 8)}) {
+    EXPECT_EQ(ranges(bytes).lowest, truth.lowest);
+    EXPECT_EQ(ranges(bytes).highest, truth.highest);
+  }
+  matrix(4321, 2) = std::numeric_limits<double>::infinity();
+  const std::string message = error_of<InputError>([&] { ranges(0); });
+  EXPECT_EQ(message, error_of<InputError>([&] { cpu::column_ranges<double>(matrix.view(), "rows", 1); }));
+  EXPECT_NE(message.find("row 4321, column 2"), std::string::npos) << message;
+}
+
+TEST_F(OnGpu, a_jobs_scratch_is_the_same_memory_again) {
+  Job job({}, 1, part_bytes(10, 8));
+  job.reserve_scratch(10);
+  Job::Word* const reserved = job.scratch(10);
+  EXPECT_EQ(job.scratch(3), reserved);
+  Job::Word* const longer = job.scratch(1000);
+  EXPECT_NE(longer, reserved);
+  EXPECT_EQ(job.scratch(1000), longer);
+}
+
+TEST_F(OnGpu, rows_of_a_job_are_visited_on_the_host) {
+  const Matrix<float> matrix = some_rows<float>(3000, 2);
+  const OnDevice<float> there(matrix.view());
+  const Job job({}, 1);
+  for (const Job* where : {static_cast<const Job*>(nullptr), &job}) {
+    std::int64_t seen = 0;
+    visit_rows(where ? there.view() : read_only(matrix), where, [&](std::int64_t first, MatrixView<const float> some) {
+      EXPECT_EQ(first, seen);
+      EXPECT_TRUE(same(some, read_only(matrix).slice(first, some.rows())));
+      seen += some.rows();
+      return true;
+    });
+    EXPECT_EQ(seen, 3000);
+  }
+}
+
+TEST_F(OnGpu, a_job_honours_a_stop_request) {
+  std::stop_source source;
+  Execution execution;
+  execution.stop = source.get_token();
+  const Matrix<std::int64_t> matrix = some_rows<std::int64_t>(1 << 20, 4);
+  Job job(execution, 1, Job::bytes_to_bring(read_only(matrix)));
+  const MatrixView<const std::int64_t> there = job.bring(read_only(matrix), "rows");
+  source.request_stop();
+  Matrix<std::int64_t> back(1 << 20, 4);
+  EXPECT_THROW(job.copy_back(there, back.view()), InterruptedError);
+  EXPECT_THROW(job.copy_here(read_only(matrix), const_cast<std::int64_t*>(there.data())), InterruptedError);
+}
+
+TEST_F(OnGpu, the_current_gpu_is_the_one_before_after_a_job) {
+  int before = -1;
+  check(cudaGetDevice(&before), "cudaGetDevice");
+  { const Job job({}, 1); }
+  int after = -1;
+  check(cudaGetDevice(&after), "cudaGetDevice");
+  EXPECT_EQ(after, before);
 }
 
 }  // namespace

@@ -15,4 +15,7 @@ constexpr std::uint64_t part_bytes(std::int64_t count, std::size_t element) {
   return (static_cast<std::uint64_t>(count) * element + alignment - 1) / alignment * alignment;
 }
 
+/// Words of 64 bits there that find_column_ranges() needs.
+constexpr std::int64_t column_range_words(std::int64_t columns) { return 3 * columns + 1; }
+
 }  // namespace gradus::cuda

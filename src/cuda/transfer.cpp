@@ -124,15 +124,22 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
 template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream) {
+  if (count < 0 || count > from.size())
+    throw Error("a copy of " + std::to_string(count) + " elements does not fit a GPU buffer of " +
+                std::to_string(from.size()));
+  download(from.data(), to, count, staging, threads, stream);
+}
+
+template <class T>
+void download(const T* from, T* to, std::int64_t count, Staging& staging, int threads, const Stream& stream) {
   const auto bytes = static_cast<std::int64_t>(sizeof(T)) * count;
   if (bytes < least_staged_bytes) {
-    from.copy_to_host(to, count, stream);
+    if (bytes > 0)
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream),
+            "cudaMemcpyAsync");
     stream.wait();
     return;
   }
-  if (count > from.size())
-    throw Error("a copy of " + std::to_string(count) + " elements does not fit a GPU buffer of " +
-                std::to_string(from.size()));
   const std::int64_t at_once = Staging::bytes / 2 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t pieces = (count + at_once - 1) / at_once;
   // Piece p travels while piece p - 1 is copied out of its buffer.
@@ -142,7 +149,7 @@ void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& s
       Staging::Part& buffer = staging.part(piece);  // emptied two pieces ago, or by an earlier transfer
       const std::int64_t first = piece * at_once;
       const auto length = static_cast<std::size_t>(std::min(at_once, count - first)) * sizeof(T);
-      check(cudaMemcpyAsync(buffer.memory.data(), from.data() + first, length, cudaMemcpyDeviceToHost, stream),
+      check(cudaMemcpyAsync(buffer.memory.data(), from + first, length, cudaMemcpyDeviceToHost, stream),
             "cudaMemcpyAsync");
       buffer.free.record(stream);
     }
@@ -173,10 +180,12 @@ void require_free_memory(std::uint64_t bytes) {
 #define GRADUS_INSTANTIATE(T)                                                                \
   template void upload(MatrixView<const T>, T*, Staging&, int, const Stream&);               \
   template void upload(MatrixView<const T>, DeviceBuffer<T>&, Staging&, int, const Stream&); \
+  template void download(const T*, T*, std::int64_t, Staging&, int, const Stream&);          \
   template void download(const DeviceBuffer<T>&, T*, std::int64_t, Staging&, int, const Stream&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
+GRADUS_INSTANTIATE(std::int32_t);
+GRADUS_INSTANTIATE(std::int64_t);
 #undef GRADUS_INSTANTIATE
-template void download(const DeviceBuffer<std::int32_t>&, std::int32_t*, std::int64_t, Staging&, int, const Stream&);
 
 }  // namespace gradus::cuda

@@ -63,7 +63,9 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
 template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream);
 
-/// Copies `count` elements to ordinary host memory.
+/// Copies `count` elements from the GPU to ordinary host memory; returns when all are there.
+template <class T>
+void download(const T* from, T* to, std::int64_t count, Staging& staging, int threads, const Stream& stream);
 template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream);

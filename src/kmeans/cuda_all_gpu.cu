@@ -200,7 +200,7 @@ std::size_t allow_assign_and_sum(std::int64_t k, std::int64_t d) {
 
 template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end) {
-  const CudaJob<T>& job = memory.job;
+  const CudaFit<T>& job = memory.job;
   const Problem<T>& problem = job.problem();
   const auto blocks = static_cast<unsigned int>(8 * job.gpu().multiprocessors);
   assign_and_sum<<<blocks, memory.threads, memory.shared, job.stream()>>>(
@@ -231,7 +231,7 @@ template <class T>
 KMeansResult<T> cuda_all_gpu(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   using Engine = CudaLoopEngine<T, HostLoop<T>>;
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, Engine::bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, Engine::bytes(problem));
   Engine engine(job, execution, threads);
   return lloyd(problem, execution, engine, phases);
 }

@@ -91,7 +91,7 @@ template <class T>
 KMeansResult<T> cuda_graph(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   using Engine = CudaLoopEngine<T, GraphLoop<T>>;
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, Engine::bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, Engine::bytes(problem));
   Engine engine(job, execution, threads);
   return lloyd(problem, execution, engine, phases);
 }

@@ -48,7 +48,7 @@ __global__ void assign_naive(const T* points, std::int64_t n, int d, const T* ce
 template <class T>
 KMeansResult<T> cuda_naive(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::rows, centroid_bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::rows, centroid_bytes(problem));
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
                           const cuda::Stream& stream) {
     assign_naive<<<blocks_for(count, threads), threads, 0, stream>>>(points, count, static_cast<int>(problem.d()),

@@ -445,7 +445,7 @@ __global__ void describe_tiles(const __grid_constant__ SmallDimJob<T> job, float
 template <class T>
 class OrderedPoints {
  public:
-  OrderedPoints(const CudaJob<T>& job, SmallDimJob<T>& device, int tile_points)
+  OrderedPoints(const CudaFit<T>& job, SmallDimJob<T>& device, int tile_points)
       : rows_(device.n * device.d), weights_(device.weights ? device.n : 0),
         states_((device.n + tile_points - 1) / tile_points), boxes_(states_.size() * 2 * device.d),
         sums_(states_.size() * tile_words(device)) {
@@ -497,7 +497,7 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
 
 template <class T>
 KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  CudaJob<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
+  CudaFit<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
   PersistentEngine<T> engine(job);
   const WalkKernel<T> kernel =
       pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors);

@@ -51,7 +51,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stri
 template <class T>
 KMeansResult<T> cuda_shared(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::uint64_t shared = centroid_bytes(problem);
   cuda::allow_shared_memory(reinterpret_cast<const void*>(assign_shared<T>), shared);
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,

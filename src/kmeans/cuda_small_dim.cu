@@ -315,7 +315,7 @@ __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job,
 
 /// The points in float, where they pay off and there is room; otherwise nothing.
 template <class T>
-cuda::DeviceBuffer<float> copy_in_float(const CudaJob<T>& job, SmallDimJob<T>& device) {
+cuda::DeviceBuffer<float> copy_in_float(const CudaFit<T>& job, SmallDimJob<T>& device) {
   cuda::DeviceBuffer<float> copy;
   if constexpr (sizeof(T) == 8) {
     if (device.d <= 4) return copy;
@@ -344,7 +344,7 @@ WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
 
 template <class T>
 KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  CudaJob<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
+  CudaFit<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
   PersistentEngine<T> engine(job);
   const cuda::DeviceBuffer<float> copy = copy_in_float(job, engine.device());
   const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;

@@ -198,7 +198,7 @@ class TensorEngine {
  public:
   using LeavesLabelsOnGpu = void;
 
-  explicit TensorEngine(CudaJob<T>& job)
+  explicit TensorEngine(CudaFit<T>& job)
       : job_(job), stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
         padded_clusters_(static_cast<int>(tensor_padded(job.problem().k(), tensor_clusters))), sums_(job.problem()),
         half_points_(job.problem().n() * stride_), half_centroids_(std::int64_t{padded_clusters_} * stride_),
@@ -491,7 +491,7 @@ class TensorEngine {
                 "cudaMemcpyAsync");
   }
 
-  CudaJob<T>& job_;
+  CudaFit<T>& job_;
   int stride_;
   int padded_clusters_;
   FilterJob filter_{};
@@ -530,7 +530,7 @@ class TensorEngine {
 template <class T>
 KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
-  CudaJob<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
   TensorEngine<T> engine(job);
   return lloyd(problem, execution, engine, phases);
 }

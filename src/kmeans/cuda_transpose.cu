@@ -46,7 +46,7 @@ __global__ void assign_transposed(const T* points, std::int64_t n, std::int64_t 
 template <class T>
 KMeansResult<T> cuda_transpose(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,
                           const cuda::Stream& stream) {
     assign_transposed<<<blocks_for(count, threads), threads, 0, stream>>>(

@@ -30,7 +30,7 @@ __global__ void assign_unrolled(const T* points, std::int64_t n, std::int64_t st
 template <class T>
 KMeansResult<T> cuda_unrolled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, centroid_bytes(problem));
   const std::size_t shared =
       allow_shared(assign_unrolled<T>, static_cast<std::size_t>(problem.k() * problem.d()) * sizeof(T));
   const auto assign = [&](const T* points, std::int64_t count, const T* centroids, std::int32_t* labels,

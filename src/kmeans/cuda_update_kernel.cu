@@ -53,7 +53,7 @@ __global__ void add_points(const T* points, const T* weights, std::int64_t n, st
 template <class T>
 class UpdateKernelEngine {
  public:
-  UpdateKernelEngine(CudaJob<T>& job, int threads)
+  UpdateKernelEngine(CudaFit<T>& job, int threads)
       : job_(job), threads_(threads), shared_(allow_shared(assign_and_compare<T>, centroid_bytes(job.problem()))),
         sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1),
         assign_portions_(job.problem().stop, operations_of_the_first_launch),
@@ -120,7 +120,7 @@ class UpdateKernelEngine {
     cuda::download(labels_, labels, labels_.size(), job_.staging(), job_.threads(), job_.stream());
   }
 
-  CudaJob<T>& job_;
+  CudaFit<T>& job_;
   int threads_;
   std::size_t shared_;
   CudaSums<T> sums_;
@@ -136,7 +136,7 @@ class UpdateKernelEngine {
 template <class T>
 KMeansResult<T> cuda_update_kernel(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = block_threads(execution, 256);
-  CudaJob<T> job(problem, execution, Layout::columns, centroid_bytes(problem) + CudaSums<T>::bytes(problem));
+  CudaFit<T> job(problem, execution, Layout::columns, centroid_bytes(problem) + CudaSums<T>::bytes(problem));
   UpdateKernelEngine<T> engine(job, threads);
   return lloyd(problem, execution, engine, phases);
 }

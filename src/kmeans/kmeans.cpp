@@ -170,9 +170,7 @@ class Prepared {
       core::PhaseTimer timer(phases, "to_device");
       if (metric == Metric::cosine)
         gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-      gpu_ = room::make_gpu_points(points, weights, execution, gpu_bytes);
-      points_ = gpu_->rows();
-      weights_ = gpu_->host_weights();
+      bring_to_gpu(execution, gpu_bytes);
     }
     core::PhaseTimer timer(phases, "examine");
     examine();
@@ -197,9 +195,22 @@ class Prepared {
   }
 
   double mean_column_variance() const {
-    if (gpu_)
-      if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
+    if constexpr (cuda::is_compiled) {
+      if (gpu_)
+        if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
+    }
     return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_, stop_);
+  }
+
+  /// Of memory for results on the GPU that the points are on: see cuda::Job.
+  void admit(const void* address, const char* what) const {
+    if constexpr (cuda::is_compiled) gpu_->job()->admit(address, what);
+  }
+  void store(MatrixView<const std::int32_t> labels, std::int32_t* to) const {
+    if constexpr (cuda::is_compiled) gpu_->job()->copy_here(labels, to);
+  }
+  void distances_on_gpu(Metric metric, MatrixView<T> distances) const {
+    if constexpr (cuda::is_compiled) gpu_->distances(centroids_, metric, distances);
   }
 
   /// A problem that refers to this object's memory.
@@ -215,19 +226,40 @@ class Prepared {
   }
 
  private:
+  void bring_to_gpu(const Execution& execution, std::uint64_t gpu_bytes) {
+    if constexpr (cuda::is_compiled) {
+      gpu_ = std::make_shared<room::GpuPoints<T>>(points_, weights_, execution, gpu_bytes);
+      points_ = gpu_->rows();
+      weights_ = gpu_->host_weights();
+    } else {
+      cuda::refuse_without_cuda("points");
+    }
+  }
+
   void examine() {
-    statistics_ = gpu_ ? room::describe(gpu_->column_ranges(), points_.rows(), weights_, centroids_, stop_)
-                       : room::examine(points_, weights_, centroids_, threads_, stop_);
+    if constexpr (cuda::is_compiled) {
+      if (gpu_) {
+        statistics_ = room::describe(gpu_->column_ranges(), points_.rows(), weights_, centroids_, stop_);
+        return;
+      }
+    }
+    statistics_ = room::examine(points_, weights_, centroids_, threads_, stop_);
+  }
+
+  void points_to_unit_rows() {
+    if constexpr (cuda::is_compiled) {
+      if (gpu_) {
+        gpu_->to_unit_rows();
+        points_ = gpu_->rows();
+        return;
+      }
+    }
+    unit_points_ = unit_rows(points_, "points", threads_, stop_);
+    points_ = std::as_const(unit_points_).view();
   }
 
   void to_unit_rows() {
-    if (gpu_) {
-      gpu_->to_unit_rows();
-      points_ = gpu_->rows();
-    } else {
-      unit_points_ = unit_rows(points_, "points", threads_, stop_);
-      points_ = std::as_const(unit_points_).view();
-    }
+    points_to_unit_rows();
     if (centroids_.rows() == 0) return;
     unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, stop_);
     centroids_ = std::as_const(unit_centroids_).view();
@@ -238,7 +270,7 @@ class Prepared {
   MatrixView<const T> points_;
   VectorView<const T> weights_;
   MatrixView<const T> centroids_;
-  std::unique_ptr<room::GpuPoints<T>> gpu_;
+  std::shared_ptr<room::GpuPoints<T>> gpu_;
   Matrix<T> unit_points_;
   Matrix<T> unit_centroids_;
   room::Statistics statistics_;
@@ -249,13 +281,14 @@ template <class T>
 MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
                                    Matrix<T>& copy) {
   if (rows.place().is_host()) return rows;
-  copy = room::copy_to_host(rows, what, execution);
+  if constexpr (cuda::is_compiled) copy = execution::copy_to_host(rows, what, execution);
+  else cuda::refuse_without_cuda(what);
   return std::as_const(copy).view();
 }
 
 /// Brings labels that are in the result to where the caller wants them.
 template <class T>
-void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const room::GpuPoints<T>* gpu,
+void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Prepared<T>& prepared,
              const std::stop_token& stop) {
   if (to.empty() || labels.size() == 0) return;
   constexpr std::int64_t most = std::int64_t{1} << 24;  // some milliseconds, or some tens of them to a GPU
@@ -263,7 +296,7 @@ void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const ro
     core::honour_stop(stop, "stopped while copying the labels");
     const VectorView<std::int32_t> some(to.data() + first, std::min(most, to.size() - first), to.place());
     if (to.place().is_host()) std::copy_n(labels.data() + first, some.size(), some.data());
-    else gpu->store_labels(labels.data() + first, some);
+    else prepared.store({labels.data() + first, some.size(), 1}, some.data());
   }
   labels = {};
 }
@@ -317,7 +350,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
   problem.empty = options.empty;
   problem.metric = options.metric;
   if (!options.labels.empty() && !options.labels.place().is_host()) {
-    prepared.gpu()->take_for_results(options.labels.data(), "labels", here);
+    prepared.admit(options.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
     if (options.restarts == 1) problem.labels_on_gpu = options.labels.data();
   }
@@ -342,7 +375,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
       best->restart = restart;
     }
   }
-  deliver(best->labels, options.labels, prepared.gpu(), here.stop);
+  deliver(best->labels, options.labels, prepared, here.stop);
   best->variant = variant.name;
   best->device = execution::device_name(variant, here);
   core::add_phase(phases, "total", core::seconds_since(start));
@@ -384,11 +417,11 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   problem.metric = metric;
   problem.max_iterations = 0;  // no update: only the last assignment
   if (!labels.empty() && !labels.place().is_host()) {
-    prepared.gpu()->take_for_results(labels.data(), "labels", here);
+    prepared.admit(labels.data(), "labels");
     problem.labels_on_gpu = labels.data();
   }
   KMeansResult<T> result = variant.run(problem, here, phases);
-  deliver(result.labels, labels, prepared.gpu(), here.stop);
+  deliver(result.labels, labels, prepared, here.stop);
   return {std::move(result.labels), result.inertia};
 }
 
@@ -456,8 +489,8 @@ void kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points,
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
                              on_gpu, 0, phases);
-  if (!distances.place().is_host()) prepared.gpu()->take_for_results(distances.data(), "distances", here);
-  if (on_gpu) prepared.gpu()->distances(prepared.centroids(), metric, distances);
+  if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
+  if (on_gpu) prepared.distances_on_gpu(metric, distances);
   else find_distances(prepared.centroids(), prepared.points(), distances, metric, cpu::thread_count(here), here.stop);
 }
 

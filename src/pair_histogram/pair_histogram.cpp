@@ -140,10 +140,11 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   PairHistogramResult result;
   {
     const cpu::PinnedTeam team(threads, here.pinning);
-    std::unique_ptr<room::GpuPoints<T>> gpu;
+    std::shared_ptr<cuda::Job> gpu;
     if (variant.device_input) {
       const core::PhaseTimer timer(phases, "to_device");
-      gpu = room::make_gpu_points(problem, here, variant.memory(shape, threads).device);
+      if constexpr (cuda::is_compiled) gpu = room::bring_to_gpu(problem, here, variant.memory(shape, threads).device);
+      else cuda::refuse_without_cuda("points");
     }
     if (examine_on_gpu) {
       examine();

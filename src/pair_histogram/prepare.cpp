@@ -5,7 +5,6 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "core/visit_copies.hpp"
 #include "cpu/column_ranges.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
@@ -84,14 +83,7 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
     }
     return true;
   };
-  if (problem.gpu == nullptr) {
-    refuse(0, rows);
-    return;
-  }
-  const auto copy = [&](std::int64_t first, std::int64_t count) {
-    return problem.gpu->copy_to_host(rows.slice(first, count));
-  };
-  core::visit_copies<T>(rows.rows(), copy, refuse);
+  cuda::visit_rows(rows, problem.gpu, refuse);
 }
 
 /// Refuses points and others outside the box, whose borders belong to it. To subtract and to round keeps the order of
@@ -121,10 +113,12 @@ template <class T>
 WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, const char* what) {
   WeightSpan span;
   if (weights.empty()) return span;
-  if (problem.gpu != nullptr) {
-    const core::FoundRanges found = problem.gpu->find_ranges({weights.data(), weights.size(), 1, weights.place()});
-    if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
-    return problem.gpu->find_weight_span(weights);
+  if constexpr (cuda::is_compiled) {
+    if (problem.gpu) {
+      const core::FoundRanges found = problem.gpu->find_ranges(weights);
+      if (found.bad_row >= 0) throw_bad_weight(what, found.bad_row, found.bad_value);
+      return find_weight_span(weights, *problem.gpu);
+    }
   }
   for (std::int64_t row = 0; row < weights.size(); ++row) {
     if (row % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_examining);
@@ -137,10 +131,10 @@ WeightSpan weight_span(const Problem<T>& problem, VectorView<const T> weights, c
 
 template <class T>
 core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> rows, const char* what, int threads) {
-  if (problem.gpu == nullptr) return cpu::column_ranges(rows, what, threads, problem.stop);
-  const core::FoundRanges found = problem.gpu->find_ranges(rows);
-  if (found.bad_row >= 0) core::throw_bad_value(what, found.bad_row, found.bad_column, found.bad_value);
-  return found.ranges;
+  if constexpr (cuda::is_compiled) {
+    if (problem.gpu) return problem.gpu->column_ranges(rows, what);
+  }
+  return cpu::column_ranges(rows, what, threads, problem.stop);
 }
 
 }  // namespace

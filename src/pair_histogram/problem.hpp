@@ -18,6 +18,10 @@
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/weight_sums.hpp"
 
+namespace gradus::cuda {
+class Job;
+}
+
 namespace gradus::pair_histogram_detail {
 
 inline constexpr int dimension_limit = 3;
@@ -44,9 +48,6 @@ struct Shape {
   }
 };
 
-template <class T>
-class GpuPoints;
-
 /// All views are of host memory, or, for a variant that runs on a GPU, all of them of memory there.
 template <class T>
 struct Problem {
@@ -61,9 +62,9 @@ struct Problem {
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  WeightSums sums;              ///< of the products of two weights
-  GpuPoints<T>* gpu = nullptr;  ///< what owns the points' memory on a GPU
-  std::stop_token stop;         ///< the job's; see core/stop.hpp for how to look at it
+  WeightSums sums;           ///< of the products of two weights
+  cuda::Job* gpu = nullptr;  ///< on a GPU, where the points lie there
+  std::stop_token stop;      ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t m() const { return cross ? others.rows() : points.rows(); }

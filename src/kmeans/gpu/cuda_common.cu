@@ -45,7 +45,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
 
 /// Whether kernels may read the rows by quads of 16 bytes, the last of which may reach beyond the last element.
 template <class T>
-bool readable_by_quads(const CudaPoints<T>& points) {
+bool readable_by_quads(const GpuPoints<T>& points) {
   const MatrixView<const T> rows = points.rows();
   const std::int64_t bytes = rows.rows() * rows.columns() * static_cast<std::int64_t>(sizeof(T));
   return points.has_room_behind() ||
@@ -55,39 +55,38 @@ bool readable_by_quads(const CudaPoints<T>& points) {
 }  // namespace
 
 template <class T>
-CudaJob<T>::CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
+CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
     : problem_(problem), gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), layout_(layout) {
   const auto start = core::Clock::now();
   const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
   extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
-  if (!problem.gpu) own_ = std::make_unique<CudaPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
-  // The one class of its kind in a build with CUDA.
-  const CudaPoints<T>& on_gpu = own_ ? *own_ : static_cast<const CudaPoints<T>&>(*problem.gpu);
-  session_ = on_gpu.session();
+  if (!problem.gpu) own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes);
+  const GpuPoints<T>& on_gpu = own_ ? *own_ : *problem.gpu;
+  gpu_job_ = on_gpu.job();
   points_ = on_gpu.rows().data();
   weights_ = on_gpu.weights().data();
   if (layout == Layout::columns) {
     lay_out_columns(on_gpu.rows());
   } else if (!readable_by_quads(on_gpu)) {
     cuda::require_free_memory(area + extra_bytes);
-    copy_ = contiguous_copy(on_gpu.rows(), *session_);
+    copy_ = contiguous_copy(on_gpu.rows(), *gpu_job_);
     points_ = copy_.data();
   }
-  session_->stream.wait();
+  stream().wait();
   upload_seconds_ = core::seconds_since(start);
 }
 
 template <class T>
-void CudaJob<T>::lay_out_columns(MatrixView<const T> rows) {
+void CudaFit<T>::lay_out_columns(MatrixView<const T> rows) {
   copy_ = cuda::DeviceBuffer<T>(rows.rows() * rows.columns());
-  transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, session_->stream>>>(
+  transpose<<<static_cast<unsigned int>(8 * gpu_.multiprocessors), 256, 0, stream()>>>(
       rows.data(), rows.row_stride(), rows.rows(), rows.columns(), copy_.data());
   cuda::check_launch("transpose");
   points_ = copy_.data();
 }
 
 template <class T>
-double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels) {
+double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels) {
   const std::int64_t n = job.problem().n();
   const std::int64_t d = job.problem().d();
   const auto blocks = static_cast<unsigned int>(8 * job.gpu().multiprocessors);
@@ -124,8 +123,8 @@ void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::s
 }
 
 #define GRADUS_INSTANTIATE(T)                                                      \
-  template class CudaJob<T>;                                                       \
-  template double float_inertia(const CudaJob<T>&, const T*, const std::int32_t*); \
+  template class CudaFit<T>;                                                       \
+  template double float_inertia(const CudaFit<T>&, const T*, const std::int32_t*); \
   template void add_by_labels(const Problem<T>&, const std::int32_t*, std::span<FloatSums<T>>, FloatSums<T>&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

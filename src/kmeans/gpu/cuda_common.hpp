@@ -25,19 +25,19 @@ enum class Layout : std::uint8_t {
   columns  ///< a coordinate of all points side by side: element dim * n + point
 };
 
-/// The GPU that a job runs on, its stream, and the problem's data there: points that lie on the GPU are used in place
-/// where the layout and the kernels' reading by quads permit, all others are copied.
+/// A fit on a GPU: the job there, and the points in the layout that a variant wants. Points that lie on the GPU are
+/// used in place where the layout and the kernels' reading by quads permit, all others are copied.
 template <class T>
-class CudaJob {
+class CudaFit {
  public:
   /// `extra_bytes`: what the variant takes on the GPU beyond points, weights and labels; for the check that all fits.
-  CudaJob(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
+  CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
 
   const Problem<T>& problem() const { return problem_; }
-  const cuda::Stream& stream() const { return session_->stream; }
-  cuda::Staging& staging() { return session_->staging; }
+  const cuda::Stream& stream() const { return gpu_job_->stream(); }
+  cuda::Staging& staging() { return gpu_job_->staging(); }
   const execution::Gpu& gpu() const { return gpu_; }
-  int threads() const { return session_->threads; }
+  int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null: all 1
@@ -57,8 +57,8 @@ class CudaJob {
   const Problem<T>& problem_;
   const execution::Gpu& gpu_;
   Layout layout_;
-  std::unique_ptr<CudaPoints<T>> own_;  ///< of points in host memory
-  std::shared_ptr<CudaSession> session_;
+  std::unique_ptr<GpuPoints<T>> own_;  ///< of points in host memory
+  std::shared_ptr<cuda::Job> gpu_job_;
   cuda::DeviceBuffer<T> copy_;  ///< where they cannot be used as they lie
   const T* points_ = nullptr;
   const T* weights_ = nullptr;
@@ -68,7 +68,7 @@ class CudaJob {
 /// The inertia, by double additions in an order that does not change from run to run. `labels` and `centroids` (rows)
 /// lie on the GPU.
 template <class T>
-double float_inertia(const CudaJob<T>& job, const T* centroids, const std::int32_t* labels);
+double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 
 /// Bytes of the centroids on the GPU.
 template <class T>
@@ -97,7 +97,7 @@ inline constexpr double operations_of_the_first_launch = 0x1p34;
 template <class T, class Assign>
 class CudaAssignEngine {
  public:
-  CudaAssignEngine(CudaJob<T>& job, Layout layout, Assign assign)
+  CudaAssignEngine(CudaFit<T>& job, Layout layout, Assign assign)
       : job_(job), layout_(layout), assign_(assign), portions_(job.problem().stop, operations_of_the_first_launch),
         sums_(job.problem()), centroids_(job.problem().k() * job.problem().d()), staged_centroids_(centroids_.size()),
         labels_(job.problem().n()), new_labels_(job.problem().n()) {
@@ -157,7 +157,7 @@ class CudaAssignEngine {
     centroids_.copy_from_host(staged_centroids_.data(), staged_centroids_.size(), job_.stream());
   }
 
-  CudaJob<T>& job_;
+  CudaFit<T>& job_;
   Layout layout_;
   Assign assign_;
   cuda::Portions portions_;

@@ -52,7 +52,7 @@ void launch_update(LoopMemory<T>& memory);
 /// What the kernels work on.
 template <class T>
 struct LoopMemory {
-  LoopMemory(CudaJob<T>& the_job, int block)
+  LoopMemory(CudaFit<T>& the_job, int block)
       : job(the_job), threads(block), shared(allow_assign_and_sum<T>(the_job.problem().k(), the_job.problem().d())),
         sums(the_job), centroids(the_job.problem().k() * the_job.problem().d()), next(centroids.size()),
         labels(the_job.problem().n()), state(1), records(loop_records),
@@ -67,7 +67,7 @@ struct LoopMemory {
   }
   bool is_one_launch() const { return portions.is_one_launch(job.problem().n(), job.point_operations()); }
 
-  CudaJob<T>& job;
+  CudaFit<T>& job;
   int threads;         ///< of a block of assign_and_sum
   std::size_t shared;  ///< bytes, of such a block
   CudaSums<T> sums;
@@ -84,7 +84,7 @@ struct LoopMemory {
 template <class T, class Loop>
 class CudaLoopEngine {
  public:
-  CudaLoopEngine(CudaJob<T>& job, const Execution& execution, int threads)
+  CudaLoopEngine(CudaFit<T>& job, const Execution& execution, int threads)
       : memory_(job, threads), loop_(memory_, execution), state_(1), records_(loop_records) {}
 
   static std::uint64_t bytes(const Problem<T>& problem) {

@@ -1,6 +1,4 @@
 // Distances of points on a GPU to centroids, each by the canonical chain: of every point to its own, and of all to all.
-#include "kmeans/gpu/cuda_distances.hpp"
-
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"
@@ -72,29 +70,28 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
 }  // namespace
 
 template <class T>
-void own_squared_distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids,
-                                  const std::int32_t* labels, double* out, CudaSession& session) {
-  const cuda::Stream& stream = session.stream;
+void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
+  const cuda::Stream& stream = job_->stream();
+  const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
-  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, session);
+  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   cuda::DeviceBuffer<std::int32_t> device_labels(n);
   cuda::DeviceBuffer<double> distances(n);
   device_labels.copy_from_host(labels, n, stream);
   measure_own_centroid<T>
       <<<blocks_for(n, 256), 256, 0, stream>>>(points, device_centroids.data(), device_labels.data(), distances.data());
   cuda::check_launch("measure_own_centroid");
-  cuda::download(distances, out, n, session.staging, session.threads, stream);
-  stream.wait();
+  cuda::download(distances, out, n, job_->staging(), job_->threads(), stream);
 }
 
 template <class T>
-void distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids, Metric metric,
-                      MatrixView<T> distances, CudaSession& session) {
-  const cuda::Stream& stream = session.stream;
+void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const {
+  const cuda::Stream& stream = job_->stream();
+  const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
   const std::int64_t d = centroids.columns();
   const std::int64_t k = centroids.rows();
-  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, session);
+  const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   const bool stays = !distances.place().is_host();
   // Distances for host memory are computed some hundred MiB at a time.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
@@ -106,7 +103,7 @@ void distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids
   cuda::DeviceBuffer<T> piece(stays ? 0 : at_once * k);
   for (std::int64_t first = 0; first < n; first += at_once) {
     if (first > 0) stream.wait();  // what was launched before is done
-    core::honour_stop(session.staging.stop(), "stopped while the GPU was at work");
+    core::honour_stop(job_->stop(), "stopped while the GPU was at work");
     const std::int64_t count = std::min(at_once, n - first);
     const DeviceRows<T> rows{points.data + first * points.stride, count, points.stride, points.columns};
     for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {
@@ -119,23 +116,14 @@ void distances_on_gpu(const DeviceRows<T>& points, MatrixView<const T> centroids
       cuda::check_launch("find_distances");
     }
     if (stays) continue;
-    if (distances.contiguous()) {
-      cuda::download(piece, distances.row(first), count * k, session.staging, session.threads, stream);
-      continue;
-    }
-    cuda::check(cudaMemcpy2DAsync(distances.row(first), static_cast<std::size_t>(distances.row_stride()) * sizeof(T),
-                                  piece.data(), static_cast<std::size_t>(k) * sizeof(T),
-                                  static_cast<std::size_t>(k) * sizeof(T), static_cast<std::size_t>(count),
-                                  cudaMemcpyDeviceToHost, stream),
-                "cudaMemcpy2DAsync");
+    job_->copy_back(MatrixView<const T>(piece.data(), count, k, job_->place()), distances.slice(first, count));
   }
   stream.wait();
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                         \
-  template void own_squared_distances_on_gpu(const DeviceRows<T>&, MatrixView<const T>, const std::int32_t*, double*, \
-                                             CudaSession&);                                                           \
-  template void distances_on_gpu(const DeviceRows<T>&, MatrixView<const T>, Metric, MatrixView<T>, CudaSession&)
+#define GRADUS_INSTANTIATE(T)                                                                                 \
+  template void GpuPoints<T>::own_squared_distances(MatrixView<const T>, const std::int32_t*, double*) const; \
+  template void GpuPoints<T>::distances(MatrixView<const T>, Metric, MatrixView<T>) const
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

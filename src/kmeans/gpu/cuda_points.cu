@@ -1,5 +1,5 @@
-// Points on a GPU: their ranges and variance, and copies of their rows. First centroids: cuda_cover.cu; distances:
-// cuda_distances.cu.
+// Points on a GPU: their variance, their rows at unit length, and copies of them. First centroids: cuda_cover.cu;
+// distances: cuda_distances.cu.
 //
 // All kernels but a few read the points once and are bound by that: n d elements. Sums are of integers and extremes are
 // exact, so that blocks may finish in any order.
@@ -8,14 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/callers_memory.hpp"
-#include "cuda/column_ranges.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/gpu/cuda_distances.hpp"
 #include "kmeans/gpu/cuda_row_distances.cuh"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/lloyd/unit_length.hpp"
-#include "kmeans/seeding/cuda_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -83,70 +79,54 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
 }  // namespace
 
 template <class T>
-cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, CudaSession& session) {
+cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) {
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t area = rows.rows() * rows.columns();
   cuda::DeviceBuffer<T> copy(area + quad);
-  cuda::check(cudaMemsetAsync(copy.data() + area, 0, 16, session.stream), "cudaMemsetAsync");
-  if (rows.place().is_host()) cuda::upload(rows, copy, session.staging, session.threads, session.stream);
-  else cuda::copy_rows(rows, copy.data(), cudaMemcpyDeviceToDevice, session.stream);
+  cuda::check(cudaMemsetAsync(copy.data() + area, 0, 16, job.stream()), "cudaMemsetAsync");
+  job.copy_here(rows, copy.data());
   return copy;
 }
 
 template <class T>
-CudaPoints<T>::CudaPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
-                          std::uint64_t extra_bytes)
-    : gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)),
-      session_(std::make_shared<CudaSession>(execution.gpu, cpu::thread_count(execution), execution.stop)),
-      points_(points), weights_(weights) {
-  const MemoryPlace here = MemoryPlace::on_gpu(execution.gpu);
+GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
+                        std::uint64_t extra_bytes)
+    : gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
+      points_(points), weights_(weights), weights_on_host_(weights) {
   const bool uploads = points.place().is_host();
   const bool uploads_weights = !weights.empty() && weights.place().is_host();
   std::uint64_t bytes = extra_bytes;
   if (uploads) bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T) + 16;
   if (uploads_weights) bytes += static_cast<std::uint64_t>(weights.size()) * sizeof(T);
   cuda::require_free_memory(bytes);
-  if (!uploads || (!weights.empty() && !uploads_weights)) cuda::wait_for_caller(execution);
-  if (!uploads) {
-    cuda::require_memory_of(points.data(), execution.gpu, "points");
+  if (uploads) {
+    owned_ = contiguous_copy(points, *job_);
+    points_ = {owned_.data(), points.rows(), points.columns(), job_->place()};
   } else {
-    owned_ = contiguous_copy(points, *session_);
-    points_ = {owned_.data(), points.rows(), points.columns(), here};
+    job_->admit(points.data(), "points");
   }
-  weights_in_host_memory_ = weights;
+  const MatrixView<const T> column(weights.data(), weights.size(), 1, weights.place());
   if (uploads_weights) {
-    owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *session_);
-    weights_ = {owned_weights_.data(), weights.size(), here};
+    owned_weights_ = contiguous_copy(column, *job_);
+    weights_ = {owned_weights_.data(), weights.size(), job_->place()};
   } else if (!weights.empty()) {
-    cuda::require_memory_of(weights.data(), execution.gpu, "weights");
-    host_weights_ = Buffer<T>(weights.size());
-    cuda::copy_rows(MatrixView<const T>(weights.data(), weights.size(), 1), host_weights_.data(),
-                    cudaMemcpyDeviceToHost, session_->stream);
-    weights_in_host_memory_ = std::as_const(host_weights_).view();
+    job_->admit(weights.data(), "weights");
+    copied_weights_ = job_->copy_to_host(column);
+    weights_on_host_ = {copied_weights_.data(), weights.size()};
   }
-  session_->stream.wait();
+  job_->stream().wait();
 }
 
 template <class T>
-unsigned int CudaPoints<T>::blocks(int per_multiprocessor) const {
+unsigned int GpuPoints<T>::blocks(int per_multiprocessor) const {
   const std::int64_t needed = (points_.rows() + block_rows - 1) / block_rows;
   return static_cast<unsigned int>(
       std::clamp<std::int64_t>(needed, 1, std::int64_t{per_multiprocessor} * gpu_.multiprocessors));
 }
 
 template <class T>
-VectorView<const T> CudaPoints<T>::host_weights() const {
-  return weights_in_host_memory_;
-}
-
-template <class T>
-core::ColumnRanges CudaPoints<T>::column_ranges() {
-  return cuda::column_ranges(points_, "points", session_->stream);
-}
-
-template <class T>
-std::optional<double> CudaPoints<T>::mean_column_variance(const Statistics& statistics) {
-  const cuda::Stream& stream = session_->stream;
+std::optional<double> GpuPoints<T>::mean_column_variance(const Statistics& statistics) const {
+  const cuda::Stream& stream = job_->stream();
   const std::int64_t n = points_.rows();
   const std::int64_t d = points_.columns();
   const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
@@ -156,7 +136,7 @@ std::optional<double> CudaPoints<T>::mean_column_variance(const Statistics& stat
   device_grids.copy_from_host(grids.data(), d, stream);
   sums.clear(stream);
   too_small.clear(stream);
-  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(), device_grids.data(), sums.data(), too_small.data());
+  sum_columns<T><<<blocks(8), 256, 0, stream>>>(device_rows(*this), device_grids.data(), sums.data(), too_small.data());
   cuda::check_launch("sum_columns");
   Buffer<TotalWords> host(d);
   Word small = 0;
@@ -177,21 +157,21 @@ std::optional<double> CudaPoints<T>::mean_column_variance(const Statistics& stat
   const DeviceRows<T> mean_row{device_mean.data(), 1, d, static_cast<int>(d)};
   DeviceTotal total;
   sum_squares<T>
-      <<<blocks(6), block_rows, 0, stream>>>(device_rows(), mean_row, statistics.inertia, total.cleared(stream));
+      <<<blocks(6), block_rows, 0, stream>>>(device_rows(*this), mean_row, statistics.inertia, total.cleared(stream));
   cuda::check_launch("sum_squares");
   return total.fetch(statistics.inertia, 0, stream).quotient<double>(count) / static_cast<double>(d);
 }
 
 template <class T>
-void CudaPoints<T>::to_unit_rows() {
-  const cuda::Stream& stream = session_->stream;
+void GpuPoints<T>::to_unit_rows() {
+  const cuda::Stream& stream = job_->stream();
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t area = points_.rows() * points_.columns();
   cuda::DeviceBuffer<T> unit(area + quad);
   cuda::DeviceBuffer<Word> first_zero(1);
   cuda::check(cudaMemsetAsync(unit.data() + area, 0, 16, stream), "cudaMemsetAsync");
   first_zero.fill_bytes(0xff, stream);
-  scale_to_unit_length<T><<<blocks(8), block_rows, 0, stream>>>(device_rows(), unit.data(), first_zero.data());
+  scale_to_unit_length<T><<<blocks(8), block_rows, 0, stream>>>(device_rows(*this), unit.data(), first_zero.data());
   cuda::check_launch("scale_to_unit_length");
   Word zero = 0;
   first_zero.copy_to_host(&zero, 1, stream);
@@ -202,8 +182,8 @@ void CudaPoints<T>::to_unit_rows() {
 }
 
 template <class T>
-Matrix<T> CudaPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
-  const cuda::Stream& stream = session_->stream;
+Matrix<T> GpuPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
+  const cuda::Stream& stream = job_->stream();
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());
   if (count == 0) return copy;
@@ -211,77 +191,16 @@ Matrix<T> CudaPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
   cuda::DeviceBuffer<T> gathered(count * points_.columns());
   which.copy_from_host(rows.data(), count, stream);
   gather_rows<T>
-      <<<blocks_for(gathered.size(), 256), 256, 0, stream>>>(device_rows(), which.data(), count, gathered.data());
+      <<<blocks_for(gathered.size(), 256), 256, 0, stream>>>(device_rows(*this), which.data(), count, gathered.data());
   cuda::check_launch("gather_rows");
   gathered.copy_to_host(copy.data(), gathered.size(), stream);
   stream.wait();
   return copy;
 }
 
-template <class T>
-Matrix<T> CudaPoints<T>::copy_slice(std::int64_t first, std::int64_t count) const {
-  Matrix<T> copy(count, points_.columns());
-  cuda::copy_rows(points_.slice(first, count), copy.data(), cudaMemcpyDeviceToHost, session_->stream);
-  session_->stream.wait();
-  return copy;
-}
-
-template <class T>
-void CudaPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels,
-                                          double* out) const {
-  own_squared_distances_on_gpu(device_rows(), centroids, labels, out, *session_);
-}
-
-template <class T>
-void CudaPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const {
-  distances_on_gpu(device_rows(), centroids, metric, distances, *session_);
-}
-
-template <class T>
-void CudaPoints<T>::take_for_results(const void* address, const char* what, const Execution& execution) const {
-  cuda::wait_for_caller(execution);
-  cuda::require_memory_of(address, gpu_.index, what);
-}
-
-template <class T>
-void CudaPoints<T>::store_labels(const std::int32_t* labels, VectorView<std::int32_t> to) const {
-  cuda::check(cudaMemcpyAsync(to.data(), labels, static_cast<std::size_t>(to.size()) * sizeof *labels,
-                              cudaMemcpyHostToDevice, session_->stream),
-              "cudaMemcpyAsync");
-  session_->stream.wait();
-}
-
-template <class T>
-std::unique_ptr<GpuCover<T>> CudaPoints<T>::cover(std::int64_t first, bool groups) const {
-  return make_cuda_cover(*this, first, groups);
-}
-
-template <class T>
-std::unique_ptr<GpuPoints<T>> make_gpu_points(MatrixView<const T> points, VectorView<const T> weights,
-                                              const Execution& execution, std::uint64_t extra_bytes) {
-  return std::make_unique<CudaPoints<T>>(points, weights, execution, extra_bytes);
-}
-
-template <class T>
-Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution) {
-  if (rows.place().is_host()) return Matrix<T>::copy_of(rows);
-  execution::require_gpu(execution::this_machine(), rows.place().gpu);
-  const cuda::CurrentDevice device(rows.place().gpu);
-  cuda::wait_for_caller(execution);
-  cuda::require_memory_of(rows.data(), rows.place().gpu, what);
-  const cuda::Stream stream;
-  Matrix<T> copy(rows.rows(), rows.columns());
-  cuda::copy_rows(rows, copy.data(), cudaMemcpyDeviceToHost, stream);
-  stream.wait();
-  return copy;
-}
-
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template class CudaPoints<T>;                                                                                      \
-  template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, CudaSession&);                                 \
-  template std::unique_ptr<GpuPoints<T>> make_gpu_points(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t);                                             \
-  template Matrix<T> copy_to_host(MatrixView<const T>, const char*, const Execution&)
+#define GRADUS_INSTANTIATE(T)  \
+  template class GpuPoints<T>; \
+  template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, cuda::Job&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -18,7 +18,7 @@ struct DeviceSums {
 template <class T>
 class CudaSums {
  public:
-  explicit CudaSums(const CudaJob<T>& job)
+  explicit CudaSums(const CudaFit<T>& job)
       : job_(job), memory_(elements(job.problem())), staged_(memory_.size()), host_(job.problem()) {}
 
   static std::uint64_t bytes(const Problem<T>& problem) { return 8 * static_cast<std::uint64_t>(elements(problem)); }
@@ -54,7 +54,7 @@ class CudaSums {
  private:
   static std::int64_t elements(const Problem<T>& problem) { return problem.k() * (problem.d() + 2); }
 
-  const CudaJob<T>& job_;
+  const CudaFit<T>& job_;
   cuda::DeviceBuffer<double> memory_;  ///< sums, weights, then counts as 64-bit integers
   cuda::PinnedBuffer<double> staged_;
   FloatSums<T> host_;

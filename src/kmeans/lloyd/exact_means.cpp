@@ -83,7 +83,9 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
       core::honour_stop(problem.stop, "stopped while working out means");
       const std::size_t last = std::min(first + most_rows, points.size());
       Matrix<T> copies;
-      if (problem.gpu) copies = problem.gpu->copy_rows(std::span(points).subspan(first, last - first));
+      if constexpr (cuda::is_compiled) {
+        if (problem.gpu) copies = problem.gpu->copy_rows(std::span(points).subspan(first, last - first));
+      }
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
       for (std::size_t index = 0; index < sums.size(); ++index)
         for (std::size_t place = std::max(first, first_point[index]); place < std::min(last, first_point[index + 1]);

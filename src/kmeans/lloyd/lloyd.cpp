@@ -10,6 +10,16 @@ namespace {
 
 constexpr std::string_view while_relocating = "stopped while moving empty clusters";
 
+/// On the GPU where the points lie there.
+template <class T>
+void find_own_distances(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                        double* out, int threads) {
+  if constexpr (cuda::is_compiled) {
+    if (problem.gpu) return problem.gpu->own_squared_distances(centroids, labels, out);
+  }
+  own_squared_distances(problem.points, centroids, labels, out, threads, problem.stop);
+}
+
 }  // namespace
 
 template <class T>
@@ -17,8 +27,7 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
                                  const std::vector<std::int32_t>& empty, int threads) {
   const std::int64_t n = problem.n();
   Buffer<double> distances(n);
-  if (problem.gpu) problem.gpu->own_squared_distances(centroids, labels, distances.data());
-  else own_squared_distances(problem.points, centroids, labels, distances.data(), threads, problem.stop);
+  find_own_distances(problem, centroids, labels, distances.data(), threads);
   const auto has_weight = [&](std::int64_t point) { return problem.weight(point) > 0; };
   std::vector<std::int64_t> members(static_cast<std::size_t>(problem.k()));
   Buffer<std::int64_t> order(n);
@@ -60,7 +69,9 @@ template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) {
   std::vector<std::int64_t> points;
   for (const Relocation& move : moves) points.push_back(move.point);
-  if (problem.gpu && !points.empty()) return problem.gpu->copy_rows(points);
+  if constexpr (cuda::is_compiled) {
+    if (problem.gpu && !points.empty()) return problem.gpu->copy_rows(points);
+  }
   Matrix<T> rows(static_cast<std::int64_t>(points.size()), problem.d());
   for (std::int64_t row = 0; row < rows.rows(); ++row)
     std::copy_n(problem.points.row(points[static_cast<std::size_t>(row)]), problem.d(), rows.row(row));

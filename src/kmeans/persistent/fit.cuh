@@ -34,7 +34,7 @@ class PersistentEngine {
  public:
   using LeavesLabelsOnGpu = void;
 
-  explicit PersistentEngine(CudaJob<T>& job)
+  explicit PersistentEngine(CudaFit<T>& job)
       : job_(job), past_steps_(past_steps(job.problem())), sums_(job.problem()),
         centroids_(job.problem().k() * job.problem().d()), labels_(label_bytes(job.problem())), records_(past_steps_),
         past_sums_(past_steps_ * words_of(job.problem())), past_centroids_((past_steps_ + 1) * centroids_.size()),
@@ -240,7 +240,7 @@ class PersistentEngine {
     if (labels) cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
   }
 
-  CudaJob<T>& job_;
+  CudaFit<T>& job_;
   std::int64_t past_steps_;  // kept on the GPU
   SmallDimJob<T> device_{};
   ExactSums<T> sums_;

@@ -15,11 +15,6 @@
 
 namespace gradus::kmeans_detail {
 
-namespace {
-
-constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
-constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
-
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;
@@ -40,6 +35,13 @@ struct CoverJob {
   __device__ Word integer(std::int64_t row) const { return quantize(weighed(row, closest[row])); }
   __device__ std::int64_t row_blocks() const { return (rows.count + block_rows - 1) / block_rows; }
 };
+
+namespace {
+
+constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
+constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+
+static_assert(CudaCover<float>::most_candidates <= most_others);
 
 /// Gives each point to the nearest of `count` new rows if that is nearer than its own; the first of them, `before` all
 /// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
@@ -188,191 +190,170 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
     atomicAdd(&sums[job.owners[row]], job.weights ? quantize(job.weighed(row, 1.0)) : Word{1});
 }
 
-template <class T>
-class CudaCover : public GpuCover<T> {
- public:
-  CudaCover(const CudaPoints<T>& points, std::int64_t first, bool groups)
-      : session_(points.session()), portions_(session_->staging.stop(), 0x1p34),
-        multiprocessors_(points.gpu().multiprocessors), closest_(points.rows().rows()),
-        owners_(groups ? closest_.size() : 0), block_sums_((closest_.size() + block_rows - 1) / block_rows),
-        group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most), which_(most),
-        gains_(most), staged_(2 * most) {
-    double largest_weight = 0;
-    for (const T weight : points.host_weights()) largest_weight = std::max(largest_weight, static_cast<double>(weight));
-    job_.rows = points.device_rows();
-    job_.weights = points.weights().data();
-    job_.weight_unit = points.weights().empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(largest_weight));
-    job_.closest = closest_.data();
-    job_.owners = groups ? owners_.data() : nullptr;
-    job_.block_sums = block_sums_.data();
-    job_.group_sums = group_sums_.data();
-    job_.total = total_.data();
-    put(std::span(&first, 1));
-    in_portions(1, [&](const CoverJob<T>& job) {
-      add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
-      cuda::check_launch("add_rows");
-    });
-    chosen_ = {first};
-    rescale();
-  }
-
-  std::uint64_t total() const override { return host_total_; }
-  const std::vector<std::int64_t>& chosen() const override { return chosen_; }
-
-  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const override {
-    const auto count = static_cast<std::int64_t>(targets.size());
-    std::copy(targets.begin(), targets.end(), staged_.data());
-    targets_.copy_from_host(staged_.data(), count, stream());
-    find_rows<T><<<static_cast<unsigned int>(count), block_rows, 0, stream()>>>(job_, targets_.data(), which_.data());
-    cuda::check_launch("find_rows");
-    std::vector<std::int64_t> rows(targets.size());
-    which_.copy_to_host(rows.data(), count, stream());
-    stream().wait();
-    return rows;
-  }
-
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const override {
-    put(candidates);
-    gains_.clear(stream());
-    const auto count = static_cast<int>(candidates.size());
-    in_portions(count, [&](const CoverJob<T>& job) {
-      find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, gains_.data());
-      cuda::check_launch("find_gains");
-    });
-    gains_.copy_to_host(staged_.data(), count, stream());
-    stream().wait();
-    return {staged_.data(), staged_.data() + count};
-  }
-
-  void add(std::span<const std::int64_t> rows) override {
-    put(rows);
-    const auto count = static_cast<int>(rows.size());
-    const auto before = static_cast<int>(chosen_.size());
-    in_portions(count, [&](const CoverJob<T>& job) {
-      if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
-      else
-        add_rows<T, candidates_at_once>
-            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
-      cuda::check_launch("add_rows");
-    });
-    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
-    refresh();
-    if (host_total_ < total_at_rescale_ / 4) rescale();
-  }
-
-  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const override {
-    cuda::DeviceBuffer<Word> length(1);
-    Word room = std::min<Word>(2 * wanted + 1024, static_cast<Word>(job_.rows.count));
-    while (true) {
-      cuda::DeviceBuffer<std::int64_t> drawn(static_cast<std::int64_t>(room));
-      length.clear(stream());
-      draw_rows<T><<<blocks(8), block_rows, 0, stream()>>>(job_, wanted, host_total_, random, round, drawn.data(), room,
-                                                           length.data());
-      cuda::check_launch("draw_rows");
-      Word count = 0;
-      length.copy_to_host(&count, 1, stream());
-      stream().wait();
-      if (count > room) {
-        room = count;  // once more: the same rows again, and room for all
-        continue;
-      }
-      std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
-      drawn.copy_to_host(rows.data(), static_cast<std::int64_t>(count), stream());
-      stream().wait();
-      std::sort(rows.begin(), rows.end());
-      return rows;
-    }
-  }
-
-  std::vector<std::uint64_t> weights_of_chosen() const override {
-    cuda::DeviceBuffer<Word> sums(static_cast<std::int64_t>(chosen_.size()));
-    sums.clear(stream());
-    weigh_chosen<T><<<blocks(8), block_rows, 0, stream()>>>(job_, Quantizer(1.0, job_.rows.count), sums.data());
-    cuda::check_launch("weigh_chosen");
-    std::vector<Word> host(chosen_.size());
-    sums.copy_to_host(host.data(), sums.size(), stream());
-    stream().wait();
-    return {host.begin(), host.end()};
-  }
-
- private:
-  static constexpr std::int64_t most = GpuCover<T>::most_candidates;
-  static_assert(most <= most_others);
-
-  const cuda::Stream& stream() const { return session_->stream; }
-  unsigned int blocks(int per_multiprocessor) const {
-    return static_cast<unsigned int>(
-        std::min<std::int64_t>(std::int64_t{per_multiprocessor} * multiprocessors_, block_sums_.size()));
-  }
-
-  /// launch(job) for some blocks of rows after the others, with `count` distances of each row.
-  template <class Launch>
-  void in_portions(int count, const Launch& launch) const {
-    const double operations = static_cast<double>(count) * job_.rows.columns * block_rows;
-    portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
-      CoverJob<T> job = job_;
-      job.first_block = first;
-      job.end_block = first + number;
-      launch(job);
-    });
-  }
-
-  void put(std::span<const std::int64_t> rows) const {
-    if (static_cast<std::int64_t>(rows.size()) > most) throw Error("too many candidates at once");
-    stream().wait();  // what was staged before has been sent
-    std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most;
-    std::copy(rows.begin(), rows.end(), staged);
-    which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
-  }
-
-  void refresh() {
-    total_.clear(stream());
-    sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(job_);
-    cuda::check_launch("sum_groups");
-    total_.copy_to_host(staged_.data(), 1, stream());
-    stream().wait();
-    host_total_ = staged_[0];
-  }
-
-  void rescale() {
-    total_.clear(stream());
-    find_largest<T><<<blocks(8), block_rows, 0, stream()>>>(job_, total_.data());
-    cuda::check_launch("find_largest");
-    total_.copy_to_host(staged_.data(), 1, stream());
-    stream().wait();
-    job_.quantize = Quantizer(std::bit_cast<double>(staged_[0]), job_.rows.count);
-    sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(job_);
-    cuda::check_launch("sum_blocks");
-    refresh();
-    total_at_rescale_ = host_total_;
-  }
-
-  std::shared_ptr<CudaSession> session_;
-  mutable cuda::Portions portions_;
-  int multiprocessors_;
-  CoverJob<T> job_{};
-  cuda::DeviceBuffer<double> closest_;
-  cuda::DeviceBuffer<std::int32_t> owners_;
-  cuda::DeviceBuffer<Word> block_sums_;
-  cuda::DeviceBuffer<Word> group_sums_;
-  cuda::DeviceBuffer<Word> total_;
-  mutable cuda::DeviceBuffer<Word> targets_;
-  mutable cuda::DeviceBuffer<std::int64_t> which_;
-  mutable cuda::DeviceBuffer<Word> gains_;
-  mutable cuda::PinnedBuffer<Word> staged_;
-  std::uint64_t host_total_ = 0;
-  std::uint64_t total_at_rescale_ = 0;
-  std::vector<std::int64_t> chosen_;
-};
-
 }  // namespace
 
+/// launch(job) for some blocks of rows after the others, with `count` distances of each row.
 template <class T>
-std::unique_ptr<GpuCover<T>> make_cuda_cover(const CudaPoints<T>& points, std::int64_t first, bool groups) {
-  return std::make_unique<CudaCover<T>>(points, first, groups);
+template <class Launch>
+void CudaCover<T>::in_portions(int count, const Launch& launch) const {
+  const double operations = static_cast<double>(count) * job_->rows.columns * block_rows;
+  portions_.run(block_sums_.size(), operations, 1, stream(), [&](std::int64_t first, std::int64_t number) {
+    CoverJob<T> job = *job_;
+    job.first_block = first;
+    job.end_block = first + number;
+    launch(job);
+  });
 }
 
-template std::unique_ptr<GpuCover<float>> make_cuda_cover(const CudaPoints<float>&, std::int64_t, bool);
-template std::unique_ptr<GpuCover<double>> make_cuda_cover(const CudaPoints<double>&, std::int64_t, bool);
+template <class T>
+CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
+    : gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.gpu().multiprocessors),
+      job_(std::make_unique<CoverJob<T>>()), closest_(points.rows().rows()), owners_(groups ? closest_.size() : 0),
+      block_sums_((closest_.size() + block_rows - 1) / block_rows),
+      group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most_candidates),
+      which_(most_candidates), gains_(most_candidates), staged_(2 * most_candidates) {
+  double largest_weight = 0;
+  for (const T weight : points.host_weights()) largest_weight = std::max(largest_weight, static_cast<double>(weight));
+  job_->rows = device_rows(points);
+  job_->weights = points.weights().data();
+  job_->weight_unit = points.weights().empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(largest_weight));
+  job_->closest = closest_.data();
+  job_->owners = groups ? owners_.data() : nullptr;
+  job_->block_sums = block_sums_.data();
+  job_->group_sums = group_sums_.data();
+  job_->total = total_.data();
+  put(std::span(&first, 1));
+  in_portions(1, [&](const CoverJob<T>& job) {
+    add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
+    cuda::check_launch("add_rows");
+  });
+  chosen_ = {first};
+  rescale();
+}
+
+template <class T>
+CudaCover<T>::~CudaCover() = default;
+
+template <class T>
+std::vector<std::int64_t> CudaCover<T>::rows_at(std::span<const std::uint64_t> targets) const {
+  const auto count = static_cast<std::int64_t>(targets.size());
+  std::copy(targets.begin(), targets.end(), staged_.data());
+  targets_.copy_from_host(staged_.data(), count, stream());
+  find_rows<T><<<static_cast<unsigned int>(count), block_rows, 0, stream()>>>(*job_, targets_.data(), which_.data());
+  cuda::check_launch("find_rows");
+  std::vector<std::int64_t> rows(targets.size());
+  which_.copy_to_host(rows.data(), count, stream());
+  stream().wait();
+  return rows;
+}
+
+template <class T>
+std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> candidates) const {
+  put(candidates);
+  gains_.clear(stream());
+  const auto count = static_cast<int>(candidates.size());
+  in_portions(count, [&](const CoverJob<T>& job) {
+    find_gains<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, gains_.data());
+    cuda::check_launch("find_gains");
+  });
+  gains_.copy_to_host(staged_.data(), count, stream());
+  stream().wait();
+  return {staged_.data(), staged_.data() + count};
+}
+
+template <class T>
+void CudaCover<T>::add(std::span<const std::int64_t> rows) {
+  put(rows);
+  const auto count = static_cast<int>(rows.size());
+  const auto before = static_cast<int>(chosen_.size());
+  in_portions(count, [&](const CoverJob<T>& job) {
+    if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
+    else
+      add_rows<T, candidates_at_once><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
+    cuda::check_launch("add_rows");
+  });
+  chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+  refresh();
+  if (host_total_ < total_at_rescale_ / 4) rescale();
+}
+
+template <class T>
+std::vector<std::int64_t> CudaCover<T>::sample(std::uint64_t wanted, const core::Philox& random, int round) const {
+  cuda::DeviceBuffer<Word> length(1);
+  Word room = std::min<Word>(2 * wanted + 1024, static_cast<Word>(job_->rows.count));
+  while (true) {
+    cuda::DeviceBuffer<std::int64_t> drawn(static_cast<std::int64_t>(room));
+    length.clear(stream());
+    draw_rows<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, wanted, host_total_, random, round, drawn.data(), room,
+                                                         length.data());
+    cuda::check_launch("draw_rows");
+    Word count = 0;
+    length.copy_to_host(&count, 1, stream());
+    stream().wait();
+    if (count > room) {
+      room = count;  // once more: the same rows again, and room for all
+      continue;
+    }
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+    drawn.copy_to_host(rows.data(), static_cast<std::int64_t>(count), stream());
+    stream().wait();
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+}
+
+template <class T>
+std::vector<std::uint64_t> CudaCover<T>::weights_of_chosen() const {
+  cuda::DeviceBuffer<Word> sums(static_cast<std::int64_t>(chosen_.size()));
+  sums.clear(stream());
+  weigh_chosen<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, Quantizer(1.0, job_->rows.count), sums.data());
+  cuda::check_launch("weigh_chosen");
+  std::vector<Word> host(chosen_.size());
+  sums.copy_to_host(host.data(), sums.size(), stream());
+  stream().wait();
+  return {host.begin(), host.end()};
+}
+
+template <class T>
+unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
+  return static_cast<unsigned int>(
+      std::min<std::int64_t>(std::int64_t{per_multiprocessor} * multiprocessors_, block_sums_.size()));
+}
+
+template <class T>
+void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
+  if (static_cast<std::int64_t>(rows.size()) > most_candidates) throw Error("too many candidates at once");
+  stream().wait();  // what was staged before has been sent
+  std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
+  std::copy(rows.begin(), rows.end(), staged);
+  which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
+}
+
+template <class T>
+void CudaCover<T>::refresh() {
+  total_.clear(stream());
+  sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
+  cuda::check_launch("sum_groups");
+  total_.copy_to_host(staged_.data(), 1, stream());
+  stream().wait();
+  host_total_ = staged_[0];
+}
+
+template <class T>
+void CudaCover<T>::rescale() {
+  total_.clear(stream());
+  find_largest<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, total_.data());
+  cuda::check_launch("find_largest");
+  total_.copy_to_host(staged_.data(), 1, stream());
+  stream().wait();
+  job_->quantize = Quantizer(std::bit_cast<double>(staged_[0]), job_->rows.count);
+  sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(*job_);
+  cuda::check_launch("sum_blocks");
+  refresh();
+  total_at_rescale_ = host_total_;
+}
+
+template class CudaCover<float>;
+template class CudaCover<double>;
 
 }  // namespace gradus::kmeans_detail

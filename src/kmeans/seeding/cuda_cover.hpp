@@ -1,14 +1,74 @@
-// GpuCover (gpu_points.hpp) with CUDA.
+// What Cover (cover.hpp) is on the host, for points on a GPU: by looking at every point in every step, which there is
+// cheaper than to know which points need no look. Like cuda/job.hpp, a name alone in a build without CUDA.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
-#include "kmeans/gpu/cuda_points.hpp"
+#include "core/philox.hpp"
+#include "kmeans/gpu/gpu_points.hpp"
+
+#ifdef GRADUS_HAS_CUDA
+#include "cuda/portions.hpp"
+#endif
 
 namespace gradus::kmeans_detail {
 
-/// What GpuPoints::cover() gives.
 template <class T>
-std::unique_ptr<GpuCover<T>> make_cuda_cover(const CudaPoints<T>& points, std::int64_t first, bool groups);
+class CudaCover;
+
+#ifdef GRADUS_HAS_CUDA
+
+template <class T>
+struct CoverJob;
+
+template <class T>
+class CudaCover {
+ public:
+  static constexpr std::int64_t most_candidates = 64;  ///< of one call
+
+  /// `first`: the row chosen first. `groups`: whether weights_of_chosen() will be asked for.
+  CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
+  ~CudaCover();
+
+  std::uint64_t total() const { return host_total_; }
+  const std::vector<std::int64_t>& chosen() const { return chosen_; }
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const;
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const;
+  void add(std::span<const std::int64_t> rows);
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const;
+  std::vector<std::uint64_t> weights_of_chosen() const;
+
+ private:
+  using Word = cuda::Job::Word;
+
+  const cuda::Stream& stream() const { return gpu_->stream(); }
+  unsigned int blocks(int per_multiprocessor) const;
+  template <class Launch>
+  void in_portions(int count, const Launch& launch) const;
+  void put(std::span<const std::int64_t> rows) const;
+  void refresh();
+  void rescale();
+
+  std::shared_ptr<cuda::Job> gpu_;
+  mutable cuda::Portions portions_;
+  int multiprocessors_;
+  std::unique_ptr<CoverJob<T>> job_;
+  cuda::DeviceBuffer<double> closest_;
+  cuda::DeviceBuffer<std::int32_t> owners_;
+  cuda::DeviceBuffer<Word> block_sums_;
+  cuda::DeviceBuffer<Word> group_sums_;
+  cuda::DeviceBuffer<Word> total_;
+  mutable cuda::DeviceBuffer<Word> targets_;
+  mutable cuda::DeviceBuffer<std::int64_t> which_;
+  mutable cuda::DeviceBuffer<Word> gains_;
+  mutable cuda::PinnedBuffer<Word> staged_;
+  std::uint64_t host_total_ = 0;
+  std::uint64_t total_at_rescale_ = 0;
+  std::vector<std::int64_t> chosen_;
+};
+
+#endif
 
 }  // namespace gradus::kmeans_detail

@@ -14,6 +14,7 @@
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/row_sums.hpp"
 #include "kmeans/seeding/cover.hpp"
+#include "kmeans/seeding/cuda_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -137,14 +138,14 @@ struct GpuRows {
   const Execution* execution;
   std::shared_ptr<GpuPoints<T>> owned = nullptr;
 
-  std::unique_ptr<GpuCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
-    return on_gpu->cover(first, groups);
+  std::unique_ptr<CudaCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
+    return std::make_unique<CudaCover<T>>(*on_gpu, first, groups);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
   GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    std::shared_ptr<GpuPoints<T>> copy =
-        make_gpu_points(rows, row_weights, *execution, gpu_cover_bytes(rows.rows(), false));
+    const auto copy =
+        std::make_shared<GpuPoints<T>>(rows, row_weights, *execution, gpu_cover_bytes(rows.rows(), false));
     return {copy.get(), copy->rows(), row_weights, execution, copy};
   }
 };
@@ -286,12 +287,14 @@ template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions<T>& options, const Execution& execution,
                      int restart, const GpuPoints<T>* gpu) {
   if (options.init == KMeansInit::given) return Matrix<T>::copy_of(options.initial_centroids);
-  if (options.init == KMeansInit::first)
-    return gpu ? gpu->copy_slice(0, options.clusters) : Matrix<T>::copy_of(points.slice(0, options.clusters));
-  if (gpu) {
-    const GpuRows<T> rows{gpu, points, options.weights, &execution};
-    return choose_rows(rows, options, execution, restart);
+  if constexpr (cuda::is_compiled) {
+    if (gpu) {
+      if (options.init == KMeansInit::first) return gpu->job()->copy_to_host(points.slice(0, options.clusters));
+      const GpuRows<T> rows{gpu, points, options.weights, &execution};
+      return choose_rows(rows, options, execution, restart);
+    }
   }
+  if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
   const HostRows<T> rows{points, options.weights, cpu::thread_count(execution), execution.stop};
   return choose_rows(rows, options, execution, restart);
 }

@@ -61,6 +61,11 @@ Execution on_gpu(std::string variant = "") {
   return execution;
 }
 
+template <class T>
+std::unique_ptr<GpuPoints<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights = {}) {
+  return std::make_unique<GpuPoints<T>>(points, weights, on_gpu(), 0);
+}
+
 // ------------------------------------------------------------------------------------------------ fits
 
 /// A fit whose points, weights, first centroids and labels all lie on the GPU.
@@ -207,7 +212,7 @@ template <class T>
 void check_first_centroids(const Matrix<T>& points, const std::vector<T>& weights, const std::string& what,
                            std::vector<std::int64_t> numbers) {
   const OnDevice<T> device(points.view());
-  const std::unique_ptr<GpuPoints<T>> gpu = make_gpu_points(device.view(), view(weights), on_gpu(), 0);
+  const auto gpu = points_on_gpu(device.view(), view(weights));
   for (const std::int64_t clusters : numbers)
     for (const KMeansInit init :
          {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first})
@@ -269,7 +274,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   check_first_centroids<T>(normal_points<T>(3000, 17), {}, "3000x17", {1200});
   const Matrix<T> points = normal_points<T>(300001, 40);
   const OnDevice<T> device(points.view());
-  const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);
+  const auto gpu = points_on_gpu<T>(device.view());
   const Statistics statistics = examine<T>(points.view(), {}, {}, 2);
   EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2));
 }
@@ -278,7 +283,7 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
 TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);
   const OnDevice<float> device(points.view());
-  const auto gpu = make_gpu_points<float>(device.view(), {}, on_gpu(), 0);
+  const auto gpu = points_on_gpu<float>(device.view());
   KMeansOptions<float> options;
   options.clusters = 3;
   EXPECT_TRUE(same_bits(initialize<float>(gpu->rows(), options, on_gpu(), 0, gpu.get()),
@@ -294,7 +299,7 @@ TYPED_TEST(FirstCentroids, ranges_and_variance_equal_those_of_the_host) {
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{300}, 400000 / d}) {
       const Matrix<T> points = normal_points<T>(n, d, d == 3 ? 1e6 : 0);
       const OnDevice<T> device(points.view());
-      const auto gpu = make_gpu_points<T>(device.view(), {}, on_gpu(), 0);
+      const auto gpu = points_on_gpu<T>(device.view());
       const core::ColumnRanges found = gpu->column_ranges();
       const core::ColumnRanges truth = cpu::column_ranges<T>(points.view(), "points", 2);
       EXPECT_EQ(found.lowest, truth.lowest) << n << " x " << d;
@@ -312,7 +317,7 @@ TEST_F(OnGpu, variances_of_values_far_apart_are_the_hosts) {
   Matrix<double> points = normal_points<double>(3000, 3);
   points(1234, 1) = 1e-30;
   const OnDevice<double> device(points.view());
-  const auto gpu = make_gpu_points<double>(device.view(), {}, on_gpu(), 0);
+  const auto gpu = points_on_gpu<double>(device.view());
   const Statistics statistics = examine<double>(points.view(), {}, {}, 2);
   EXPECT_EQ(gpu->mean_column_variance(statistics), std::nullopt);
   EXPECT_EQ(mean_column_variance<double>(gpu->rows(), statistics, gpu.get(), 2),

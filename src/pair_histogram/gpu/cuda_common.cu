@@ -44,7 +44,8 @@ void honour_stop(const Execution& execution, std::int64_t done, std::int64_t tot
 
 template <class T>
 CudaPairs<T>::CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
-    : problem_(problem), execution_(execution), phases_(phases), points_(static_cast<CudaPoints<T>&>(*problem.gpu)) {
+    : problem_(problem), execution_(execution), phases_(phases), gpu_job_(*problem.gpu),
+      gpu_(execution::require_gpu(execution::this_machine(), gpu_job_.gpu())) {
   const core::PhaseTimer timer(phases, "to_device");
   job_.sums = problem.sums;
   job_.first = columns(problem.points, problem.weights, false);

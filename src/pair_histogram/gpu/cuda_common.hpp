@@ -10,7 +10,7 @@
 #include "core/phases.hpp"
 #include "cuda/launch.hpp"
 #include "pair_histogram/gpu/cuda_limits.hpp"
-#include "pair_histogram/gpu/cuda_points.hpp"
+#include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/problem.hpp"
 
 namespace gradus::pair_histogram_detail {
@@ -244,13 +244,13 @@ class CudaPairs {
  public:
   using Kernel = void (*)(PairJob<T>);
 
-  /// Phase to_device. The problem is on the GPU already (make_gpu_points()).
+  /// Phase to_device. The problem is on the GPU already (bring_to_gpu()).
   CudaPairs(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases);
 
   PairJob<T>& job() { return job_; }
-  const cuda::Stream& stream() const { return points_.stream(); }
-  const execution::Gpu& gpu() const { return points_.gpu(); }
-  cuda::Arena& memory() { return points_.memory(); }
+  const cuda::Stream& stream() const { return gpu_job_.stream(); }
+  const execution::Gpu& gpu() const { return gpu_; }
+  cuda::Arena& memory() { return gpu_job_.memory(); }
 
   /// Phase count: launches the kernel, a thread for each first point, for one range of second points after the other.
   /// Between them it honours a stop request and reports progress.
@@ -265,7 +265,8 @@ class CudaPairs {
   const Problem<T>& problem_;
   const Execution& execution_;
   std::vector<Phase>& phases_;
-  CudaPoints<T>& points_;
+  cuda::Job& gpu_job_;
+  const execution::Gpu& gpu_;
   PairJob<T> job_;
   cuda::DeviceBuffer<Word> long_sums_;  ///< those that the job did not foresee
 };

@@ -33,10 +33,11 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// On the GPU: the columns of the points, their weights, the edges, the histogram, and scratch for input
-/// validation.
+/// For the validation of points and weights.
+inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
+
+/// On the GPU: the columns of the points, their weights, the edges, the histogram, and the scratch.
 inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
-  constexpr std::uint64_t validation = 256;
   return cuda::part_bytes(dimension_limit * shape.points, static_cast<std::size_t>(shape.element_bytes)) +
          cuda::part_bytes(dimension_limit * shape.others, static_cast<std::size_t>(shape.element_bytes)) +
          cuda::part_bytes(shape.bins + 1, sizeof(double)) +
@@ -44,7 +45,7 @@ inline std::uint64_t gpu_columns_bytes(const Shape& shape) {
          (shape.weighted ? cuda::part_bytes(shape.points, sizeof(std::int64_t)) +
                                cuda::part_bytes(shape.others, sizeof(std::int64_t))
                          : 0) +
-         validation;
+         cuda::part_bytes(scratch_words, sizeof(std::uint64_t));
 }
 
 /// Points of a group of cuda_filter, to whose multiple the points in floats are filled up.

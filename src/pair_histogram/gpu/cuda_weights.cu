@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "cuda/launch.hpp"
-#include "cuda/memory.hpp"
-#include "pair_histogram/gpu/cuda_points.hpp"
+#include "pair_histogram/gpu/gpu_points.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -35,11 +34,12 @@ __global__ void find_span(const T* weights, std::int64_t count, int* found) {
 }  // namespace
 
 template <class T>
-WeightSpan find_weight_span(VectorView<const T> weights, unsigned long long* scratch, const cuda::Stream& stream) {
+WeightSpan find_weight_span(VectorView<const T> weights, cuda::Job& job) {
+  const cuda::Stream& stream = job.stream();
   constexpr std::int64_t most_blocks = 1024;
   WeightSpan span;
   int found[] = {span.lowest_bit, span.least_exponent, -span.above};
-  int* const there = reinterpret_cast<int*>(scratch);
+  int* const there = reinterpret_cast<int*>(job.scratch(sizeof found / sizeof(cuda::Job::Word) + 1));
   const auto blocks = std::min((weights.size() + block_threads - 1) / block_threads, most_blocks);
   cuda::check(cudaMemcpyAsync(there, found, sizeof found, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   find_span<<<static_cast<unsigned int>(blocks), block_threads, 0, stream>>>(weights.data(), weights.size(), there);
@@ -52,7 +52,7 @@ WeightSpan find_weight_span(VectorView<const T> weights, unsigned long long* scr
   return span;
 }
 
-template WeightSpan find_weight_span(VectorView<const float>, unsigned long long*, const cuda::Stream&);
-template WeightSpan find_weight_span(VectorView<const double>, unsigned long long*, const cuda::Stream&);
+template WeightSpan find_weight_span(VectorView<const float>, cuda::Job&);
+template WeightSpan find_weight_span(VectorView<const double>, cuda::Job&);
 
 }  // namespace gradus::pair_histogram_detail
