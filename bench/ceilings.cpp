@@ -106,6 +106,43 @@ double multiply_add_f64(std::int64_t rounds, double factor, double addend) {
 std::int64_t lanes_f32() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
 std::int64_t lanes_f64() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>())); }
 
+/// `rounds` times 12 vectors of min(acc + step, limit), as in multiply_add().
+template <class T>
+T add_min(std::int64_t rounds, T step_lane, T limit_lane) {
+  const hn::ScalableTag<T> tag;
+  const auto step = hn::Set(tag, step_lane);
+  const auto limit = hn::Set(tag, limit_lane);
+  auto acc0 = hn::Set(tag, T{0}), acc1 = hn::Set(tag, T{1}), acc2 = hn::Set(tag, T{2}), acc3 = hn::Set(tag, T{3});
+  auto acc4 = hn::Set(tag, T{4}), acc5 = hn::Set(tag, T{5}), acc6 = hn::Set(tag, T{6}), acc7 = hn::Set(tag, T{7});
+  auto acc8 = hn::Set(tag, T{8}), acc9 = hn::Set(tag, T{9}), acc10 = hn::Set(tag, T{10}), acc11 = hn::Set(tag, T{11});
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    acc0 = hn::Min(hn::Add(acc0, step), limit);
+    acc1 = hn::Min(hn::Add(acc1, step), limit);
+    acc2 = hn::Min(hn::Add(acc2, step), limit);
+    acc3 = hn::Min(hn::Add(acc3, step), limit);
+    acc4 = hn::Min(hn::Add(acc4, step), limit);
+    acc5 = hn::Min(hn::Add(acc5, step), limit);
+    acc6 = hn::Min(hn::Add(acc6, step), limit);
+    acc7 = hn::Min(hn::Add(acc7, step), limit);
+    acc8 = hn::Min(hn::Add(acc8, step), limit);
+    acc9 = hn::Min(hn::Add(acc9, step), limit);
+    acc10 = hn::Min(hn::Add(acc10, step), limit);
+    acc11 = hn::Min(hn::Add(acc11, step), limit);
+  }
+  acc0 = hn::Add(hn::Add(hn::Add(acc0, acc1), hn::Add(acc2, acc3)), hn::Add(hn::Add(acc4, acc5), hn::Add(acc6, acc7)));
+  acc0 = hn::Add(acc0, hn::Add(hn::Add(acc8, acc9), hn::Add(acc10, acc11)));
+  return hn::GetLane(hn::SumOfLanes(tag, acc0));
+}
+
+std::int32_t add_min_i32(std::int64_t rounds, std::int32_t step, std::int32_t limit) {
+  return add_min(rounds, step, limit);
+}
+std::int64_t add_min_i64(std::int64_t rounds, std::int64_t step, std::int64_t limit) {
+  return add_min(rounds, step, limit);
+}
+float add_min_f32(std::int64_t rounds, float step, float limit) { return add_min(rounds, step, limit); }
+double add_min_f64(std::int64_t rounds, double step, double limit) { return add_min(rounds, step, limit); }
+
 /// `rounds` times the inner product of `count` operands with one vector; `count` is a multiple of 8 vectors.
 std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands, std::int64_t count) {
   const hn::ScalableTag<std::int32_t> sums;
@@ -142,6 +179,10 @@ HWY_EXPORT(read_sum);
 HWY_EXPORT(copy_past_caches);
 HWY_EXPORT(multiply_add_f32);
 HWY_EXPORT(multiply_add_f64);
+HWY_EXPORT(add_min_i32);
+HWY_EXPORT(add_min_i64);
+HWY_EXPORT(add_min_f32);
+HWY_EXPORT(add_min_f64);
 HWY_EXPORT(lanes_f32);
 HWY_EXPORT(lanes_f64);
 HWY_EXPORT(multiply_add_i16);
@@ -220,6 +261,22 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
     sink = HWY_DYNAMIC_DISPATCH(multiply_add_f64)(rounds, 0.5, 1.0);
     return chains * static_cast<double>(HWY_DYNAMIC_DISPATCH(lanes_f64)());
   });
+  const auto measure = [&](double Ceilings::*one, auto work, double lanes) {
+    ceilings.*one = rate(threads, seconds, [&](int, std::int64_t) {
+      sink = static_cast<double>(work());
+      return chains * lanes;
+    });
+  };
+  const auto lanes_32 = static_cast<double>(HWY_DYNAMIC_DISPATCH(lanes_f32)());
+  const auto lanes_64 = static_cast<double>(HWY_DYNAMIC_DISPATCH(lanes_f64)());
+  measure(
+      &Ceilings::add_min_i32_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_i32)(rounds, 3, 1000); }, lanes_32);
+  measure(
+      &Ceilings::add_min_i64_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_i64)(rounds, 3, 1000); }, lanes_64);
+  measure(
+      &Ceilings::add_min_f32_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f32)(rounds, 3, 1000); }, lanes_32);
+  measure(
+      &Ceilings::add_min_f64_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f64)(rounds, 3, 1000); }, lanes_64);
   constexpr std::int64_t operands = 4096;  // 8 KiB: a part of the first-level cache, a multiple of any eight vectors
   const Buffer<std::int16_t> shared(operands, 1);
   ceilings.madd_i16_per_second = rate(threads, seconds, [&](int, std::int64_t) {

@@ -11,6 +11,10 @@ struct Ceilings {
   double copy_bytes_per_second = 0;  ///< read and written bytes of a copy of that size, past the caches
   double fma_f32_per_second = 0;
   double fma_f64_per_second = 0;
+  double add_min_i32_per_second = 0;  ///< an addition and a minimum, together one operation
+  double add_min_i64_per_second = 0;
+  double add_min_f32_per_second = 0;
+  double add_min_f64_per_second = 0;
   double madd_i16_per_second = 0;  ///< 16-bit products added into 32 bits, one operand from the first-level cache
 };
 

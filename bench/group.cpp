@@ -27,6 +27,10 @@ constexpr CeilingName ceiling_names[] = {
     {&Ceilings::copy_bytes_per_second, "share_of_copy_bandwidth", "copy"},
     {&Ceilings::fma_f32_per_second, "share_of_fma_rate", "fma"},
     {&Ceilings::fma_f64_per_second, "share_of_fma_rate", "fma"},
+    {&Ceilings::add_min_i32_per_second, "share_of_add_min_rate", "add+min"},
+    {&Ceilings::add_min_i64_per_second, "share_of_add_min_rate", "add+min"},
+    {&Ceilings::add_min_f32_per_second, "share_of_add_min_rate", "add+min"},
+    {&Ceilings::add_min_f64_per_second, "share_of_add_min_rate", "add+min"},
     {&Ceilings::madd_i16_per_second, "share_of_madd_rate", "madd"},
 };
 
@@ -327,6 +331,10 @@ ordered_json to_json(const Report& report) {
                      {"copy_bytes_per_second", team.ceilings.copy_bytes_per_second},
                      {"fma_f32_per_second", team.ceilings.fma_f32_per_second},
                      {"fma_f64_per_second", team.ceilings.fma_f64_per_second},
+                     {"add_min_i32_per_second", team.ceilings.add_min_i32_per_second},
+                     {"add_min_i64_per_second", team.ceilings.add_min_i64_per_second},
+                     {"add_min_f32_per_second", team.ceilings.add_min_f32_per_second},
+                     {"add_min_f64_per_second", team.ceilings.add_min_f64_per_second},
                      {"madd_i16_per_second", team.ceilings.madd_i16_per_second}});
   ordered_json groups = ordered_json::array();
   for (const Group& group : report.groups) groups.push_back(to_json(group));

@@ -24,7 +24,7 @@ struct VerifyOptions {
 /// What became of one variant in one data type.
 struct VerifyRow {
   std::string variant;
-  std::string dtype;  ///< f32 or f64
+  std::string dtype;  ///< f32, i64, …
   core::Contract contract;
   std::string skipped;     ///< why nothing ran, or empty
   std::int64_t cases = 0;  ///< case and seed pairs that ran

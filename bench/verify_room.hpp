@@ -1,4 +1,4 @@
-// The verification of a room that has cases: every variant on every case in both types against the oracle.
+// The verification of a room that has cases: every variant on every case in all its types against the oracle.
 // bench/<problem>.cpp instantiates it.
 //
 // A Room here is the Trial of a room's cases.hpp.
@@ -85,45 +85,58 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
   }
 }
 
-template <class Variant>
-std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants, const char* dtype) {
+/// What a variant owes in type T: its row's contract, unless the room has another one for this type.
+template <class Room, class T>
+core::Contract contract_in(const typename Room::Variant& variant) {
+  if constexpr (requires { Room::template contract_in<T>(variant); }) return Room::template contract_in<T>(variant);
+  else return variant.contract;
+}
+
+template <class Room, class T, class Variant>
+std::vector<VerifyRow> empty_rows(const std::vector<const Variant*>& variants) {
   std::vector<VerifyRow> rows;
   for (const Variant* variant : variants) {
     VerifyRow row;
     row.variant = variant->name;
-    row.dtype = dtype;
-    row.contract = variant->contract;
+    row.dtype = execution::element_name<T>();
+    row.contract = contract_in<Room, T>(*variant);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-template <class Room>
-VerifyReport verify_room(const VerifyOptions& options, const VerifyProgress& progress) {
+template <class Room, class... T>
+VerifyReport verify_room_in(core::Elements<T...>, const VerifyOptions& options, const VerifyProgress& progress) {
   const auto variants = wanted_variants<Room>(options);
   const auto cases = wanted_cases<Room>(options);
-  std::vector<VerifyRow> rows_f32 = empty_rows(variants, "f32");
-  std::vector<VerifyRow> rows_f64 = empty_rows(variants, "f64");
+  std::vector<std::vector<VerifyRow>> rows;  // of each type
+  (rows.push_back(empty_rows<Room, T>(variants)), ...);
   const std::int64_t total = static_cast<std::int64_t>(cases.size()) * options.seeds;
   std::int64_t done = 0;
   for (const auto* one : cases)
     for (int seed = 1; seed <= options.seeds; ++seed) {
       if (progress) progress(done, total, one->name);
       const auto data = one->make(static_cast<std::uint64_t>(seed));
-      verify_case<Room, float>(*one, data, seed, options, variants, rows_f32);
-      verify_case<Room, double>(*one, data, seed, options, variants, rows_f64);
+      std::size_t type = 0;
+      (verify_case<Room, T>(*one, data, seed, options, variants, rows[type++]), ...);
       ++done;
     }
   if (progress) progress(done, total, "");
 
   VerifyReport report{std::string(Room::name), options, {}};
   for (std::size_t index = 0; index < variants.size(); ++index)
-    for (VerifyRow* row : {&rows_f32[index], &rows_f64[index]}) {
-      if (row->checks > 0) row->skipped.clear();
-      else if (row->skipped.empty()) row->skipped = "none of the cases is within its contract";
-      report.rows.push_back(std::move(*row));
+    for (std::vector<VerifyRow>& of_type : rows) {
+      VerifyRow& row = of_type[index];
+      if (row.checks > 0) row.skipped.clear();
+      else if (row.skipped.empty()) row.skipped = "none of the cases is within its contract";
+      report.rows.push_back(std::move(row));
     }
   return report;
+}
+
+template <class Room>
+VerifyReport verify_room(const VerifyOptions& options, const VerifyProgress& progress) {
+  return verify_room_in<Room>(typename Room::Elements(), options, progress);
 }
 
 template <class Room>

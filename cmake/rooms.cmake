@@ -1,6 +1,6 @@
 # THE list of problems, in the order of every list that a person sees. A problem is its room src/<problem>/, its harness
 # bench/<problem>.cpp, its commands cli/<problem>.cpp and its header include/gradus/<problem>.hpp; nothing else names it.
-set(GRADUS_PROBLEMS kmeans pair_histogram)
+set(GRADUS_PROBLEMS kmeans pair_histogram shortest_paths)
 
 # Declares the room in whose folder it is called. Files are relative to it.
 #   SOURCES        of the library

@@ -1,6 +1,7 @@
 // The ways in which a variant is run on a case that verifies it.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ template <class T>
 constexpr std::string_view element_name() {
   if constexpr (std::is_same_v<T, float>) return "f32";
   else if constexpr (std::is_same_v<T, double>) return "f64";
+  else if constexpr (std::is_same_v<T, std::int32_t>) return "i32";
+  else if constexpr (std::is_same_v<T, std::int64_t>) return "i64";
   else static_assert(std::is_void_v<T>, "an element type without a name");
   return "";
 }

@@ -1,6 +1,7 @@
 #include "io/npy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -204,10 +205,14 @@ T element(const Source& source, std::int64_t position, std::int64_t row, std::in
   } else if constexpr (std::is_same_v<Stored, Bool>) {
     return stored.bits != 0 ? T{1} : T{0};
   } else {
-    if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8)
-      if (!fits_double(stored))
+    if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
+      const bool fits = std::is_integral_v<T> ? std::in_range<std::int64_t>(stored) : fits_double(stored);
+      if (!fits)
         refuse(source.name, "row " + std::to_string(row) + ", column " + std::to_string(column) + ": the integer " +
-                                std::to_string(stored) + " has no exact double (rows and columns count from 0)");
+                                std::to_string(stored) +
+                                (std::is_integral_v<T> ? " is beyond 64 bits with a sign" : " has no exact double") +
+                                " (rows and columns count from 0)");
+    }
     return static_cast<T>(stored);
   }
 }
@@ -252,29 +257,61 @@ PointsOf<T> values_of(const Source& source, const std::shared_ptr<const void>& o
 }
 
 /// A type that can be read: how wide an element is, and what turns the payload into values.
+template <class Values>
 struct ElementKind {
   std::string_view name;  ///< the descr without its byte order
   std::size_t bytes;
-  std::variant<PointsOf<float>, PointsOf<double>> (*read)(const Source&, const std::shared_ptr<const void>&);
+  Values (*read)(const Source&, const std::shared_ptr<const void>&);
 };
 
-template <class T, class Stored>
-constexpr ElementKind kind(std::string_view name) {
-  return {name, sizeof(Stored),
-          [](const Source& source, const std::shared_ptr<const void>& owner)
-              -> std::variant<PointsOf<float>, PointsOf<double>> { return values_of<T, Stored>(source, owner); }};
+template <class Values, class T, class Stored>
+constexpr ElementKind<Values> kind(std::string_view name) {
+  return {name, sizeof(Stored), [](const Source& source, const std::shared_ptr<const void>& owner) -> Values {
+            return values_of<T, Stored>(source, owner);
+          }};
 }
 
-constexpr ElementKind kinds[] = {
-    kind<float, Half>("f2"),           kind<float, float>("f4"),          kind<double, double>("f8"),
-    kind<float, std::int8_t>("i1"),    kind<float, std::int16_t>("i2"),   kind<double, std::int32_t>("i4"),
-    kind<double, std::int64_t>("i8"),  kind<float, std::uint8_t>("u1"),   kind<float, std::uint16_t>("u2"),
-    kind<double, std::uint32_t>("u4"), kind<double, std::uint64_t>("u8"), kind<float, Bool>("b1"),
-};
+template <class Values>
+constexpr std::array<ElementKind<Values>, 12> kinds{};  // a table for each kind of result
 
-const ElementKind& find_kind(std::string_view descr, std::string_view name) {
+using Reals = decltype(NpyArray::values);
+template <>
+constexpr std::array<ElementKind<Reals>, 12> kinds<Reals> = {{
+    kind<Reals, float, Half>("f2"),
+    kind<Reals, float, float>("f4"),
+    kind<Reals, double, double>("f8"),
+    kind<Reals, float, std::int8_t>("i1"),
+    kind<Reals, float, std::int16_t>("i2"),
+    kind<Reals, double, std::int32_t>("i4"),
+    kind<Reals, double, std::int64_t>("i8"),
+    kind<Reals, float, std::uint8_t>("u1"),
+    kind<Reals, float, std::uint16_t>("u2"),
+    kind<Reals, double, std::uint32_t>("u4"),
+    kind<Reals, double, std::uint64_t>("u8"),
+    kind<Reals, float, Bool>("b1"),
+}};
+
+using Numbers = decltype(NpyNumbers::values);
+template <>
+constexpr std::array<ElementKind<Numbers>, 12> kinds<Numbers> = {{
+    kind<Numbers, float, Half>("f2"),
+    kind<Numbers, float, float>("f4"),
+    kind<Numbers, double, double>("f8"),
+    kind<Numbers, std::int32_t, std::int8_t>("i1"),
+    kind<Numbers, std::int32_t, std::int16_t>("i2"),
+    kind<Numbers, std::int32_t, std::int32_t>("i4"),
+    kind<Numbers, std::int64_t, std::int64_t>("i8"),
+    kind<Numbers, std::int32_t, std::uint8_t>("u1"),
+    kind<Numbers, std::int32_t, std::uint16_t>("u2"),
+    kind<Numbers, std::int64_t, std::uint32_t>("u4"),
+    kind<Numbers, std::int64_t, std::uint64_t>("u8"),
+    kind<Numbers, std::int32_t, Bool>("b1"),
+}};
+
+template <class Values>
+const ElementKind<Values>& find_kind(std::string_view descr, std::string_view name) {
   const char order = descr.empty() ? '\0' : descr[0];
-  for (const ElementKind& candidate : kinds)
+  for (const ElementKind<Values>& candidate : kinds<Values>)
     if (descr.size() == 3 && descr.substr(1) == candidate.name &&
         (order == '<' || order == '>' || order == '=' || (order == '|' && candidate.bytes == 1)))
       return candidate;
@@ -319,16 +356,16 @@ std::string header_of(std::string_view descr, const std::vector<std::int64_t>& s
   return std::string(magic).append(head, sizeof head).append(text);
 }
 
-}  // namespace
-
-bool looks_like_npy(std::span<const std::byte> bytes) {
+bool begins_as_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
-                   const std::stop_token& stop) {
+/// Array: NpyArray or NpyNumbers.
+template <class Array>
+Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
+            const std::stop_token& stop) {
   const auto byte_at = [&](std::size_t position) { return std::to_integer<std::size_t>(bytes[position]); };
-  if (!looks_like_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
+  if (!begins_as_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
   if (bytes.size() < 8) refuse(name, "the .npy file ends within its first 8 bytes");
   const std::size_t major = byte_at(6);
   if (major < 1 || major > 3 || byte_at(7) != 0)
@@ -345,7 +382,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, cons
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
   const Header header = HeaderParser(text, header_begin, name).parse();
 
-  const ElementKind& element_kind = find_kind(header.descr, name);
+  const auto& element_kind = find_kind<decltype(Array::values)>(header.descr, name);
   if (header.shape.size() != 1 && header.shape.size() != 2)
     refuse(name, "an array of shape " + to_string(header.shape) + "; one or two dimensions are expected");
   const std::int64_t rows = header.shape[0];
@@ -366,9 +403,28 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, cons
   return {header.shape, header.descr, element_kind.read(source, owner)};
 }
 
+}  // namespace
+
+bool looks_like_npy(std::span<const std::byte> bytes) { return begins_as_npy(bytes); }
+
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
+                   const std::stop_token& stop) {
+  return parse<NpyArray>(bytes, name, owner, stop);
+}
+
 NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
   const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
   return parse_npy(file->bytes(), path, file, stop);
+}
+
+NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
+                             const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+  return parse<NpyNumbers>(bytes, name, owner, stop);
+}
+
+NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop) {
+  const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
+  return parse_npy_numbers(file->bytes(), path, file, stop);
 }
 
 template <class T>

@@ -33,6 +33,19 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
+/// An array whose whole numbers stay such: i1, i2, u1, u2 and bool become int32, u4 becomes int64, as u8 does where its
+/// values fit; f2 becomes float. i4, i8, f4 and f8 in native byte order, C order and aligned are viewed where they are.
+struct NpyNumbers {
+  std::vector<std::int64_t> shape;
+  std::string dtype;  ///< as in the file
+  std::variant<PointsOf<std::int32_t>, PointsOf<std::int64_t>, PointsOf<float>, PointsOf<double>> values;
+};
+
+/// As read_npy() and parse_npy(). InputError for u8 beyond int64.
+NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop = {});
+NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
+                             const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
+
 /// Whether the bytes begin as a .npy file does.
 bool looks_like_npy(std::span<const std::byte> bytes);
 

@@ -1,0 +1,106 @@
+/// All-pairs shortest paths: the length of the shortest route between every two vertices of a graph, and the route.
+///
+/// The graph is a matrix of weights: weights(v, w) is the length of the edge from v to w. Negative lengths are allowed;
+/// zero and the least denormal are edges like any other, and -0 is 0. "No edge" is the type's greatest value for whole
+/// numbers, +inf for floating ones, or ShortestPathsOptions::no_edge instead. An element on the diagonal is an edge
+/// from a vertex to itself: it shortens nothing, unless it is negative.
+///
+/// Canonical result:
+///
+/// * Distance D(i, j): the least sum of weights of any route from i to j; D(i, i) = 0; "no edge" where there is none.
+/// * Whole numbers: exact, to the bit the same of every variant. A distance that its type does not hold, or that would
+///   read as "no edge", is an InputError that names the pair and the type that holds it.
+/// * Floating numbers: what a variant gives for D(i, j) is the length of a route from i to j, added up in some order:
+///   with N vertices and u the unit roundoff, at most (N - 1) u / (1 - (N - 1) u) times the sum of the absolute weights
+///   on the route away from its exact length, and no more than that above the shortest one's. Which bits depends on the
+///   variant. A distance beyond the largest number is an InputError as above.
+/// * Predecessor P(i, j): the last vertex but one of a shortest route from i to j, counted from 0; -1 where there is
+///   none, and on the diagonal. Whole numbers: the lowest v other than j with an edge from v to j and
+///   D(i, v) + weights(v, j) = D(i, j). Where the graph has a cycle of length 0 through two vertices or more, only v on
+///   a route of fewest edges among the shortest count. Floating numbers: walking back from j by P(i, .) reaches i in
+///   fewer than N steps, and the exact length of that route is within the bound above.
+/// * A negative cycle, anywhere in the graph, is an InputError that names its vertices in order: no route through it is
+///   shortest. Floating numbers: one that is reported is negative by exact sums; those that lie within rounding may go
+///   unseen, and the result is then as if they were of length 0.
+///
+/// Complexity: N^3 additions and comparisons, and as many for predecessors unless edges are few; N^2 memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gradus/array.hpp"
+#include "gradus/execution.hpp"
+#include "gradus/export.hpp"
+#include "gradus/run_report.hpp"
+
+namespace gradus {
+
+struct ShortestPathsOptions {
+  bool predecessors = false;  ///< also P, by which shortest_path_route() finds routes
+  /// The value that stands for "no edge" in place of the type's own, which is then one too large. UsageError where the
+  /// type does not hold it.
+  std::optional<double> no_edge;
+  std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
+};
+
+/// Where results go instead of into new memory. Empty views: new memory.
+template <class T>
+struct ShortestPathsMemory {
+  MatrixView<T> distances;                ///< N x N; may be the weights themselves, unless predecessors are wanted
+  MatrixView<std::int32_t> predecessors;  ///< N x N
+};
+
+template <class T>
+struct ShortestPathsResult {
+  Matrix<T> distances;                ///< N x N; empty where the caller gave memory
+  Matrix<std::int32_t> predecessors;  ///< likewise; empty unless wanted
+  RunReport report;
+};
+
+namespace detail {
+
+/// What the functions below call.
+template <class T>
+GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const ShortestPathsOptions& options,
+                                                    const ShortestPathsMemory<T>& memory, const Execution& execution);
+template <class T>
+GRADUS_EXPORT std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
+                                                  const ShortestPathsMemory<T>& memory, const Execution& execution);
+
+}  // namespace detail
+
+/// The shortest paths between all vertices of the graph with these weights (N x N, N >= 0), whose elements are
+/// std::int32_t, std::int64_t, float or double. Throws UsageError for impossible options and views (see array.hpp),
+/// InputError for NaN, -inf, negative cycles and distances that the type does not hold, UnsupportedError for a variant
+/// or device that cannot run here, Error where memory does not suffice, InterruptedError after a stop request. After an
+/// error the caller's memory holds anything.
+template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
+ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, const ShortestPathsOptions& options,
+                                                       const ShortestPathsMemory<ElementOf<Weights>>& memory,
+                                                       const Execution& execution = {}) {
+  return detail::shortest_paths<ElementOf<Weights>>(view_of(weights), options, memory, execution);
+}
+template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
+ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, const ShortestPathsOptions& options = {},
+                                                       const Execution& execution = {}) {
+  return detail::shortest_paths<ElementOf<Weights>>(view_of(weights), options, {}, execution);
+}
+
+/// Bytes of host memory that `shortest_paths` would take beyond its input, its result included, at most. Reads the
+/// weights: how wide the numbers must be depends on them.
+template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
+std::uint64_t shortest_paths_memory(const Weights& weights, const ShortestPathsOptions& options = {},
+                                    const ShortestPathsMemory<ElementOf<Weights>>& memory = {},
+                                    const Execution& execution = {}) {
+  return detail::shortest_paths_memory<ElementOf<Weights>>(view_of(weights), options, memory, execution);
+}
+
+/// The vertices of the shortest route from one vertex to another, both included, by the predecessors of a result; only
+/// `from` where both are the same, and none where there is no route. UsageError for vertices that do not exist,
+/// InputError for a matrix that is none of predecessors.
+GRADUS_EXPORT std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> predecessors,
+                                                            std::int64_t from, std::int64_t to);
+
+}  // namespace gradus

@@ -1,0 +1,56 @@
+// What the rungs that work block by block share: how a matrix falls into blocks, and the loops over one of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/threads.hpp"
+#include "shortest_paths/problem.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+using cpu::Range;
+
+/// The side of tiles where nobody says another: the best one of the published experiment.
+inline constexpr std::int64_t usual_tile = 64;
+
+template <class T>
+std::int64_t tile_of(const Problem<T>& problem) {
+  return problem.tile > 0 ? problem.tile : usual_tile;
+}
+
+/// The part of [0, n) that tile number `index` takes.
+inline Range tile_range(std::int64_t index, std::int64_t tile, std::int64_t n) {
+  return {index * tile, std::min((index + 1) * tile, n)};
+}
+
+/// A range in two, at a multiple of the tile; the second half is the smaller one, and empty where there is one tile.
+struct Halves {
+  Range first;
+  Range second;
+};
+inline Halves halves(Range range, std::int64_t tile) {
+  const std::int64_t tiles = (range.size() + tile - 1) / tile;
+  const std::int64_t middle = std::min(range.begin + (tiles + 1) / 2 * tile, range.end);
+  return {{range.begin, middle}, {middle, range.end}};
+}
+
+/// The textbook's loops on the block of routes from `rows` to `columns` by way of `via`. Blocks may coincide: then the
+/// order of the loop over `via` is what makes them right.
+template <class C>
+void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns) {
+  for (std::int64_t stop = via.begin; stop < via.end; ++stop) {
+    const C* const onward = distances.row(stop);
+    for (std::int64_t from = rows.begin; from < rows.end; ++from) {
+      const C to_stop = distances(from, stop);
+      C* const row = distances.row(from);
+#pragma GCC ivdep  // the two rows are the same one or have nothing in common
+      for (std::int64_t to = columns.begin; to < columns.end; ++to) {
+        const C by_way = to_stop + onward[to];
+        row[to] = by_way < row[to] ? by_way : row[to];
+      }
+    }
+  }
+}
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,104 @@
+#include "shortest_paths/graph.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/stop.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+constexpr std::string_view while_looking = "stopped while looking at the edges";
+
+/// Of the edges from one vertex.
+template <class T>
+struct OfRow {
+  std::int64_t edges = 0;
+  Wider<T> greatest = 0;
+  bool negative = false;
+  bool positive = true;
+  std::int64_t impossible = -1;  ///< the first column of NaN or -inf
+};
+
+template <class T>
+OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
+  OfRow<T> found;
+  const T* const row = graph.weights.row(u);
+  for (std::int64_t v = 0; v < graph.n(); ++v) {
+    const T weight = row[v];
+    if constexpr (std::is_floating_point_v<T>)
+      if (!(weight > -std::numeric_limits<T>::infinity())) {  // also NaN
+        found.impossible = v;
+        return found;
+      }
+    if (!graph.is_edge(weight)) continue;
+    found.negative |= weight < 0;
+    if (v == u) continue;
+    ++found.edges;
+    found.positive &= weight > 0;
+    const Wider<T> wide = weight;
+    found.greatest = std::max(found.greatest, wide < 0 ? -wide : wide);
+  }
+  return found;
+}
+
+}  // namespace
+
+template <class T>
+Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop) {
+  const std::int64_t n = graph.n();
+  std::vector<OfRow<T>> rows(static_cast<std::size_t>(n));
+  const std::int64_t stretch = core::stretch_length(n, n, threads);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (std::int64_t first = 0; first < n; first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t u = first; u < std::min(first + stretch, n); ++u)
+      rows[static_cast<std::size_t>(u)] = look_at(graph, u);
+  }
+  core::honour_stop(stop, while_looking);
+  Examined<T> all;
+  for (std::int64_t u = 0; u < n; ++u) {
+    const OfRow<T>& row = rows[static_cast<std::size_t>(u)];
+    if (row.impossible >= 0)
+      throw InputError("weights: " + std::string(std::isnan(graph.weights(u, row.impossible)) ? "NaN" : "-inf") +
+                       " in row " + std::to_string(u) + ", column " + std::to_string(row.impossible) +
+                       " (counted from 0); an edge has a finite length, and +inf stands for no edge");
+    all.edges += row.edges;
+    all.negative |= row.negative;
+    all.positive &= row.positive;
+    all.greatest += row.greatest;
+  }
+  return all;
+}
+
+template <class T, class C>
+void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop) {
+  const std::int64_t n = graph.n();
+  const std::int64_t stretch = core::stretch_length(n, n, threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < n; first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t u = first; u < std::min(first + stretch, n); ++u) {
+      const T* const from = graph.weights.row(u);
+      C* const to = distances.row(u);
+      for (std::int64_t v = 0; v < n; ++v)  // 0 is added, for -0 becomes 0 so
+        to[v] = graph.is_edge(from[v]) ? static_cast<C>(from[v]) + C{0} : unreachable<C>();
+      to[u] = 0;
+    }
+  }
+  core::honour_stop(stop, "stopped while preparing the matrix");
+}
+
+#define GRADUS_INSTANTIATE(T)                                                      \
+  template Examined<T> examine(const Graph<T>&, int, const std::stop_token&);      \
+  template void fill(const Graph<T>&, MatrixView<T>, int, const std::stop_token&); \
+  template void fill(const Graph<T>&, MatrixView<Wider<T>>, int, const std::stop_token&)
+GRADUS_INSTANTIATE(std::int32_t);
+GRADUS_INSTANTIATE(std::int64_t);
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,71 @@
+#include "shortest_paths/negative_cycle.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.hpp"
+#include "shortest_paths/search_tree.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+std::string text(Int128 number) {
+  const bool negative = number < 0;
+  std::string digits;
+  do {
+    const auto digit = static_cast<int>(number % 10);
+    digits += static_cast<char>('0' + (digit < 0 ? -digit : digit));
+    number /= 10;
+  } while (number != 0);
+  if (negative) digits += '-';
+  return {digits.rbegin(), digits.rend()};
+}
+
+template <class T>
+void refuse_if_negative(const Graph<T>& graph, std::span<const std::int32_t> cycle) {
+  std::string vertices;
+  core::ExactAccumulator exact;
+  Int128 whole = 0;
+  for (std::size_t index = 0; index < cycle.size(); ++index) {
+    const std::int32_t next = cycle[(index + 1) % cycle.size()];
+    const T weight = graph.weights(cycle[index], next);
+    if constexpr (std::is_floating_point_v<T>) exact.add(double{weight});
+    else whole += weight;
+    vertices += std::to_string(cycle[index]) + " -> ";
+  }
+  vertices += std::to_string(cycle.front());
+  std::string length;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (exact.sign() >= 0) return;
+    length = core::number_text(exact.round<double>());
+  } else {
+    if (whole >= 0) return;
+    length = text(whole);
+  }
+  throw InputError("weights: the graph has a negative cycle, " + vertices + " (vertices counted from 0), of length " +
+                   length + "; routes through it have no least length");
+}
+
+template <class T>
+void refuse_negative_cycles(const Graph<T>& graph, const std::stop_token& stop) {
+  const std::int64_t n = graph.n();
+  for (std::int64_t v = 0; v < n; ++v)
+    if (graph.weights(v, v) < 0 && graph.is_edge(graph.weights(v, v))) {
+      const auto vertex = static_cast<std::int32_t>(v);
+      refuse_if_negative(graph, std::span(&vertex, 1));
+    }
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  SearchTree<Wider<T>>(n).search(
+      graph, -1, order, [&](const std::vector<std::int32_t>& cycle) { refuse_if_negative<T>(graph, cycle); }, stop);
+}
+
+#define GRADUS_INSTANTIATE(T)                                                       \
+  template void refuse_if_negative(const Graph<T>&, std::span<const std::int32_t>); \
+  template void refuse_negative_cycles(const Graph<T>&, const std::stop_token&)
+GRADUS_INSTANTIATE(std::int32_t);
+GRADUS_INSTANTIATE(std::int64_t);
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::shortest_paths_detail

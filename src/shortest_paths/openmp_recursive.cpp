@@ -1,0 +1,76 @@
+// openmp_recursive: the recursion over quadrants, with tasks where two quadrants do not wait for each other.
+//
+// What changes from `sequential_recursive`: of the eight calls for a block, in their published order, the second and
+// the third are independent of each other, and so are the sixth and the seventh; each pair becomes two tasks. The other
+// four wait for what is before them, so that a block's longest chain is six calls of half its side. Of the 8^d blocks
+// at depth d = log2(N / tile) a chain has 6^d: however many cores there are, no more than (4/3)^d of them ever have
+// work, 5.6 at N = 4096 and tiles of 64. The order was made for one core's cache; this rung shows what it costs.
+//
+// Work: N^3 relaxations; two tasks for each block that is no tile, twice. Memory: none beyond tasks.
+// Limits: none.
+// Source: the published experiment floyd-warshall-openmp; the order is that of `sequential_recursive`.
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "shortest_paths/blocks.hpp"
+#include "shortest_paths/textbook.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+template <class C>
+struct Recursion {
+  MatrixView<C> distances;
+  std::int64_t tile;
+  const std::stop_token& stop;
+
+  void relax(Range rows, Range via, Range columns) const {
+    if (rows.size() == 0 || via.size() == 0 || columns.size() == 0 || stop.stop_requested()) return;
+    if (std::max({rows.size(), via.size(), columns.size()}) <= tile) {
+      relax_block(distances, rows, via, columns);
+      return;
+    }
+    const Halves of_rows = halves(rows, tile);
+    const Halves of_via = halves(via, tile);
+    const Halves of_columns = halves(columns, tile);
+    const Range top = of_rows.first, bottom = of_rows.second;
+    const Range first = of_via.first, second = of_via.second;
+    const Range left = of_columns.first, right = of_columns.second;
+    relax(top, first, left);
+#pragma omp task default(shared)
+    relax(top, first, right);
+    relax(bottom, first, left);
+#pragma omp taskwait  // both read what the first call made, and the next one reads both
+    relax(bottom, first, right);
+
+    relax(bottom, second, right);
+#pragma omp task default(shared)
+    relax(bottom, second, left);
+    relax(top, second, right);
+#pragma omp taskwait  // as above
+    relax(top, second, left);
+  }
+};
+
+}  // namespace
+
+template <class T>
+Solved openmp_recursive(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "relax");
+  const int threads = cpu::thread_count(execution);
+  const Range all{0, problem.n()};
+  with_matrix(problem, [&]<class C>(MatrixView<C> distances) {
+    const Recursion<C> recursion{distances, tile_of(problem), problem.stop};
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    recursion.relax(all, all, all);
+  });
+  core::honour_stop(problem.stop, "stopped while relaxing quadrants");
+  return {};
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(openmp_recursive)
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,48 @@
+// openmp_rows: the textbook's loops, with the rows shared among threads.
+//
+// What changes from `sequential`: for one vertex in the middle all pairs are independent of each other, for its own row
+// and column do not change meanwhile. So the loop over rows is a parallel one. All threads wait for each other N times,
+// which small graphs feel; and each time the whole matrix passes through the caches, as before, so that large graphs
+// run at the speed of memory on all cores together. This is what an OpenMP pragma alone buys.
+//
+// Work: N^3 relaxations; N^2 elements read and written for each of N vertices. N barriers.
+// Limits: none.
+// Source: the example of many courses on OpenMP.
+#include <algorithm>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "shortest_paths/textbook.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+template <class T>
+Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "relax");
+  const std::int64_t n = problem.n();
+  // A barrier costs more than a few rows.
+  constexpr std::int64_t rows_of_a_thread = 16;
+  const int threads = static_cast<int>(std::min<std::int64_t>(cpu::thread_count(execution), n / rows_of_a_thread + 1));
+  with_matrix(problem, [&](auto distances) {
+    for (std::int64_t via = 0; via < n; ++via) {
+      const auto* const onward = distances.row(via);
+#pragma omp parallel for num_threads(threads) schedule(static)
+      for (std::int64_t from = 0; from < n; ++from) {
+        if (from == via || problem.stop.stop_requested()) continue;  // its own row is read by all
+        const auto to_via = distances(from, via);
+        auto* const row = distances.row(from);
+        for (std::int64_t to = 0; to < n; ++to) {
+          const auto by_way = to_via + onward[to];
+          row[to] = by_way < row[to] ? by_way : row[to];
+        }
+      }
+      after_step(problem, execution, via + 1, n);
+    }
+  });
+  return {};
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(openmp_rows)
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,40 @@
+// sequential: the textbook's three loops. Vertex after vertex is allowed as a stop on the way: for every pair the route
+// so far is compared with the one by way of that vertex.
+//
+// Work: N^3 relaxations, each an addition and a comparison. For each vertex in the middle the whole matrix is read and
+// written once, N^2 elements, from the cache while it fits there, from memory when it does not. One core; the compiler
+// may vectorise the innermost loop with the instructions that every processor of this kind has.
+// Limits: none.
+// Source: R. W. Floyd, "Algorithm 97: Shortest path" (1962); S. Warshall, "A theorem on Boolean matrices" (1962).
+#include <algorithm>
+
+#include "core/phases.hpp"
+#include "shortest_paths/textbook.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+template <class T>
+Solved sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "relax");
+  const std::int64_t n = problem.n();
+  with_matrix(problem, [&](auto distances) {
+    for (std::int64_t via = 0; via < n; ++via) {
+      const auto* const onward = distances.row(via);
+      for (std::int64_t from = 0; from < n && !problem.stop.stop_requested(); ++from) {
+        const auto to_via = distances(from, via);
+        auto* const row = distances.row(from);
+        for (std::int64_t to = 0; to < n; ++to) {
+          const auto by_way = to_via + onward[to];
+          row[to] = by_way < row[to] ? by_way : row[to];
+        }
+      }
+      after_step(problem, execution, via + 1, n);
+    }
+  });
+  return {};
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(sequential)
+
+}  // namespace gradus::shortest_paths_detail

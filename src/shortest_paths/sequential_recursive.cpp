@@ -1,0 +1,64 @@
+// sequential_recursive: quadrants of quadrants, until a block fits every cache there is.
+//
+// What changes from `sequential`: the loops over vertices become a recursion. A block of routes from some vertices to
+// others by way of a third set falls into quadrants; first all four are relaxed by way of the first half of the set,
+// then in the opposite order by way of the second half. Whatever the size of a cache, at some depth three blocks fit
+// it, and from there down nothing is fetched again: the memory traffic falls from N^3 elements to about N^3 over the
+// square root of a cache's size, for each cache, without naming any. Blocks of a tile's side are left to the loops.
+//
+// Work: N^3 relaxations. Memory: none.
+// Limits: none.
+// Source: J.-S. Park, M. Penner, V. K. Prasanna, "Optimizing graph algorithms for improved cache performance" (2004).
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "shortest_paths/blocks.hpp"
+#include "shortest_paths/textbook.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+template <class C>
+struct Recursion {
+  MatrixView<C> distances;
+  std::int64_t tile;
+  const std::stop_token& stop;
+
+  void relax(Range rows, Range via, Range columns) const {
+    if (rows.size() == 0 || via.size() == 0 || columns.size() == 0 || stop.stop_requested()) return;
+    if (std::max({rows.size(), via.size(), columns.size()}) <= tile) {
+      relax_block(distances, rows, via, columns);
+      return;
+    }
+    const auto [top, bottom] = halves(rows, tile);
+    const auto [first, second] = halves(via, tile);
+    const auto [left, right] = halves(columns, tile);
+    relax(top, first, left);
+    relax(top, first, right);
+    relax(bottom, first, left);
+    relax(bottom, first, right);
+
+    relax(bottom, second, right);
+    relax(bottom, second, left);
+    relax(top, second, right);
+    relax(top, second, left);
+  }
+};
+
+}  // namespace
+
+template <class T>
+Solved sequential_recursive(const Problem<T>& problem, const Execution&, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "relax");
+  const Range all{0, problem.n()};
+  with_matrix(problem, [&]<class C>(MatrixView<C> distances) {
+    Recursion<C>{distances, tile_of(problem), problem.stop}.relax(all, all, all);
+  });
+  core::honour_stop(problem.stop, "stopped while relaxing quadrants");
+  return {};
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(sequential_recursive)
+
+}  // namespace gradus::shortest_paths_detail
