@@ -11,7 +11,9 @@ def json_jobs(case):
     return {"shortest-paths": [write_npy(case.path("graph.npy"), "<f4", (2, 2), [0, 1, 2, 0])]}
 
 
-NARROWED = {}
+NARROWED = {
+    "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2": "--variants simd_tiled --repeats 1",
+}
 INPUTS = {
     "roads.npy": "gradus generate uniform -n 20 -d 20 -o roads.npy",
     "adjacency.npy": "gradus generate uniform -n 20 -d 20 -o adjacency.npy",
