@@ -136,10 +136,8 @@ class TickCounts : public Workloads {
   int ticks_ = 3;
 };
 
-const ProblemRow clock_row{
-    .name = "clock",
-    .summary = "",
-    .figures = "",
+const core::Ladder clock_ladder{
+    .problem = "clock",
     .variants =
         [] {
           std::vector<core::VariantInfo> variants;
@@ -148,6 +146,13 @@ const ProblemRow clock_row{
           return variants;
         },
     .support = [](std::string_view, const execution::Machine&) { return core::Support::yes(); },
+};
+
+const ProblemRow clock_row{
+    .name = "clock",
+    .summary = "",
+    .figures = "",
+    .ladder = &clock_ladder,
     .verify = nullptr,
     .cases = nullptr,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<TickCounts>(); },

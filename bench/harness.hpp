@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus::bench {
 

@@ -28,19 +28,6 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "kmeans";
 
-/// A variant runs here if it can take any of these; some are made for few columns, some for many.
-core::Support support(std::string_view name, const execution::Machine& machine) {
-  const Variant& variant = core::find_variant(kmeans_detail::variants(), name, problem_name);
-  core::Support support;
-  for (const std::int64_t dimensions : {2, 16, 128})
-    for (const int element_bytes : {4, 8}) {
-      support = variant.supports(
-          {.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes}, machine);
-      if (support) return support;
-    }
-  return support;
-}
-
 // The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
 constexpr double oracle_operations = 2e8;
 
@@ -75,7 +62,7 @@ class Fit : public Workload {
   Sample run(const Row& row) override {
     const auto start = core::Clock::now();
     const KMeansResult<T> result = fit(row, points_, iterations_);
-    Sample sample = sample_of(core::seconds_since(start), result.phases);
+    Sample sample = sample_of(core::seconds_since(start), result.report.phases);
     for (const KMeansIteration& iteration : result.history) iteration_seconds_[row.index].push_back(iteration.seconds);
     return sample;
   }
@@ -184,7 +171,7 @@ class Fit : public Workload {
       row.memory_bytes = memory.bytes();
       inertias_[row.index] = result.inertia;
       row.iterations = result.iterations;
-      row.rechecked = result.rechecked;
+      row.rechecked = result.report.rechecked;
       if (row.contract != core::Contract::same_bits) return;
       if (reference_row) {
         const std::string difference = compare(result, reference, problem, variant_of(row.variant).contract, false);
@@ -285,12 +272,7 @@ const ProblemRow kmeans_problem{
         "centroid and dimension per pass, likewise; a variant that skips work may come above 100 %. On a GPU both are "
         "of "
         "the time in one iteration.",
-    .variants =
-        [] {
-          const auto variants = kmeans_detail::variants();
-          return std::vector<core::VariantInfo>(variants.begin(), variants.end());
-        },
-    .support = support,
+    .ladder = &kmeans_detail::ladder,
     .verify = verify_room<kmeans_detail::Trial>,
     .cases = case_names_of<kmeans_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Fits>(); },

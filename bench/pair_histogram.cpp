@@ -109,25 +109,6 @@ using pair_histogram_detail::Variant;
 
 constexpr std::string_view problem_name = "pair_histogram";
 
-/// A variant runs here if it can take any of these; some are made for a cutoff or for few wide bins.
-core::Support support(std::string_view name, const execution::Machine& machine) {
-  const Variant& variant = core::find_variant(pair_histogram_detail::variants(), name, problem_name);
-  core::Support support;
-  for (const double reach : {1.0, 100.0})
-    for (const int element_bytes : {4, 8}) {
-      pair_histogram_detail::Shape shape;
-      shape.points = 1000000;
-      shape.bins = 10;
-      shape.element_bytes = element_bytes;
-      shape.reach = reach;
-      shape.least_width = reach / 10;
-      shape.extent = {100, 100, 100};
-      support = variant.supports(shape, machine);
-      if (support) return support;
-    }
-  return support;
-}
-
 // The oracle is plain; it gets no more pairs than this, and a prefix of the points where there are more.
 constexpr double oracle_pairs = 1e8;
 
@@ -196,7 +177,7 @@ class Count : public Workload {
   Sample run(const Row& row) override {
     const auto start = core::Clock::now();
     const PairHistogramResult result = count(row, points_);
-    return sample_of(core::seconds_since(start), result.phases);
+    return sample_of(core::seconds_since(start), result.report.phases);
   }
 
   /// d differences and d multiply-adds for each of all pairs, at the rate of float: so much a program must do that
@@ -255,7 +236,7 @@ class Count : public Workload {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
-      row.rechecked = result.rechecked;
+      row.rechecked = result.report.rechecked;
       if (truth_.edges.empty()) truth_ = result;  // only one variant runs; it must agree with itself
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
@@ -347,12 +328,7 @@ const ProblemRow pair_histogram_problem{
         "the bins. fma: a difference and a multiply-add for each pair and dimension, as a share of the float rate of "
         "as "
         "many threads; a variant that passes over pairs may come above 100 %.",
-    .variants =
-        [] {
-          const auto variants = pair_histogram_detail::variants();
-          return std::vector<core::VariantInfo>(variants.begin(), variants.end());
-        },
-    .support = support,
+    .ladder = &pair_histogram_detail::ladder,
     .verify = verify_room<pair_histogram_detail::Trial>,
     .cases = case_names_of<pair_histogram_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<Counts>(); },

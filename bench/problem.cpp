@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/names.hpp"
-#include "core/text.hpp"
+#include "execution/ladders.hpp"
 
 namespace gradus::bench {
 
@@ -24,14 +23,8 @@ constexpr const ProblemRow* table[] = {
 std::span<const ProblemRow* const> problems() { return table; }
 
 const ProblemRow& find_problem(std::string_view name) {
-  const std::string wanted = core::with_underscores(name);
-  std::vector<std::string_view> names;
-  for (const ProblemRow* problem : table) {
-    if (problem->name == wanted) return *problem;
-    names.push_back(problem->name);
-  }
-  throw UsageError("there is no problem " + core::excerpt(name) + core::did_you_mean(wanted, names) +
-                   "; 'gradus list' shows all of them");
+  const core::Ladder& ladder = execution::find_ladder(name);
+  return **std::ranges::find(table, &ladder, &ProblemRow::ladder);
 }
 
 std::vector<std::string> problem_names() {
@@ -42,7 +35,7 @@ std::vector<std::string> problem_names() {
 
 std::vector<std::string> variant_names(const ProblemRow& problem) {
   std::vector<std::string> names;
-  for (const core::VariantInfo& variant : problem.variants()) names.emplace_back(variant.name);
+  for (const core::VariantInfo& variant : problem.ladder->variants()) names.emplace_back(variant.name);
   return names;
 }
 
@@ -55,7 +48,7 @@ std::vector<std::string> all_variant_names() {
 }
 
 core::VariantInfo variant_info(const ProblemRow& problem, std::string_view variant) {
-  const std::vector<core::VariantInfo> infos = problem.variants();
+  const std::vector<core::VariantInfo> infos = problem.ladder->variants();
   return core::find_variant(std::span<const core::VariantInfo>(infos), variant, problem.name);
 }
 

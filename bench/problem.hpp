@@ -20,11 +20,7 @@ struct ProblemRow {
   std::string_view summary;  ///< one line, in lower case, without a full stop: what it is, and what a person gets
   std::string_view figures;  ///< what its own columns of the table of measurements mean, in whole sentences
 
-  /// The ladder, in the table's order.
-  std::vector<core::VariantInfo> (*variants)();
-  /// Whether the variant runs on the machine with at least one of the problem's usual shapes. Looks for GPUs where the
-  /// variant needs one.
-  core::Support (*support)(std::string_view variant, const execution::Machine& machine);
+  const core::Ladder* ladder;  ///< that of the room
   /// Every variant on every case against the oracle. UsageError for names of variants and cases that are in no table.
   VerifyReport (*verify)(const VerifyOptions& options, const VerifyProgress& progress);
   std::vector<std::string> (*cases)();

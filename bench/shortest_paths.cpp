@@ -27,16 +27,6 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-core::Support support(std::string_view name, const execution::Machine& machine) {
-  const Variant& variant = core::find_variant(shortest_paths_detail::variants(), name, problem_name);
-  core::Support support;
-  for (const std::int64_t edges : {1000000, 5000}) {
-    support = variant.supports({.vertices = 1000, .edges = edges}, machine);
-    if (support) return support;
-  }
-  return support;
-}
-
 // The oracle is plain; it gets no more vertices than this, and a corner of the graph where there are more.
 constexpr std::int64_t oracle_vertices = 200;
 
@@ -107,7 +97,7 @@ class Paths : public Workload {
   Sample run(const Row& row) override {
     const auto start = core::Clock::now();
     const ShortestPathsResult<T> result = paths(row, weights_.view());
-    return sample_of(core::seconds_since(start), result.phases);
+    return sample_of(core::seconds_since(start), result.report.phases);
   }
 
   /// An addition and a minimum for each pair and each vertex in the middle.
@@ -276,12 +266,7 @@ const ProblemRow shortest_paths_problem{
         "relax: N^3 relaxations over the time, in 10^9 per second, whether or not a variant makes all of them. "
         "add+min: "
         "the same as a share of the rate at which as many threads add and take minima.",
-    .variants =
-        [] {
-          const auto variants = shortest_paths_detail::variants();
-          return std::vector<core::VariantInfo>(variants.begin(), variants.end());
-        },
-    .support = support,
+    .ladder = &shortest_paths_detail::ladder,
     .verify = verify_room<shortest_paths_detail::Trial>,
     .cases = case_names_of<shortest_paths_detail::Trial>,
     .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllPaths>(); },

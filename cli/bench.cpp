@@ -132,8 +132,8 @@ std::string why_not_with(bool (*kind)(core::Backend), std::string_view kinds, co
   for (const std::string& name : arguments.run.variants)
     if (kind(bench::variant_info(problem, name).backend)) return "";
   if (arguments.run.variants.empty())
-    for (const core::VariantInfo& info : problem.variants())
-      if (kind(info.backend) && problem.support(info.name, execution::this_machine())) return "";
+    for (const core::VariantInfo& info : problem.ladder->variants())
+      if (kind(info.backend) && problem.ladder->support(info.name, execution::this_machine())) return "";
   return fmt::format("none of the variants to be measured {}", kinds);
 }
 

@@ -122,9 +122,9 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"d", dimensions},
           {"k", result.centroids.rows()},
           {"dtype", sizeof(T) == 4 ? "f32" : "f64"},
-          {"variant", result.variant},
-          {"device", result.device},
-          {"threads", result.threads},
+          {"variant", result.report.variant},
+          {"device", result.report.device},
+          {"threads", result.report.threads},
           {"iterations", result.iterations},
           {"converged", result.converged},
           {"stop_reason", to_string(result.stop_reason)},
@@ -136,7 +136,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"restart", result.restart},
           {"metric", arguments.options.metric == Metric::cosine ? "cosine" : "euclidean"},
           {"weighted", !arguments.weights.empty()},
-          {"rechecked", result.rechecked},
+          {"rechecked", result.report.rechecked},
           {"memory_bytes", memory},
           {"history", std::move(history)}};
 }
@@ -176,8 +176,8 @@ std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result,
   return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n",
                      counted(result.labels.size(), "point"), dimensions, sizeof(T) == 4 ? "f32" : "f64",
                      counted(result.centroids.rows(), "cluster"), result.inertia,
-                     counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds, result.variant,
-                     counted(result.threads, "thread"));
+                     counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds,
+                     result.report.variant, counted(result.report.threads, "thread"));
 }
 
 const std::vector<std::string>& result_names() {
@@ -242,7 +242,7 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory<T>(points.rows(), points.columns(), options, session.execution));
   const double seconds = core::seconds_since(start);
-  summary["seconds"] = seconds_of(read, "fit", result.phases, core::seconds_since(write_start), seconds);
+  summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     summary["files"] = facts_of_files({centroids_file, labels_file, picture_file});
     summary_file->write(json_text(summary));

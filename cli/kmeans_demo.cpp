@@ -152,7 +152,7 @@ int demo(const std::string& directory, const Session& session) {
                         {"k", clusters},
                         {"inertia", result.inertia},
                         {"iterations", result.iterations},
-                        {"variant", result.variant},
+                        {"variant", result.report.variant},
                         {"clusters", std::move(rows)},
                         {"agreement", share(agreeing, points.rows())},
                         {"picture", path},
@@ -178,7 +178,7 @@ int demo(const std::string& directory, const Session& session) {
       "  gradus kmeans YOUR.npy -k 16 -o clusters    cluster your own points (.npy, .csv, .png, .jpg)\n"
       "  gradus list kmeans                          the variants, from the textbook's loop to the fastest\n"
       "  gradus verify kmeans                        check each of them on this machine\n",
-      100 * share(agreeing, points.rows()), result.inertia, options.restarts, seconds, result.variant, path));
+      100 * share(agreeing, points.rows()), result.inertia, options.restarts, seconds, result.report.variant, path));
   return 0;
 }
 

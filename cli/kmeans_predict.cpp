@@ -84,7 +84,7 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   const auto start = core::Clock::now();
-  const KMeansPrediction<T> prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
+  const KMeansPrediction prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
     return kmeans_predict<T>(centroids, points, arguments.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);

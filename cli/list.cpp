@@ -37,8 +37,8 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
                    {"result", TextTable::Align::left},
                    {"idea", TextTable::Align::left}});
   std::vector<std::string> reasons;  // each once, since one often holds for many variants
-  for (const core::VariantInfo& variant : problem.variants()) {
-    const core::Support support = problem.support(variant.name, machine);
+  for (const core::VariantInfo& variant : problem.ladder->variants()) {
+    const core::Support support = problem.ladder->support(variant.name, machine);
     std::string here = "yes";
     if (!support) {
       const auto known = std::ranges::find(reasons, support.reason);
@@ -56,11 +56,11 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
 
 Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& machine) {
   Json variants = Json::array();
-  for (const core::VariantInfo& variant : problem.variants()) {
-    const core::Support support = problem.support(variant.name, machine);
+  for (const core::VariantInfo& variant : problem.ladder->variants()) {
+    const core::Support support = problem.ladder->support(variant.name, machine);
     Json row{{"name", variant.name},
              {"summary", variant.summary},
-             {"backend", core::to_string(variant.backend)},
+             {"backend", to_string(variant.backend)},
              {"device", device_of(variant.backend)},
              {"contract", core::to_string(variant.contract.kind)},
              {"tolerance", variant.contract.bound},

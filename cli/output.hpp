@@ -11,6 +11,7 @@
 #include "cli/session.hpp"
 #include "core/atomic_file.hpp"
 #include "gradus/array.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus::cli {
 

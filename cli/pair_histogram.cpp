@@ -144,9 +144,9 @@ Json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
                {"frames", sum.frames},
                {"cross", arguments.others.empty() ? Json(nullptr) : Json(sum.others)},
                {"dtype", dtype},
-               {"variant", result.variant},
-               {"device", result.device},
-               {"threads", result.threads},
+               {"variant", result.report.variant},
+               {"device", result.report.device},
+               {"threads", result.report.threads},
                {"box", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.lengths)},
                {"pairs", result.pairs},
                {"below", result.below},
@@ -159,7 +159,7 @@ Json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
     summary["density"] = radial->density;
     summary["coordination"] = radial->coordination;
   }
-  summary["rechecked"] = result.rechecked;
+  summary["rechecked"] = result.report.rechecked;
   summary["memory_bytes"] = sum.memory;
   return summary;
 }
@@ -172,7 +172,7 @@ std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
                      sum.dimensions, frames, dtype, counted(static_cast<std::int64_t>(result.pairs), "pair"),
                      count(result.pairs - result.below - result.beyond), counted(std::ssize(result.counts), "bin"),
                      result.below > 0 ? count(result.below) + " below, " : "", count(result.beyond), seconds,
-                     result.variant, counted(result.threads, "thread"));
+                     result.report.variant, counted(result.report.threads, "thread"));
 }
 
 /// Calls function; what the library finds wrong with an input is told of the file that it came from.
@@ -337,8 +337,8 @@ int count_pairs(const Arguments& arguments, const Session& session, io::FrameRea
   const std::vector<io::NpyColumn> columns = columns_of(sum.histogram, radial);
   const auto summary = [&] {
     Json all = summary_of(arguments, sum, dtype, radial);
-    all["seconds"] = seconds_of(read + sum.read, "histogram", sum.histogram.phases, core::seconds_since(write_start),
-                                core::seconds_since(start));
+    all["seconds"] = seconds_of(read + sum.read, "histogram", sum.histogram.report.phases,
+                                core::seconds_since(write_start), core::seconds_since(start));
     return all;
   };
   if (destination.is_file()) {

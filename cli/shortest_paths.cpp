@@ -82,9 +82,9 @@ Json summary_of(const Arguments& arguments, const ShortestPathsResult<T>& result
                {"input", arguments.input},
                {"n", result.distances.rows()},
                {"dtype", execution::element_name<T>()},
-               {"variant", result.variant},
-               {"device", result.device},
-               {"threads", result.threads},
+               {"variant", result.report.variant},
+               {"device", result.report.device},
+               {"threads", result.report.threads},
                {"predecessors", arguments.options.predecessors},
                {"reachable_pairs", found.reachable},
                {"longest", found.longest ? Json(*found.longest) : Json(nullptr)}};
@@ -158,7 +158,7 @@ int find_paths(const Arguments& arguments, const Session& session, MatrixView<co
   }
   Json summary = summary_of(arguments, result, found, route, memory);
   const double seconds = core::seconds_since(start);
-  summary["seconds"] = seconds_of(read, "paths", result.phases, core::seconds_since(write_start), seconds);
+  summary["seconds"] = seconds_of(read, "paths", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     summary["files"] = facts_of_files({distances_file, predecessors_file});
     summary_file->write(json_text(summary));
@@ -172,8 +172,8 @@ int find_paths(const Arguments& arguments, const Session& session, MatrixView<co
   session.print(fmt::format("{} ({}): {} with a route{}, {:.3g} s, {}, {}\n",
                             n == 1 ? "1 vertex" : grouped(n) + " vertices", execution::element_name<T>(),
                             counted(found.reachable, "pair"),
-                            found.longest ? ", the longest " + number(*found.longest) : "", seconds, result.variant,
-                            counted(result.threads, "thread")));
+                            found.longest ? ", the longest " + number(*found.longest) : "", seconds,
+                            result.report.variant, counted(result.report.threads, "thread")));
   if (outputs)
     session.note(fmt::format("wrote distances.npy, {}summary.json to '{}'",
                              predecessors_file ? "predecessors.npy, " : "", arguments.output));

@@ -31,12 +31,6 @@ struct Progress {
   std::string_view detail;  ///< a few human-readable words; may be empty
 };
 
-/// Seconds spent in a named part of a job.
-struct Phase {
-  std::string name;
-  double seconds = 0;
-};
-
 struct Execution {
   Device device = Device::automatic;
   int gpu = 0;          ///< which GPU, when there are several

@@ -40,6 +40,7 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus {
 
@@ -113,12 +114,8 @@ struct KMeansResult {
   bool converged = false;  ///< stopped for any reason but the iteration limit
   StopReason stop_reason = StopReason::iteration_limit;
   std::vector<KMeansIteration> history;
-  std::vector<Phase> phases;
-  std::string variant;  ///< which one ran
-  std::string device;   ///< what it ran on, human-readable
-  int threads = 0;
-  int restart = 0;       ///< which of the restarts won
-  double rechecked = 0;  ///< share of the assignments that the fast filter left to the double chain
+  int restart = 0;   ///< which of the restarts won
+  RunReport report;  ///< `rechecked`: of all assignments
 };
 
 /// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1).
@@ -129,23 +126,23 @@ template <class T>
 GRADUS_EXPORT KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& options,
                                      const Execution& execution = {});
 
-template <class T>
 struct KMeansPrediction {
-  Buffer<std::int32_t> labels;  ///< n
+  Buffer<std::int32_t> labels;  ///< n, or empty where the caller gave memory for them
   double inertia = 0;
+  RunReport report;  ///< `rechecked`: of all assignments
 };
 
 /// The nearest centroid of each row of `points`, by the canonical rule.
 template <class T>
-GRADUS_EXPORT KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                                 Metric metric = Metric::euclidean, const Execution& execution = {});
+GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                              Metric metric = Metric::euclidean, const Execution& execution = {});
 
-/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. Returns the
-/// inertia. InputError where the number of labels is not that of the points.
+/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. InputError
+/// where the number of labels is not that of the points.
 template <class T>
-GRADUS_EXPORT double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                    VectorView<std::int32_t> labels, Metric metric = Metric::euclidean,
-                                    const Execution& execution = {});
+GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                              VectorView<std::int32_t> labels, Metric metric = Metric::euclidean,
+                                              const Execution& execution = {});
 
 /// The distance (not squared; with Metric::cosine, 1 - cosine similarity) of every point to every centroid: n x k.
 template <class T>

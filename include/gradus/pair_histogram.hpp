@@ -32,6 +32,7 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus {
 
@@ -61,11 +62,7 @@ struct PairHistogramResult {
   std::uint64_t below = 0;            ///< pairs nearer than the first edge
   std::uint64_t beyond = 0;           ///< pairs at the last edge or the cutoff, or past it
   std::uint64_t pairs = 0;            ///< all of them: n (n - 1) / 2, or n m
-  std::vector<Phase> phases;
-  std::string variant;  ///< which one ran
-  std::string device;   ///< what it ran on, human-readable
-  int threads = 0;
-  double rechecked = 0;  ///< share of the pairs that the fast filter left to the canonical rule
+  RunReport report;                   ///< `rechecked`: of all pairs
 };
 
 /// Counts the pairs among the rows of `points` (n x d, d from 1 to 3, n >= 0), or between them and `options.others`.
@@ -78,9 +75,9 @@ GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, con
                                                  const Execution& execution = {});
 
 /// Adds a histogram of the same bins, for example that of the next frame of a trajectory: counts, weighted sums (in the
-/// order of the calls), times; `rechecked` becomes the share in all pairs. UsageError where the bins differ, or the
-/// numbers of edges, counts and weights do not belong together; InputError where a sum of weights would leave the range
-/// of double, or the number of pairs that of 64 bits. `sum` is then as it was.
+/// order of the calls), times; `report.rechecked` becomes the share in all pairs. UsageError where the bins differ, or
+/// the numbers of edges, counts and weights do not belong together; InputError where a sum of weights would leave the
+/// range of double, or the number of pairs that of 64 bits. `sum` is then as it was.
 GRADUS_EXPORT void accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
 /// Bytes of host memory that `pair_histogram` would take beyond its input; for a GPU variant with weights, which are

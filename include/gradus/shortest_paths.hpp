@@ -2,8 +2,8 @@
 ///
 /// The graph is a matrix of weights: weights(v, w) is the length of the edge from v to w. Negative lengths are allowed;
 /// zero and the least denormal are edges like any other, and -0 is 0. "No edge" is the type's greatest value for whole
-/// numbers, +inf for floating ones, or ShortestPathsOptions::no_edge instead. An element on the diagonal is an edge from
-/// a vertex to itself: it shortens nothing, unless it is negative.
+/// numbers, +inf for floating ones, or ShortestPathsOptions::no_edge instead. An element on the diagonal is an edge
+/// from a vertex to itself: it shortens nothing, unless it is negative.
 ///
 /// Canonical result:
 ///
@@ -28,12 +28,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus {
 
@@ -48,18 +48,15 @@ struct ShortestPathsOptions {
 /// Where results go instead of into new memory. Empty views: new memory.
 template <class T>
 struct ShortestPathsMemory {
-  MatrixView<T> distances;                 ///< N x N; may be the weights themselves, unless predecessors are wanted
+  MatrixView<T> distances;                ///< N x N; may be the weights themselves, unless predecessors are wanted
   MatrixView<std::int32_t> predecessors;  ///< N x N
 };
 
 template <class T>
 struct ShortestPathsResult {
-  Matrix<T> distances;                 ///< N x N; empty where the caller gave memory
+  Matrix<T> distances;                ///< N x N; empty where the caller gave memory
   Matrix<std::int32_t> predecessors;  ///< likewise; empty unless wanted
-  std::vector<Phase> phases;
-  std::string variant;  ///< which one ran
-  std::string device;   ///< what it ran on, human-readable
-  int threads = 0;
+  RunReport report;
 };
 
 /// The shortest paths between all vertices of the graph with these weights (N x N, N >= 0). T is std::int32_t,

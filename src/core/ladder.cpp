@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 
-namespace gradus::core {
+namespace gradus {
 
 std::string_view to_string(Backend backend) {
   switch (backend) {
@@ -14,6 +14,10 @@ std::string_view to_string(Backend backend) {
   }
   return "?";
 }
+
+}  // namespace gradus
+
+namespace gradus::core {
 
 std::string_view to_string(Contract::Kind kind) {
   switch (kind) {

@@ -13,6 +13,8 @@
 #include "core/names.hpp"
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
+#include "gradus/variants.hpp"
 
 namespace gradus::execution {
 struct Machine;
@@ -20,8 +22,7 @@ struct Machine;
 
 namespace gradus::core {
 
-enum class Backend : std::uint8_t { sequential, openmp, tbb, simd, cuda };
-std::string_view to_string(Backend backend);
+using gradus::Backend;
 
 /// Yes, or the reason why not.
 struct Support {
@@ -151,6 +152,15 @@ struct Variant {
   operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input}; }
 };
 
+/// A ladder as it is seen by those who do not know the problem.
+struct Ladder {
+  std::string_view problem;
+  std::vector<VariantInfo> (*variants)();  ///< in the table's order
+  /// Whether the variant runs on the machine with at least one of the problem's usual shapes. Looks for GPUs where the
+  /// variant needs one. UsageError for a name that is in no row.
+  Support (*support)(std::string_view variant, const execution::Machine& machine);
+};
+
 /// The row called `name` (a hyphen stands for an underscore), or UsageError that suggests the nearest name.
 template <class Variant>
 const Variant& find_variant(std::span<const Variant> variants, std::string_view name, std::string_view problem) {
@@ -162,6 +172,15 @@ const Variant& find_variant(std::span<const Variant> variants, std::string_view 
   }
   throw UsageError("there is no " + std::string(problem) + " variant '" + std::string(name) + "'" +
                    did_you_mean(wanted, names) + "; 'gradus list " + std::string(problem) + "' shows all of them");
+}
+
+/// For Ladder: whether one of the shapes is taken, or the reason why the last one is not.
+template <class Variant, class Shapes>
+Support supports_any(const Variant& variant, const Shapes& shapes, const execution::Machine& machine) {
+  Support support;
+  for (const typename Variant::Shape& shape : shapes)
+    if (support = variant.supports(shape, machine); support) break;
+  return support;
 }
 
 /// "'one', 'another'": the rows with the capability, for a message.

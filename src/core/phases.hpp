@@ -2,10 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
 
 namespace gradus::core {
 

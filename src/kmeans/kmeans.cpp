@@ -286,6 +286,15 @@ MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, c
   return std::as_const(copy).view();
 }
 
+/// What the frame knows of a run; threads and the re-checked share the variant filled in.
+void report_run(RunReport& report, const room::Variant& variant, const Execution& execution, std::vector<Phase> phases,
+                core::Clock::time_point start) {
+  report.variant = variant.name;
+  report.device = execution::device_name(variant, execution);
+  core::add_phase(phases, "total", core::seconds_since(start));
+  report.phases = std::move(phases);
+}
+
 /// Brings labels that are in the result to where the caller wants them.
 template <class T>
 void deliver(Buffer<std::int32_t>& labels, VectorView<std::int32_t> to, const Prepared<T>& prepared,
@@ -376,10 +385,7 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions<T>& optio
     }
   }
   deliver(best->labels, options.labels, prepared, here.stop);
-  best->variant = variant.name;
-  best->device = execution::device_name(variant, here);
-  core::add_phase(phases, "total", core::seconds_since(start));
-  best->phases = std::move(phases);
+  report_run(best->report, variant, here, std::move(phases), start);
   return std::move(*best);
 }
 
@@ -398,8 +404,9 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, Metr
 }
 
 template <class T>
-KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
-                            Metric metric, const Execution& execution) {
+KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
+                         Metric metric, const Execution& execution) {
+  const auto start = core::Clock::now();
   check_model(centroids, points, metric, execution);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
@@ -422,7 +429,8 @@ KMeansPrediction<T> predict(MatrixView<const T> centroids, MatrixView<const T> p
   }
   KMeansResult<T> result = variant.run(problem, here, phases);
   deliver(result.labels, labels, prepared, here.stop);
-  return {std::move(result.labels), result.inertia};
+  report_run(result.report, variant, here, std::move(phases), start);
+  return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
 
 // On the processor, all in host memory.
@@ -459,17 +467,17 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
 }  // namespace
 
 template <class T>
-KMeansPrediction<T> kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
-                                   const Execution& execution) {
-  return predict(centroids, points, {}, metric, execution);
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, Metric metric,
+                                const Execution& execution) {
+  return predict<T>(centroids, points, {}, metric, execution);
 }
 
 template <class T>
-double kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
-                      Metric metric, const Execution& execution) {
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                VectorView<std::int32_t> labels, Metric metric, const Execution& execution) {
   check_points(points);
   require_labels(labels, points.rows());
-  return predict(centroids, points, labels, metric, execution).inertia;
+  return predict(centroids, points, labels, metric, execution);
 }
 
 template <class T>
@@ -503,13 +511,13 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
   return distances;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                        \
-  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions<T>&, const Execution&);                   \
-  template KMeansPrediction<T> kmeans_predict(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);   \
-  template double kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>, Metric,         \
-                                 const Execution&);                                                                  \
-  template void kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, Metric, const Execution&); \
-  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);           \
+#define GRADUS_INSTANTIATE(T)                                                                                          \
+  template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions<T>&, const Execution&);                     \
+  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);        \
+  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>, Metric, \
+                                           const Execution&);                                                          \
+  template void kmeans_transform(MatrixView<const T>, MatrixView<const T>, MatrixView<T>, Metric, const Execution&);   \
+  template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, Metric, const Execution&);             \
   template std::uint64_t kmeans_memory(std::int64_t, std::int64_t, const KMeansOptions<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -54,7 +54,7 @@ class Oracle {
     std::copy(labels_.begin(), labels_.end(), result.labels.data());
     result.counts.assign(at(k_), 0);
     for (const std::int32_t label : labels_) ++result.counts[at(label)];
-    result.variant = "oracle";
+    result.report.variant = "oracle";
     return result;
   }
 

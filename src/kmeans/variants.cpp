@@ -326,6 +326,28 @@ std::span<const Variant> variants() { return table; }
 
 namespace {
 
+/// Some variants are made for few columns, some for many.
+std::vector<Shape> usual_shapes() {
+  std::vector<Shape> shapes;
+  for (const std::int64_t dimensions : {2, 16, 128})
+    for (const int element_bytes : {4, 8})
+      shapes.push_back({.points = 1000000, .dimensions = dimensions, .clusters = 64, .element_bytes = element_bytes});
+  return shapes;
+}
+
+}  // namespace
+
+constinit const core::Ladder ladder{
+    .problem = Room::name,
+    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          return core::supports_any(core::find_variant(variants(), name, Room::name), usual_shapes(), machine);
+        },
+};
+
+namespace {
+
 /// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
 /// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {

@@ -454,8 +454,8 @@ std::string compare(const PairHistogramResult& result, const PairHistogramResult
     if (std::memcmp(&result.weighted[bin], &truth.weighted[bin], sizeof(double)) != 0)
       return differs("the weight of bin " + std::to_string(bin), core::number_text(result.weighted[bin]),
                      core::number_text(truth.weighted[bin]));
-  if (!(result.rechecked >= 0 && result.rechecked <= 1))
-    return differs("the share of re-checked pairs", core::number_text(result.rechecked), "between 0 and 1");
+  if (!(result.report.rechecked >= 0 && result.report.rechecked <= 1))
+    return differs("the share of re-checked pairs", core::number_text(result.report.rechecked), "between 0 and 1");
   return "";
 }
 

@@ -50,7 +50,7 @@ PairHistogramResult oracle(const Problem<T>& problem) {
       }
     }
   for (const core::ExactAccumulator& sum : sums) result.weighted.push_back(sum.round<double>());
-  result.variant = "oracle";
+  result.report.variant = "oracle";
   return result;
 }
 

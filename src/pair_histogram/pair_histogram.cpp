@@ -101,7 +101,8 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
     result.weighted.push_back(problem.sums.round(histogram.sum(bin + 1)));
     if (std::isinf(result.weighted.back())) throw_sum_too_large(result.edges, static_cast<std::size_t>(bin));
   }
-  if (result.pairs > 0) result.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result.pairs);
+  if (result.pairs > 0)
+    result.report.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result.pairs);
   return result;
 }
 
@@ -153,11 +154,11 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
     }
     result = finish(problem, variant.run(problem, here, phases));
   }
-  result.variant = variant.name;
-  result.device = execution::device_name(variant, here);
-  result.threads = threads;
+  result.report.variant = variant.name;
+  result.report.device = execution::device_name(variant, here);
+  result.report.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
-  result.phases = std::move(phases);
+  result.report.phases = std::move(phases);
   return result;
 }
 
@@ -172,15 +173,15 @@ void accumulate(PairHistogramResult& sum, const PairHistogramResult& next) {
     throw InputError("more than 2^64 pairs, all histograms together, cannot be counted");
   for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin)
     if (!std::isfinite(sum.weighted[bin] + next.weighted[bin])) throw_sum_too_large(sum.edges, bin);
-  const double rechecked = sum.rechecked * static_cast<double>(sum.pairs) +  // of pairs
-                           next.rechecked * static_cast<double>(next.pairs);
+  const double rechecked = sum.report.rechecked * static_cast<double>(sum.pairs) +  // of pairs
+                           next.report.rechecked * static_cast<double>(next.pairs);
   for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += next.counts[bin];
   for (std::size_t bin = 0; bin < sum.weighted.size(); ++bin) sum.weighted[bin] += next.weighted[bin];
   sum.below += next.below;
   sum.beyond += next.beyond;
   sum.pairs += next.pairs;
-  sum.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
-  for (const Phase& phase : next.phases) core::add_phase(sum.phases, phase.name, phase.seconds);
+  sum.report.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
+  for (const Phase& phase : next.report.phases) core::add_phase(sum.report.phases, phase.name, phase.seconds);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                         \

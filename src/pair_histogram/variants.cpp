@@ -231,6 +231,33 @@ bool gpu_pays(const Shape& shape, std::string_view on_processor) {
 
 std::span<const Variant> variants() { return table; }
 
+namespace {
+
+/// Some variants are made for a cutoff, some for few wide bins.
+std::vector<Shape> usual_shapes() {
+  std::vector<Shape> shapes;
+  for (const double reach : {1.0, 100.0})
+    for (const int element_bytes : {4, 8})
+      shapes.push_back({.points = 1000000,
+                        .bins = 10,
+                        .element_bytes = element_bytes,
+                        .reach = reach,
+                        .least_width = reach / 10,
+                        .extent = {100, 100, 100}});
+  return shapes;
+}
+
+}  // namespace
+
+constinit const core::Ladder ladder{
+    .problem = Room::name,
+    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          return core::supports_any(core::find_variant(variants(), name, Room::name), usual_shapes(), machine);
+        },
+};
+
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
   if (device == Device::gpu) {

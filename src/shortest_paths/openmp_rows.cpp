@@ -20,8 +20,10 @@ namespace gradus::shortest_paths_detail {
 template <class T>
 Solved openmp_rows(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "relax");
-  const int threads = cpu::thread_count(execution);
   const std::int64_t n = problem.n();
+  // A barrier costs more than a few rows.
+  constexpr std::int64_t rows_of_a_thread = 16;
+  const int threads = static_cast<int>(std::min<std::int64_t>(cpu::thread_count(execution), n / rows_of_a_thread + 1));
   with_matrix(problem, [&](auto distances) {
     for (std::int64_t via = 0; via < n; ++via) {
       const auto* const onward = distances.row(via);

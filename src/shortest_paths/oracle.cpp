@@ -116,7 +116,7 @@ Truth<T> oracle(const Graph<T>& graph) {
       }
     }
   }
-  truth.result.variant = "oracle";
+  truth.result.report.variant = "oracle";
   return truth;
 }
 

@@ -117,6 +117,8 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 std::span<const Variant> variants();
+/// The same for those who know no problem.
+extern const core::Ladder ladder;
 
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.

@@ -342,11 +342,11 @@ ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const Shortes
     const cpu::PinnedTeam team(request.threads, execution.pinning);
     solve(request, variant, facts, distances, predecessors, phases);
   }
-  result.variant = variant.name;
-  result.device = execution::device_name(variant, execution);
-  result.threads = threads;
+  result.report.variant = variant.name;
+  result.report.device = execution::device_name(variant, execution);
+  result.report.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
-  result.phases = std::move(phases);
+  result.report.phases = std::move(phases);
   return result;
 }
 

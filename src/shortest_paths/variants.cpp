@@ -66,6 +66,16 @@ constexpr Variant table[] = {
 
 std::span<const Variant> variants() { return table; }
 
+constinit const core::Ladder ladder{
+    .problem = Room::name,
+    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          constexpr Shape usual[] = {{.vertices = 1000, .edges = 1000000}, {.vertices = 1000, .edges = 5000}};
+          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
+        },
+};
+
 const Variant& choose(const Shape& shape, const execution::Machine&, Device device) {
   if (device == Device::gpu)
     throw UnsupportedError("shortest_paths has no variant for a GPU yet; use the CPU (--device cpu)");

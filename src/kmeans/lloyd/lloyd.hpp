@@ -129,7 +129,7 @@ class Lloyd {
         threads_(cpu::thread_count(execution)) {}
 
   KMeansResult<T> run() {
-    result_.threads = threads_;
+    result_.report.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
     // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
     if (!labels_stay_on_gpu()) make_labels();
@@ -153,7 +153,7 @@ class Lloyd {
       complete_history();
       if (problem_.metric == Metric::cosine) halve_inertia();
     }
-    result_.rechecked = engine_.rechecked();
+    result_.report.rechecked = engine_.rechecked();
     return std::move(result_);
   }
 

@@ -1,6 +1,7 @@
 // Clusters six points of two groups, and checks the answer and an error, through nothing but the public
 // header.
 #include <gradus/kmeans.hpp>
+#include <gradus/variants.hpp>
 
 #include <cstdio>
 #include <string>
@@ -24,12 +25,20 @@ int main() {
     return 1;
   }
 
+  bool listed = false;
+  for (const gradus::VariantRow& row : gradus::variants("kmeans"))
+    listed = listed || (row.name == result.report.variant && row.supported);
+  if (!listed) {
+    std::fprintf(stderr, "%s ran, but is not among the variants that run here\n", result.report.variant.c_str());
+    return 1;
+  }
+
   // An exception of the library is caught by its type across the border of a shared library.
   options.clusters = 0;
   try {
     gradus::kmeans(view, options);
   } catch (const gradus::UsageError&) {
-    std::printf("clustered %d points with %s\n", 6, result.variant.c_str());
+    std::printf("clustered %d points with %s\n", 6, result.report.variant.c_str());
     return 0;
   }
   std::fprintf(stderr, "zero clusters were not refused\n");

@@ -316,8 +316,7 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
     options.metric = metric;
     options.max_iterations = 5;
     const KMeansResult<double> fit = kmeans<double>(view(points), options, on(2));
-    const KMeansPrediction<double> prediction =
-        kmeans_predict<double>(view(fit.centroids), view(points), metric, on(2));
+    const KMeansPrediction prediction = kmeans_predict<double>(view(fit.centroids), view(points), metric, on(2));
     EXPECT_EQ(labels_of(prediction), labels_of(fit));
     EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-12 * fit.inertia);
     const Matrix<double> distances = kmeans_transform<double>(view(fit.centroids), view(points), metric, on(2));
@@ -373,13 +372,13 @@ TEST_P(Frame, one_thread_or_many_give_the_same_where_sums_are_exact) {
   const Matrix<double> first = Matrix<double>::copy_of(view(points).slice(0, 16));
   const KMeansOptions<double> options = from(first);
   const KMeansResult<double> one = kmeans<double>(view(points), options, on(1));
-  EXPECT_EQ(one.threads, 1);
+  EXPECT_EQ(one.report.threads, 1);
   for (const int threads : {2, 5, 16}) {
     const KMeansResult<double> many = kmeans<double>(view(points), options, on(threads));
     EXPECT_EQ(labels_of(one), labels_of(many));
     EXPECT_TRUE(same_bits(one.centroids, many.centroids));
-    EXPECT_EQ(many.variant, GetParam()->name);
-    EXPECT_EQ(many.threads, GetParam()->backend == core::Backend::sequential ? 1 : threads);
+    EXPECT_EQ(many.report.variant, GetParam()->name);
+    EXPECT_EQ(many.report.threads, GetParam()->backend == core::Backend::sequential ? 1 : threads);
   }
 }
 
@@ -759,7 +758,7 @@ TEST(Labels, go_to_memory_of_the_callers) {
   EXPECT_EQ(fit.labels.size(), 0);
   EXPECT_EQ(labels, truth);
   std::fill(labels.begin(), labels.end(), -1);
-  EXPECT_EQ(kmeans_predict<double>(view(fit.centroids), view(points), options.labels), fit.inertia);
+  EXPECT_EQ(kmeans_predict<double>(view(fit.centroids), view(points), options.labels).inertia, fit.inertia);
   EXPECT_EQ(labels, truth);
   const VectorView<std::int32_t> short_by_one(labels.data(), points.rows() - 1);
   error_of<InputError>([&] { kmeans_predict<double>(view(fit.centroids), view(points), short_by_one); });
@@ -822,7 +821,7 @@ TEST(Refusal, unknown_variant_suggests_the_nearest) {
   const std::string message = error_of<UsageError>([&] { kmeans<double>(view(some_points()), {}, execution); });
   EXPECT_TRUE(contains(message, "'sequental'") && contains(message, "did you mean 'sequential'?")) << message;
   execution.variant = "openmp-reduce-first-touch";  // hyphens as on the command line
-  EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).variant, "openmp_reduce_first_touch");
+  EXPECT_EQ(kmeans<double>(view(some_points()), {}, execution).report.variant, "openmp_reduce_first_touch");
 }
 
 TEST(Choice, a_gpu_with_less_shared_memory_gets_what_runs_there) {
@@ -879,7 +878,7 @@ TEST(Choice, nobody_looks_for_a_gpu_that_would_not_be_taken) {
 
 TEST(Choice, no_name_means_a_variant_of_the_table) {
   const KMeansResult<double> result = kmeans<double>(view(some_points()), {});
-  EXPECT_NO_THROW(core::find_variant(variants(), result.variant, "kmeans"));
+  EXPECT_NO_THROW(core::find_variant(variants(), result.report.variant, "kmeans"));
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_F(OnGpu, a_whole_fit_has_the_bits_of_the_host) {
   cpu.device = Device::cpu;
   const KMeansResult<float> truth = kmeans<float>(points.view(), options, cpu);
   const KMeansResult<float> plain = kmeans<float>(device.view(), options);
-  EXPECT_TRUE(plain.variant.starts_with("cuda")) << plain.variant;
+  EXPECT_TRUE(plain.report.variant.starts_with("cuda")) << plain.report.variant;
   EXPECT_TRUE(same_bits(plain.centroids, truth.centroids));
   EXPECT_TRUE(same_bits(plain.labels.data(), truth.labels.data(), 5000));
   EXPECT_EQ(plain.inertia, truth.inertia);
@@ -364,14 +364,15 @@ TYPED_TEST(FirstCentroids, prediction_and_distances_equal_those_of_the_host) {
       const Matrix<T> centroids = normal_points<T>(k, d, 1);
       Execution cpu;
       cpu.device = Device::cpu;
-      const KMeansPrediction<T> labels = kmeans_predict<T>(centroids.view(), points.view(), metric, cpu);
+      const KMeansPrediction labels = kmeans_predict<T>(centroids.view(), points.view(), metric, cpu);
       const Matrix<T> distances = kmeans_transform<T>(centroids.view(), points.view(), metric, cpu);
       const OnDevice<T> device_points(points.view(), 1);
       const OnDevice<T> device_centroids(centroids.view());
 
       cuda::DeviceBuffer<std::int32_t> device_labels(n);
       const VectorView<std::int32_t> labels_view(device_labels.data(), n, here);
-      EXPECT_EQ(kmeans_predict<T>(device_centroids.view(), device_points.view(), labels_view, metric), labels.inertia)
+      EXPECT_EQ(kmeans_predict<T>(device_centroids.view(), device_points.view(), labels_view, metric).inertia,
+                labels.inertia)
           << what;
       EXPECT_TRUE(same_bits(fetch(device_labels).data(), labels.labels.data(), n)) << what;
       EXPECT_TRUE(same_bits(kmeans_predict<T>(centroids.view(), points.view(), metric, on_gpu()).labels.data(),

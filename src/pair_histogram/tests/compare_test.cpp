@@ -37,7 +37,7 @@ TEST(Verify, histograms_are_compared_to_the_bit) {
   EXPECT_NE(verdict([](auto& result) { result.weighted.clear(); }), "");
   EXPECT_NE(verdict([](auto& result) { result.weighted[0] = nan; }), "");
   EXPECT_NE(verdict([](auto& result) { result.weighted[1] = 0.0; }), "");
-  EXPECT_NE(verdict([](auto& result) { result.rechecked = nan; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.report.rechecked = nan; }), "");
 }
 
 TEST(Verify, every_variant_is_run_with_every_number_of_threads) {

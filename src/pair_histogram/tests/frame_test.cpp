@@ -464,10 +464,10 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
     execution.threads = threads;
     const PairHistogramResult result = run(points, options, execution);
     expect_same(result, expected, std::to_string(threads) + " threads");
-    EXPECT_EQ(result.threads, threads);
-    EXPECT_FALSE(result.variant.empty());
-    EXPECT_FALSE(result.device.empty());
-    EXPECT_EQ(result.phases.back().name, "total");
+    EXPECT_EQ(result.report.threads, threads);
+    EXPECT_FALSE(result.report.variant.empty());
+    EXPECT_FALSE(result.report.device.empty());
+    EXPECT_EQ(result.report.phases.back().name, "total");
   }
 }
 
@@ -656,7 +656,7 @@ TEST(Accumulate, AddsFramesOfTheSameBins) {
   EXPECT_EQ(sum.pairs, 2 * one.pairs);
   EXPECT_EQ(sum.beyond, 2 * one.beyond);
   for (std::size_t bin = 0; bin < one.counts.size(); ++bin) EXPECT_EQ(sum.counts[bin], 2 * one.counts[bin]);
-  EXPECT_EQ(sum.rechecked, one.rechecked);
+  EXPECT_EQ(sum.report.rechecked, one.report.rechecked);
   options.bins.bins = 5;
   EXPECT_THROW(accumulate(sum, run(points, options)), UsageError);
 }

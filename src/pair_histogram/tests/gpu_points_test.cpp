@@ -82,8 +82,8 @@ TEST_F(OnGpu, points_there_are_counted_there) {
   const Matrix<double> points = uniform(300, 3);
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
   const PairHistogramResult result = there.count();
-  EXPECT_EQ(result.variant, "cuda_filter");
-  EXPECT_EQ(result.device, execution::this_machine().gpus().front().name);
+  EXPECT_EQ(result.report.variant, "cuda_filter");
+  EXPECT_EQ(result.report.device, execution::this_machine().gpus().front().name);
   EXPECT_EQ(compare(result, by_the_host(points.view(), bins_of(0.5, 30))), "");
   EXPECT_EQ(pair_histogram_memory<double>(there.points(), there.options()),
             pair_histogram_memory<double>(points.view(), bins_of(0.5, 30), by("cuda_filter")));
@@ -133,7 +133,7 @@ TEST_F(OnGpu, what_is_in_host_memory_is_brought_there) {
     const PairHistogramResult result =
         pair_histogram<double>(mask & 1 ? there.points() : points.view(), mixed, mask == 0 ? execution : Execution{});
     EXPECT_EQ(compare(result, truth), "") << "views on the GPU: " << mask;
-    EXPECT_TRUE(result.variant.starts_with("cuda")) << mask;
+    EXPECT_TRUE(result.report.variant.starts_with("cuda")) << mask;
   }
 }
 

@@ -1,0 +1,62 @@
+// What the library says of its problems and their ladders.
+#include "gradus/variants.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus {
+namespace {
+
+TEST(Variants, EveryProblemHasItsHeaderAndALadder) {
+  ASSERT_FALSE(problems().empty());
+  for (const std::string_view problem : problems()) {
+    SCOPED_TRACE(problem);
+    EXPECT_TRUE(
+        std::filesystem::exists(std::string(GRADUS_SOURCE_DIR "/include/gradus/") + std::string(problem) + ".hpp"));
+    std::set<std::string_view> names;
+    for (const VariantRow& row : variants(problem)) {
+      EXPECT_TRUE(names.insert(row.name).second) << row.name << " is there twice";
+      EXPECT_FALSE(row.summary.empty()) << row.name;
+      EXPECT_FALSE(row.contract.empty()) << row.name;
+      EXPECT_EQ(row.supported, row.reason.empty()) << row.name << ": " << row.reason;
+      EXPECT_EQ(row.backend == Backend::cuda, row.name.starts_with("cuda_")) << row.name;
+    }
+    EXPECT_TRUE(names.contains("sequential"));
+  }
+}
+
+TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
+  const std::string no_gpu = execution::why_no_gpu(execution::this_machine());
+  for (const std::string_view problem : problems())
+    for (const VariantRow& row : variants(problem)) {
+      if (row.backend != Backend::cuda) {
+        EXPECT_TRUE(row.supported) << problem << ": " << row.name << ": " << row.reason;
+      } else if (!no_gpu.empty()) {
+        EXPECT_EQ(row.reason, no_gpu) << problem << ": " << row.name;
+      }
+    }
+}
+
+TEST(Variants, AHyphenStandsForAnUnderscore) {
+  EXPECT_EQ(variants("pair-histogram").size(), variants("pair_histogram").size());
+}
+
+TEST(Variants, AnUnknownProblemIsRefusedWithTheNearest) {
+  try {
+    (void)variants("kmaens");
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'kmeans'?"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace gradus
