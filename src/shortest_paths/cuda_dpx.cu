@@ -163,8 +163,8 @@ void relax_narrow(CudaDistances<T>& distances) {
   using Word = typename Carrier::Word;
   constexpr int depth = dpx_widest_pivot;
   constexpr std::size_t needed = std::max(Shapes<Carrier, depth>::most_bytes, Rest::template bytes<Word>);
-  const bool fits = needed <= static_cast<std::size_t>(
-                                  attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, distances.job()));
+  const bool fits =
+      needed <= static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, distances.job()));
   if (distances.n() <= one_launch_vertices || !fits) relax_in_one<InOne>(distances);
   else relax_in_two_streams<Carrier, depth, Rest>(distances);
 }
@@ -193,8 +193,7 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
     constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
     if (!problem.negative && problem.greatest <= greatest_of_16)
       relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances);
-    else if (problem.greatest <= greatest_of_32)
-      relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances);
+    else if (problem.greatest <= greatest_of_32) relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances);
     else if constexpr (sizeof(T) == 8) relax_wide(distances);
     else throw Error("internal error: distances of " + std::to_string(sizeof(T)) + " bytes are greater than promised");
   }

@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(side* side) relax_row_and_column(Grid<T> grid,
   tile.at[row][column] = best;
   __syncthreads();  // both tiles are there
   for (int via = 0; via < side; ++via) {
-    best = shorter(best, in_row ? diagonal.at[row][via] + tile.at[via][column]
-                                : tile.at[row][via] + diagonal.at[via][column]);
+    best = shorter(
+        best, in_row ? diagonal.at[row][via] + tile.at[via][column] : tile.at[row][via] + diagonal.at[via][column]);
     __syncthreads();  // all have read it
     tile.at[row][column] = best;
     __syncthreads();  // all have written it

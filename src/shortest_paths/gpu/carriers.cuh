@@ -128,8 +128,7 @@ struct Float32 {
   template <int element>
   __device__ static Word relax2(Word best, Word a0, Word b0, Word a1, Word b1, int) {
     if constexpr (positive)
-      return __int_as_float(
-          __vimin3_s32(__float_as_int(best), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
+      return __int_as_float(__vimin3_s32(__float_as_int(best), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
     else return fminf(fminf(best, a0 + b0), a1 + b1);
   }
   __device__ static Word word_of(Scalar first, Scalar) { return first; }

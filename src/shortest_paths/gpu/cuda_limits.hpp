@@ -11,8 +11,9 @@ namespace gradus::shortest_paths_detail {
 
 /// N x N elements.
 inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
-  core::checked_multiply(core::checked_multiply(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n), "a matrix"),
-                         static_cast<std::uint64_t>(element_bytes), "a matrix");
+  core::checked_multiply(
+      core::checked_multiply(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n), "a matrix"),
+      static_cast<std::uint64_t>(element_bytes), "a matrix");
   return cuda::part_bytes(n * n, static_cast<std::size_t>(element_bytes));
 }
 

@@ -16,12 +16,12 @@ namespace gradus::shortest_paths_detail {
 /// What the kernels work on.
 template <class Word>
 struct Work {
-  Word* distances;          ///< `side` rows of `words`
-  Word* row_panels[2];      ///< of even and odd rounds: depth x words
-  Word* column_panels[2];   ///< depth x side, a word for each element
-  std::size_t words;        ///< of a row of the matrix
-  int side;                 ///< vertices, those that fill the last tiles up included
-  int one;                  ///< 1, which the compiler must not know: see carriers.cuh
+  Word* distances;         ///< `side` rows of `words`
+  Word* row_panels[2];     ///< of even and odd rounds: depth x words
+  Word* column_panels[2];  ///< depth x side, a word for each element
+  std::size_t words;       ///< of a row of the matrix
+  int side;                ///< vertices, those that fill the last tiles up included
+  int one;                 ///< 1, which the compiler must not know: see carriers.cuh
 
   __device__ Word* row_panel(int round) const { return round & 1 ? row_panels[1] : row_panels[0]; }
   __device__ Word* column_panel(int round) const { return round & 1 ? column_panels[1] : column_panels[0]; }
@@ -45,8 +45,8 @@ struct Shapes {
   using Diagonal = std::conditional_t<pack == 1, RegisterTile<Word, 4, 4, depth / 16, depth / 32>,
                                       RegisterTile<Word, 2, 4, depth / 8, depth / 64>>;
   using Small = RegisterTile<Word, pack == 1 ? 4 : 2, 4, pack == 1 ? 4 : 8, pack == 1 ? 2 : 1>;
-  using Row = std::conditional_t<
-      depth == 64, Small, RegisterTile<Word, pack == 1 ? 8 : 4, 4, pack == 1 ? 4 : 8, pack == 1 ? 2 : 1>>;
+  using Row = std::conditional_t<depth == 64, Small,
+                                 RegisterTile<Word, pack == 1 ? 8 : 4, 4, pack == 1 ? 4 : 8, pack == 1 ? 2 : 1>>;
   using Column = std::conditional_t<depth == 64, Small, RegisterTile<Word, 4, pack == 1 ? 8 : 4, 4, 2>>;
   static_assert(Diagonal::threads == diagonal_threads && Diagonal::rows == depth && Diagonal::columns == depth_words);
   static_assert(Row::threads == panel_threads && Row::rows == depth && Row::columns == panel_words);
@@ -75,7 +75,7 @@ struct RestShape {
   static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr int stage_words = portion * (Tile::rows + Tile::columns);
   template <class Word>
-  static constexpr std::size_t bytes = sizeof(Word) * stages * stage_words;
+  static constexpr std::size_t bytes = sizeof(Word) * stages* stage_words;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -478,9 +478,8 @@ inline constexpr int one_launch_depth = 64;
 // relaxed, block 0 closes the next diagonal. The first launch brings elements in, the one with the last round out.
 // Launch shape: cooperative; blocks of 256 threads, no more than the GPU runs at once.
 template <class Carrier, class Element>
-__global__ void __launch_bounds__(256, 2)
-    relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements, int n, int first, int last,
-                        GridBarrier* barrier) {
+__global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements,
+                                                              int n, int first, int last, GridBarrier* barrier) {
   constexpr int depth = one_launch_depth;
   using Word = typename Carrier::Word;
   using Shape = Shapes<Carrier, depth>;

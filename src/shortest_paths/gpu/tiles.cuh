@@ -185,10 +185,10 @@ __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_r
 // From global memory to shared memory, without a detour through registers, while threads go on (cp.async)
 
 __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<unsigned int>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
 }
 
 /// Ends a group of copies; wait_for_copies<left>() waits until no more than `left` groups of this thread's are under
