@@ -7,12 +7,15 @@ set(GRADUS_PROBLEMS kmeans pair_histogram shortest_paths)
 #   CUDA           likewise, where there is CUDA
 #   TESTS          each a program: frame_test.cpp is <problem>_frame_test. <problem>_test.cpp runs every variant on every
 #                  case; CTest then has a test for each variant
+#   PLAIN_TESTS    likewise, but not under the sanitizers: of judgements, documents and figures
 #   CUDA_TESTS     likewise, where there is CUDA
 #   FULL_TESTS     likewise, for ./dev test --full
+#   CLI_TESTS      of its commands, by tests/cli/run.py
 #   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
+set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS)
 function(gradus_room problem)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;TESTS;CUDA_TESTS;FULL_TESTS;ATTACK;COMMANDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
@@ -20,7 +23,7 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_objects PRIVATE ${ROOM_CUDA})
   endif()
-  foreach(kind TESTS CUDA_TESTS FULL_TESTS ATTACK)
+  foreach(kind ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL PROPERTY gradus_${problem}_${kind} ${ROOM_${kind}})
   endforeach()

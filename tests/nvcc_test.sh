@@ -40,6 +40,25 @@ refused old 'is of CUDA 11\.8, and CUDA 13\.0 is needed'
 refused untested 'is of CUDA 12\.4, and Gradus is tested from CUDA 13\.0 on'
 refused broken 'does not compile a small program: .*unsupported GNU version'
 
+printf '== as ./dev demo has it: the preset, and an nvcc in the PATH\n'
+mkdir "$work/bin"
+cp "$work/broken" "$work/bin/nvcc"
+rm -rf "$work/build"
+(
+  unset CUDA_PATH CUDA_HOME
+  PATH=$work/bin:$PATH
+  cd "$source"
+  cmake --preset release -B "$work/build" -D CMAKE_CXX_COMPILER="$compiler" -D GRADUS_TESTS=OFF >"$work/output" 2>&1 &&
+    ninja -C "$work/build" CMakeFiles/gradus_objects.dir/src/core/error.cpp.o &&
+    ninja -C "$work/build" -t commands gradus >"$work/plan"
+) || { cat "$work/output"; exit 1; }
+grep "^-- GPU variants: none, since $work/bin/nvcc .*unsupported GNU version" "$work/output" || { cat "$work/output"; exit 1; }
+grep -q "core/error\.cpp" "$work/plan"
+if grep -e "\.cu\.o" "$work/plan"; then
+  echo 'the program would be built with GPU code' >&2
+  exit 1
+fi
+
 printf '== asked for\n'
 if configure broken ON; then
   cat "$work/output"

@@ -46,15 +46,22 @@ TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
 }
 
 TEST(Variants, AHyphenStandsForAnUnderscore) {
-  EXPECT_EQ(variants("pair-histogram").size(), variants("pair_histogram").size());
+  for (const std::string_view problem : problems()) {
+    std::string hyphenated(problem);
+    std::replace(hyphenated.begin(), hyphenated.end(), '_', '-');
+    EXPECT_EQ(variants(hyphenated).size(), variants(problem).size()) << problem;
+  }
 }
 
 TEST(Variants, AnUnknownProblemIsRefusedWithTheNearest) {
-  try {
-    (void)variants("kmaens");
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'kmeans'?"), std::string::npos) << error.what();
+  for (const std::string_view problem : problems()) {
+    try {
+      (void)variants(std::string(problem) + "x");
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const UsageError& error) {
+      const std::string nearest = "did you mean '" + std::string(problem) + "'?";
+      EXPECT_NE(std::string(error.what()).find(nearest), std::string::npos) << error.what();
+    }
   }
 }
 

@@ -1,9 +1,9 @@
-// A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's memory there. Views of
-// the caller's are brought here, results are copied back, and rows here are looked at.
+// A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's memory there. Views
+// of the caller's are brought here, results are copied back, and rows here are looked at.
 //
-// Host code includes this, and the headers of GPU code that rest on it, in every build. Without CUDA there are the names
-// of the classes alone; what is done with them stands in templates behind `if constexpr (is_compiled)`, so that it is
-// not compiled there and needs nothing to stand in for it.
+// Host code includes this, and the headers of GPU code that rest on it, in every build. Without CUDA there are the
+// names of the classes alone; what is done with them stands in templates behind `if constexpr (is_compiled)`, so that
+// it is not compiled there and needs nothing to stand in for it.
 #pragma once
 
 #include <string>
@@ -66,8 +66,8 @@ class Job {
     return bytes_to_bring(as_column(elements));
   }
 
-  /// The rows here: themselves, once admit() lets them in, where they lie here; otherwise a copy in memory(), whose rows
-  /// have nothing between them.
+  /// The rows here: themselves, once admit() lets them in, where they lie here; otherwise a copy in memory(), whose
+  /// rows have nothing between them.
   template <class T>
   MatrixView<const T> bring(MatrixView<const T> rows, const char* what) {
     if (!rows.place().is_host()) {
@@ -154,10 +154,14 @@ class Job {
   template <class T>
   void copy_rows(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind) const {
     if (from.rows() == 0) return;
+    if (from.contiguous() && to.contiguous()) {  // row by row the driver takes some 0.2 us for each
+      const std::size_t bytes = static_cast<std::size_t>(from.rows() * from.columns()) * sizeof(T);
+      return check(cudaMemcpyAsync(to.data(), from.data(), bytes, kind, stream_), "cudaMemcpyAsync");
+    }
     check(cudaMemcpy2DAsync(to.data(), static_cast<std::size_t>(to.row_stride()) * sizeof(T), from.data(),
                             static_cast<std::size_t>(from.row_stride()) * sizeof(T),
-                            static_cast<std::size_t>(from.columns()) * sizeof(T),
-                            static_cast<std::size_t>(from.rows()), kind, stream_),
+                            static_cast<std::size_t>(from.columns()) * sizeof(T), static_cast<std::size_t>(from.rows()),
+                            kind, stream_),
           "cudaMemcpy2DAsync");
   }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "cuda/job.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::execution {
@@ -25,6 +26,25 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_TRUE(runs_on("80-real;90a-real;120", 12, 1));
   EXPECT_FALSE(runs_on("80-real;90a-real;120", 10, 0));
   EXPECT_FALSE(runs_on("", 9, 0));
+}
+
+// What host code does on a GPU is left out where there is no CUDA, and what would be left without it is refused.
+TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
+  EXPECT_EQ(cuda::is_compiled, is_compiled());
+  try {
+    cuda::refuse_without_cuda("centroids");
+  } catch (const UnsupportedError& error) {
+    EXPECT_STREQ(error.what(), "centroids lie on a GPU, but this build has no CUDA; pass host memory");
+  }
+  const double values[] = {1, 2, 3, 4};
+  int visits = 0;
+  const cuda::Job* const nowhere = nullptr;
+  cuda::visit_rows(MatrixView<const double>(values, 2, 2), nowhere, [&](std::int64_t first, auto rows) {
+    EXPECT_EQ(first, 0);
+    EXPECT_EQ(rows.data(), values);
+    return ++visits > 0;
+  });
+  EXPECT_EQ(visits, 1);
 }
 
 TEST(cuda_devices, looking_for_gpus_never_fails) {

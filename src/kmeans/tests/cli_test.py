@@ -1,0 +1,847 @@
+"""The commands of k-means, as a person uses them. tests/cli/run.py runs this."""
+
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import time
+import zlib
+
+from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, read_png,
+                 write_npy)
+
+
+# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+def json_jobs(case):
+    points, centroids = case.points(), case.file("c.csv", "0,0,0\n1,1,1\n")
+    return {
+        "demo": ["-o", case.path("demo")],
+        "kmeans": [points, "-k", 2],
+        "predict": [centroids, points],
+        "transform": [centroids, points, "-o", case.path("d.npy")],
+    }
+
+
+NARROWED = {
+    "gradus verify kmeans": "--case uniform_17x1_k17 --threads 2",
+    "gradus bench kmeans": "--variants sequential --shape 500x2 --repeats 1",
+    "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json": "--variants simd_grid --repeats 1",
+    "gradus bench --experiment kmeans-openmp --scale 0.01": "--threads 2 --repeats 1",
+}
+INPUTS = {
+    "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
+    "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
+    "photo.png": 'cp "$DATA/picture.png" photo.png',
+    "clusters/centroids.npy":
+        "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters",
+}
+
+
+class KMeans(Case):
+    def test_outputs(self):
+        points = self.points()
+        out = self.path("a/b/out")
+        result = self.succeed("kmeans", points, "-k", 5, "-o", out)
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
+        dtype, shape, centroids = read_npy(os.path.join(out, "centroids.npy"))
+        self.assertEqual((dtype, shape), ("<f4", (5, 3)))
+        dtype, shape, labels = read_npy(os.path.join(out, "labels.npy"))
+        self.assertEqual((dtype, shape), ("<i4", (200,)))
+        self.assertEqual(set(labels), set(range(5)))
+        with open(os.path.join(out, "summary.json")) as file:
+            summary = json.load(file)
+        for key, value in {"n": 200, "d": 3, "k": 5, "dtype": "f32", "seed": 0, "converged": True}.items():
+            self.assertEqual(summary[key], value, key)
+        for key in ("variant", "device", "iterations", "inertia", "stop_reason", "threads", "restart", "rechecked",
+                    "memory_bytes"):
+            self.assertIn(key, summary)
+        self.assertEqual(len(summary["history"]), summary["iterations"])
+        self.assertEqual(summary["counts"], [labels.count(cluster) for cluster in range(5)])
+        for key in ("read", "write", "total", "initialize"):
+            self.assertGreaterEqual(summary["seconds"][key], 0)
+        self.assertLessEqual(summary["seconds"]["read"] + summary["seconds"]["write"], summary["seconds"]["total"])
+        # Every label is the nearest centroid, and the inertia is the sum of the squared distances.
+        _, _, values = read_npy(points)
+        inertia = 0
+        for point in range(200):
+            distances = [sum((values[3 * point + dim] - centroids[3 * cluster + dim]) ** 2 for dim in range(3))
+                         for cluster in range(5)]
+            self.assertEqual(labels[point], distances.index(min(distances)))
+            inertia += min(distances)
+        self.assertLess(abs(inertia - summary["inertia"]), 1e-6 * inertia)
+        # The table: a line per cluster, its size in the second column.
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0].split()[:3], ["cluster", "size", "share"])
+        self.assertEqual([int(line.split()[1]) for line in lines[1:6]], summary["counts"])
+        self.assertIn("200 points", lines[-1])
+
+    def summary(self, *arguments, **options):
+        return json.loads(self.succeed("kmeans", *arguments, "--json", **options).stdout)
+
+    def test_json_is_the_summary_and_nothing_else(self):
+        out = self.path("out")
+        printed = self.summary(self.points(), "-k", 4, "-o", out)
+        with open(os.path.join(out, "summary.json")) as file:
+            self.assertEqual(printed, json.load(file))
+
+    def test_same_bits_for_any_number_of_threads(self):
+        points = self.path("blobs.npy")
+        for dtype, dimensions in (("f32", 2), ("f64", 19)):
+            self.succeed("generate", "blobs", "-n", 5000, "-d", dimensions, "--dtype", dtype, "-o", points)
+            seen = set()
+            for threads in (1, 2, 3, 7):
+                out = self.path("out%d" % threads)
+                self.succeed("kmeans", points, "-k", 9, "--threads", threads, "-o", out)
+                seen.add((content(os.path.join(out, "centroids.npy")), content(os.path.join(out, "labels.npy"))))
+            self.assertEqual(len(seen), 1, dtype)
+
+    def test_quiet_and_messages(self):
+        points = self.points()
+        loud = self.succeed("kmeans", points, "-k", 2, "-o", self.path("a"))
+        self.assertIn("wrote", loud.stderr)
+        quiet = self.succeed("kmeans", points, "-k", 2, "-o", self.path("b"), "--quiet")
+        self.assertEqual(quiet.stderr, "")
+        for result in (loud, quiet):
+            self.assertNotIn("\x1b", result.stdout + result.stderr)  # neither is a terminal
+
+    def test_csv_on_standard_input(self):
+        text = "x,y\n" + "".join("%d,%d\n" % (100 * (index % 2), index % 5) for index in range(40))
+        result = self.succeed("kmeans", "-", "-k", 2, stdin=text)
+        self.assertEqual(result.stdout.splitlines()[0].split(), ["cluster", "size", "share", "x", "y"])
+        summary = self.summary("-", "-k", 2, stdin=text)
+        self.assertEqual((summary["dtype"], summary["counts"]), ("f64", [20, 20]))
+
+    def test_files_of_all_kinds_give_the_same(self):
+        rows = [(index * 31 % 17, index * 7 % 23) for index in range(60)]
+        flat = [value for row in rows for value in row]
+        files = [
+            self.file("a.csv", "".join("%d,%d\n" % row for row in rows)),
+            self.file("a.tsv", "a\tb\r\n" + "".join("%d\t%d\r\n" % row for row in rows)),
+            write_npy(self.path("a.npy"), "<f8", (60, 2), flat),
+            write_npy(self.path("b.npy"), "|u1", (60, 2), flat),
+        ]
+        inertias = {self.summary(file, "-k", 5)["inertia"] for file in files[:3]}
+        self.assertEqual(len(inertias), 1)
+        self.assertEqual(self.summary(files[3], "-k", 5)["dtype"], "f32")
+        self.assertEqual(self.summary(files[3], "-k", 5, "--dtype", "f64")["inertia"], inertias.pop())
+
+    def test_picture(self):
+        picture = os.path.join(DATA, "picture.png")
+        width, height, _, before = read_png(picture)
+        out = self.path("out")
+        self.succeed("kmeans", picture, "-k", 6, "-o", out)
+        self.assertIn("quantized.png", os.listdir(out))
+        after = read_png(os.path.join(out, "quantized.png"))
+        self.assertEqual(after[:2], (width, height))
+        self.assertLessEqual(len(after[3]), 6)
+        self.assertGreater(len(before), 6)
+        _, shape, centroids = read_npy(os.path.join(out, "centroids.npy"))
+        colours = {bytes(int(value + 0.5) for value in centroids[3 * cluster : 3 * cluster + 3]) for cluster in range(shape[0])}
+        self.assertLessEqual(after[3], colours)
+
+    def test_initial_centroids_and_weights(self):
+        points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])
+        start = self.file("start.csv", "0\n10\n")
+        weights = self.file("weights.csv", "1\n1\n3\n1\n")
+        out = self.path("out")
+        self.succeed("kmeans", points, "-k", 2, "--init", start, "--weights", weights, "-o", out)
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[2], [0.5, 11.0])
+        self.assertEqual(read_npy(os.path.join(out, "labels.npy"))[2], [0, 0, 1, 1])
+        self.assertEqual(self.summary(points, "-k", 2, "--init", start, "--weights", weights)["init"], "given")
+
+    def test_binary_weights_are_not_rounded_in_silence(self):
+        points = self.points(n=3, d=1)
+        exact = write_npy(self.path("exact.npy"), "<f8", (3,), [0.5, 1, 2])
+        rounded = write_npy(self.path("rounded.npy"), "<f8", (3,), [0.5, 1, 0.1])
+        self.succeed("kmeans", points, "-k", 2, "--weights", exact)
+        self.refused(3, "kmeans", points, "-k", 2, "--weights", rounded, says=["rounded.npy", "row 2", "--dtype f64"])
+        self.succeed("kmeans", points, "-k", 2, "--weights", rounded, "--dtype", "f64")
+
+    def test_every_initialization_and_option(self):
+        points = self.points()
+        for init in ("k-means++", "k-means-parallel", "k-means||", "random", "first"):
+            self.assertEqual(self.summary(points, "-k", 3, "--init", init)["init"], init.replace("||", "-parallel"))
+        one = self.summary(points, "-k", 5, "--max-iterations", 1)
+        self.assertEqual((one["iterations"], one["converged"]), (1, False))
+        many = self.summary(points, "-k", 5, "--restarts", 4, "--seed", 11)
+        self.assertEqual((many["restarts"], many["seed"]), (4, 11))
+        self.assertLess(many["restart"], 4)
+        self.assertEqual(self.summary(points, "-k", 5, "--metric", "cosine")["metric"], "cosine")
+        for pin in ("none", "compact", "scatter"):
+            self.succeed("kmeans", points, "-k", 5, "--pin", pin, "--threads", 2)
+        for empty in ("relocate", "keep", "error"):
+            self.succeed("kmeans", points, "-k", 2, "--empty", empty)
+
+    def test_every_variant_by_its_name(self):
+        points = self.points()
+        for row in json.loads(self.succeed("list", "kmeans", "--json").stdout)[0]["variants"]:
+            if not row["runs_here"]:
+                continue
+            result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
+            if result.returncode == 4:
+                self.assertIn("cannot run here", result.stderr)  # made for other shapes
+            else:
+                self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
+
+
+class Usage(Case):
+    def test_misspelt_names_are_suggested(self):
+        points = self.points()
+        self.refused(2, "kmean", points, says=["'kmean'", "did you mean 'kmeans'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--tolerence", 1, says=["--tolerence", "did you mean '--tolerance'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--tread=2", says=["did you mean '--threads'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--variant", "sequentail", says=["did you mean 'sequential'?", "gradus list"])
+        self.refused(2, "kmeans", points, "-k", 2, "--init", "kmeans++", says=["did you mean 'k-means++'?"])
+        self.refused(2, "kmeans", points, "-k", 2, "--pin", "scater", says=["did you mean 'scatter'?"])
+        self.refused(2, "list", "k-mean", says=["did you mean 'kmeans'?"])
+        self.refused(2, "help", "kmaens", says=["did you mean 'kmeans'?"])
+
+    def test_wrong_use(self):
+        points = self.points()
+        for arguments, says in [
+            (["kmeans"], ["INPUT is missing"]),
+            (["kmeans", points], ["-k", "missing"]),
+            (["kmeans", points, "-k"], ["-k", "missing"]),
+            (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
+            (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
+            (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
+            (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
+            (["kmeans", points, "-k", "2", "more"], ["'more'"]),
+            (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
+            (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
+            (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
+            (["kmeans", points, "-k", "2", "--threads", "0"], ["--threads"]),
+            (["kmeans", points, "-k", "2", "--threads", "99999"], ["--threads", "4096"]),
+            (["kmeans", points, "-k", "2", "--device", "tpu"], ["--device", "auto, cpu or gpu"]),
+            (["kmeans", points, "-k", "2", "--memory-limit", "10Q"], ["--memory-limit", "500M"]),
+            (["kmeans", points, "-k", "2", "--max-iterations", "0"], ["--max-iterations"]),
+            (["kmeans", points, "-k", "2", "--restarts", "0"], ["--restarts"]),
+            (["kmeans", points, "-k", "2", "-o", ""], ["--output"]),
+            (["kmeans", "-", "-k", "2", "--weights", "-"], ["standard input"]),
+        ]:
+            self.refused(2, *arguments, says=says)
+
+    def test_no_such_device(self):
+        self.refused(4, "kmeans", self.points(), "-k", 2, "--device", "gpu:7", says=["GPU"])
+
+    def test_errors_as_json(self):
+        self.refused_as_json(2, "kmeans")
+        self.refused_as_json(3, "kmeans", "missing.npy", "-k", 2)
+
+    def test_abbreviations_lead_to_the_name(self):
+        points = self.points()
+        for typed, name in {"--out": "--output", "--max": "--max-iterations", "--memory=1G": "--memory-limit"}.items():
+            self.refused(2, "kmeans", points, "-k", 2, typed, says=["no option '%s'" % typed.split("=")[0],
+                                                                  "did you mean '%s'?" % name])
+
+    def test_two_hyphens_end_the_options(self):
+        self.file("-x.csv", "1,2\n3,4\n5,6\n")
+        write_npy(self.path("--json"), "<f4", (2, 1), [1, 2])
+
+        def succeed(*arguments):
+            return self.succeed(*arguments, cwd=self.folder).stdout
+
+        self.assertIn("3 points", succeed("kmeans", "-k", 2, "--", "-x.csv"))
+        self.assertIn("2 points", succeed("kmeans", "-k", 2, "--", "--json"))  # not the option
+        self.assertEqual(succeed("predict", "--", "-x.csv", "-x.csv"), "0\n1\n2\n")
+        self.assertEqual(succeed("predict", "-x.csv".replace("-", "./-"), "--", "-x.csv"), "0\n1\n2\n")
+        self.assertIn("3 points", succeed("kmeans", "-k", 2, "./-x.csv", "--"))
+        for arguments, says in [
+            (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
+            (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
+            (["kmeans", "--", "-x.csv", "-k", 2], ["one argument too many: '-k'"]),
+            (["kmeans", "-k", 2, "--", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
+            (["kmeans", "-k", 2, "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
+            (["kmeans", "-k", 2, "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
+            (["kmeans", "-k", 2, "--"], ["INPUT is missing"]),
+            (["--", "kmeans"], ["the command comes first"]),
+        ]:
+            self.refused(2, *arguments, says=says, cwd=self.folder)
+
+    def test_options_without_effect_are_refused(self):
+        points = self.points()
+        centroids, out = self.file("c.csv", "0,0,0\n1,1,1\n"), self.path("out.npy")
+        for arguments, says in [
+            (["kmeans", points, "-k", 2, "--init", "first", "--seed", 0], ["--seed has no effect", "--init first"]),
+            (["kmeans", points, "-k", 2, "--init", centroids, "--seed", 3], ["--seed has no effect", "file"]),
+            (["kmeans", points, "-k", 2, "--init", "first", "--restarts", 2], ["--restarts has no effect"]),
+            (["kmeans", points, "-k", 2, "--device", "cpu", "--block-size", 96], ["--block-size", "runs on the CPU"]),
+            (["kmeans", points, "-k", 2, "--variant", "sequential", "--block-size", 100], ["--block-size", "'sequential'"]),
+            (["demo", "-o", out, "--device", "cpu", "--block-size", 96], ["--block-size"]),
+            (["predict", centroids, points, "--device", "cpu", "--block-size", 96], ["--block-size"]),
+            (["verify", "kmeans", "--variant", "cuda-naive", "--threads", 2], ["--threads has no effect"]),
+            (["bench", "kmeans", "--scale", 1], ["--scale has no effect", "--shape"]),
+            (["bench", "kmeans", "--experiment", "kmeans-openmp"], ["PROBLEM has no effect", "experiment"]),
+            (["bench", "--experiment", "kmeans-openmp", "--dtype", "f32"], ["--dtype has no effect", "experiment"]),
+            (["bench", "kmeans", "--data", points, "--shape", "9x3"], ["--shape has no effect", "--data"]),
+            (["bench", "kmeans", "--variants", "sequential", "--block-size", 96], ["--block-size has no effect", "GPU"]),
+            (["bench", "kmeans", "--variants", "sequential", "--threads", 2], ["--threads has no effect", "threads"]),
+            (["bench", "kmeans", "--variants", "sequential", "--pin", "compact"], ["--pin has no effect"]),
+        ]:
+            self.refused(2, *arguments, says=says)
+        self.assertFalse(os.path.exists(out))
+        # The same options where they have one.
+        self.succeed("kmeans", points, "-k", 2, "--init", "first", "--restarts", 1)
+        self.succeed("kmeans", points, "-k", 2, "--init", "random", "--restarts", 2, "--seed", 3)
+
+    def test_memory_limit(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-o", points)
+        job = ("kmeans", points, "-k", 2, "--init", "first", "--max-iterations", 1, "--threads", 1)
+        needed = json.loads(self.succeed(*job, "--json").stdout)["memory_bytes"]
+        self.assertTrue(2**18 < needed < 2**20, needed)
+        for limit, amount in [("0.25M", "262144 bytes (256 KiB)"), ("262144", "262144 bytes (256 KiB)"),
+                              (".25MiB", "262144 bytes (256 KiB)"), ("256k", "262144 bytes (256 KiB)"),
+                              ("0.0001G", "107374 bytes (105 KiB)"), ("100", "100 bytes")]:
+            shown = self.refused(1, *job, "--memory-limit", limit, says=["--memory-limit allows only " + amount + "\n"])
+            self.assertRegex(shown.stderr, r"needs %d bytes \([\d.]+ KiB\) of memory" % needed)
+            self.assertNotIn("Execution", shown.stderr)
+        self.refused(1, *job, "--memory-limit", needed - 1, says=["needs %d bytes" % needed, "only %d" % (needed - 1)])
+        for limit in (needed, "1M", "1.5M", "0.001T", "1.5GiB"):
+            self.succeed(*job, "--memory-limit", limit)
+        for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
+            self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
+        # A job that labels points by centroids has memory of its own, too.
+        centroids = self.file("c.csv", "0,0\n1,1\n")
+        self.refused(1, "predict", centroids, points, "--memory-limit", "100K", says=["--memory-limit allows only 102400 bytes (100 KiB)"])
+        self.succeed("predict", centroids, points, "--memory-limit", "4M", "-o", self.path("l.npy"))
+
+    def test_one_is_singular(self):
+        one, two = self.file("one.csv", "1\n"), self.file("two.csv", "1\n2\n")
+        text = self.succeed("kmeans", one, "-k", 1, "--threads", 1, "--max-iterations", 1).stdout.splitlines()[-1]
+        self.assertRegex(text, r"^1 point x 1 \(f64\) in 1 cluster: inertia 0, 1 iteration \(.*, 1 thread$")
+        text = self.succeed("kmeans", two, "-k", 2, "--threads", 2).stdout.splitlines()[-1]
+        self.assertRegex(text, r"^2 points x 1 \(f64\) in 2 clusters: .*, 2 threads$")
+        self.assertIn(" 1 point to ", self.succeed("predict", one, one, "-o", self.path("l.csv")).stderr)
+        self.assertIn("of 2 points to 1 centroid to", self.succeed("transform", one, two, "-o", self.path("d.csv")).stderr)
+
+
+class BadInput(Case):
+    """Each bad input: a clear message, the right exit status, no output."""
+
+    def refuse(self, status, *arguments, says=(), **options):
+        out = self.path("parent/out")
+        self.refused(status, "kmeans", *arguments, "-o", out, says=says, **options)
+        self.assertFalse(os.path.exists(self.path("parent")), "output was left")
+
+    def test_files(self):
+        self.refuse(3, self.path("missing.npy"), "-k", 2, says=["missing.npy", "No such file"])
+        self.refuse(3, self.folder, "-k", 2, says=[self.folder, "directory"])
+        for name in ("empty.npy", "empty.csv", "empty.png", "empty"):
+            self.refuse(3, self.file(name, b""), "-k", 2, says=[name, "empty"])
+        self.refuse(3, self.file("what.bin", b"hello"), "-k", 2, says=["what.bin", ".npy", ".xyz", ".dump"])
+        self.refuse(3, self.file("atoms.xyz", b"1\n\nH 0 0 0\n"), "-k", 2, says=["atoms.xyz", "trajectory", "pair histograms"])
+        self.refuse(3, self.file("bad.png", b"\x89PNG\r\n\x1a\n1234"), "-k", 2, says=["bad.png"])
+        self.refuse(3, self.file("bad.jpg", b"\xff\xd8\xff\xe0"), "-k", 2, says=["bad.jpg"])
+        self.refuse(3, "-", "-k", 2, stdin="", says=["standard input"])
+
+    def test_npy(self):
+        path = self.path("a.npy")
+        for says, options in [
+            (["takes 240 bytes", "200 are there"], dict(dtype="<f4", shape=(20, 3), raw=b"x" * 200)),
+            (["takes 240 bytes", "280 are there"], dict(dtype="<f4", shape=(20, 3), raw=b"x" * 280)),
+            (["overflows"], dict(dtype="<f4", shape=(2**62, 2**62), raw=b"x" * 200)),
+            (["|O", "Python objects"], dict(dtype="|O", shape=(20, 3), raw=b"x" * 240)),
+            (["<c8", "complex"], dict(dtype="<c8", shape=(2, 3), raw=b"x" * 48)),
+            (["one or two dimensions"], dict(dtype="<f4", shape=(2, 2, 2), raw=b"x" * 32)),
+            (["header"], dict(dtype="", shape=(), header="{'descr': '<f4', 'shape': (2,)", raw=b"x" * 8)),
+            (["header"], dict(dtype="", shape=(), header="__import__('os').system('true')", raw=b"x" * 8)),
+            (["version"], dict(dtype="<f4", shape=(2, 1), raw=b"x" * 8, version=b"\x09\x00")),
+            (["at least one row"], dict(dtype="<f4", shape=(0, 3), raw=b"")),
+            (["header"], dict(dtype="<f4", shape=(-3, 3), raw=b"")),
+        ]:
+            write_npy(path, **options)
+            self.refuse(3, path, "-k", 2, says=["a.npy"] + says)
+        self.refuse(3, self.file("short.npy", b"\x93NUMPY\x01\x00\xff\xff{}"), "-k", 2, says=["short.npy", "header"])
+        self.refuse(3, self.file("other.npy", b"PK\x03\x04 and so on"), "-k", 2, says=["other.npy", "not a .npy file"])
+
+    def test_csv_names_line_and_column(self):
+        for text, place in [
+            ("a,b\n1,2\n3\n", ":3:2: "),
+            ("1,2\n3,4,5\n", ":2:3: "),
+            ("1,2\n3,x\n", ":2:2: 'x'"),
+            ("1,2\n,4\n", ":2:1: "),
+            ("1,2\n3,nan\n", ":2:2: 'nan'"),
+            ("1,2\n3,1e999\n", ":2:2: "),
+            ("1,2\n\n3,4\n", ":2:"),
+            ('1,2\n"3,4\n', ":2:1: the field '\"3,4' has no closing quote"),
+            ('1,2\n3,"4,5"\n', ":2:2: '\"4,5\"' is not a number"),
+            ("1,2\n#N/A,4\n5,6\n", ":2:1: "),
+            ("1.5,N/A,2\n3,4,5\n", ":1:2: 'N/A'"),
+            ("0x10,2\n3,4\n", ":1:1: '0x10'"),
+            ("1.5,abc,2\n3,4,5\n", ":1:2: 'abc'"),
+        ]:
+            self.refuse(3, self.file("a.csv", text), "-k", 1, says=["a.csv" + place])
+            self.refuse(3, "-", "-k", 1, stdin=text, says=["standard input" + place])
+
+    def test_binary_data_in_the_place_of_text(self):
+        array = content(write_npy(self.path("a.npy"), "<f4", (2, 2), [1, 2, 3, 4]))
+        for name in ("a.csv", "a.txt", "a.tsv"):
+            self.refuse(3, self.file(name, array), "-k", 1, says=[name, "this is a .npy array", "ends in .npy"])
+        with open(self.path("a.npy"), "rb") as file:
+            result = subprocess.run([GRADUS, "kmeans", "-", "-k", "1"], stdin=file, capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (3, ""))
+        self.assertIn("standard input:1: this is a .npy array", result.stderr)
+
+    def test_values(self):
+        nan, inf = float("nan"), float("inf")
+        for dtype in ("<f4", "<f8"):
+            self.refuse(3, write_npy(self.path("a.npy"), dtype, (3, 2), [1, 2, 3, nan, 5, nan]), "-k", 2,
+                        says=["a.npy", "row 1", "NaN"])
+            self.refuse(3, write_npy(self.path("a.npy"), dtype, (3, 2), [1, 2, 3, 4, -inf, 6]), "-k", 2,
+                        says=["a.npy", "row 2", "infinite"])
+        self.refuse(3, write_npy(self.path("a.npy"), "<f8", (2, 1), [1, 1e160]), "-k", 2,
+                    says=["a.npy", "row 1", "too large", "2^500"])
+        self.refuse(3, self.file("a.csv", "x\n1e39\n2\n"), "-k", 2, "--dtype", "f32", says=["1e+39 is beyond"])
+
+    def test_differences_whose_squares_are_zero(self):
+        for dimensions in (1, 3):
+            tiny = write_npy(self.path("tiny.npy"), "<f8", (3 * dimensions, dimensions),
+                             [row * 1e-170 for row in range(3 * dimensions) for _ in range(dimensions)])
+            self.refuse(3, tiny, "-k", 2, says=["tiny.npy", "e-170", "zero in double", "scale the points up"])
+            self.refuse(3, tiny, "-k", 2, "--init", "first", says=["zero in double"])
+            self.refused(3, "predict", tiny, tiny, says=["zero in double"])
+            self.succeed("kmeans", tiny, "-k", 1)
+            self.succeed("kmeans", tiny, "-k", 1, "--init", "random")
+        visible = write_npy(self.path("visible.npy"), "<f8", (3, 1), [1e-160, 2e-160, 9e-160])
+        self.succeed("kmeans", visible, "-k", 2)
+
+    def test_clusters(self):
+        points = self.points(n=20)
+        self.refuse(2, points, "-k", 0, says=["-k"])
+        self.refuse(3, points, "-k", 21, says=["21 clusters", "20 points"])
+        same = write_npy(self.path("same.npy"), "<f4", (6, 1), [1, 2, 1, 2, 1, 2])
+        self.refuse(3, same, "-k", 3, says=["same.npy", "3 clusters", "are only 2 different points"])
+        one = write_npy(self.path("one.npy"), "<f4", (2, 1), [7, 7])
+        self.refuse(3, one, "-k", 2, says=["is only 1 different point;"])
+        for init in ("random", "first", "k-means-parallel"):
+            self.refuse(3, same, "-k", 3, "--init", init, says=["2 different"])
+
+    def test_weights(self):
+        points = self.points(n=4)
+        for text, says in [("1\n2\n-1\n4\n", ["row 2", "negative"]), ("1\n2\n3\n", ["3 weights for 4 points"]),
+                           ("0\n0\n0\n0\n", ["zero"]), ("2,1\n3,4\n", ["one value per row"]), ("1\nx\n3\n4\n", [":2:1"])]:
+            self.refuse(3, points, "-k", 2, "--weights", self.file("w.csv", text), says=["w.csv"] + says)
+        self.refuse(3, points, "-k", 2, "--dtype", "f64", "--weights", self.file("w.csv", "1\n2\n1e200\n4\n"),
+                    says=["w.csv", "row 2", "too large", "2^500"])
+        self.refuse(3, points, "-k", 2, "--weights", self.path("none.csv"), says=["none.csv", "No such file"])
+
+    def test_centroids(self):
+        points = self.points(n=20)
+        for shape in ((2, 2), (3, 3), (1, 3)):
+            start = write_npy(self.path("c.npy"), "<f4", shape, list(range(shape[0] * shape[1])))
+            self.refuse(3, points, "-k", 2, "--init", start, says=["c.npy", "%d x %d" % shape, "2 x 3"])
+        self.refuse(3, points, "-k", 2, "--init", self.path("none.npy"), says=["none.npy", "No such file"])
+        broken = write_npy(self.path("nan.npy"), "<f4", (2, 3), [1, 2, 3, 4, float("nan"), 6])
+        self.refuse(3, points, "-k", 2, "--init", broken, says=["nan.npy", "row 1", "NaN"])
+
+    def test_too_little_memory(self):
+        self.refuse(1, self.points(), "-k", 2, "--memory-limit", 100, says=["bytes", "100"])
+
+    def test_cosine_needs_directions(self):
+        zero = write_npy(self.path("z.npy"), "<f4", (3, 2), [1, 2, 0, 0, 3, 4])
+        self.refuse(3, zero, "-k", 2, "--metric", "cosine", says=["z.npy", "row 1", "zeros"])
+
+
+class Output(Case):
+    def test_unwritable(self):
+        points = self.points()
+        file = self.file("file", "in the way")
+        self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(file, "out"), says=["file/out"])
+        self.refused(1, "kmeans", points, "-k", 2, "-o", "/proc/out", says=["/proc/out"])
+        self.refused(1, "predict", points, points, "-o", self.path("no/such/x.npy"), says=["no/such/x.npy"])
+        if os.geteuid() != 0:
+            closed = self.path("closed")
+            os.mkdir(closed, 0o555)
+            self.refused(1, "kmeans", points, "-k", 2, "-o", os.path.join(closed, "out"), says=["Permission denied"])
+
+    def test_no_input_is_overwritten(self):
+        os.makedirs(self.path("fit"))
+        points = self.file("fit/labels.npy", content(self.points()))
+        table = self.file("points.csv", "x,y\n1,2\n3,4\n5,7\n")
+        centroids = self.file("fit/centroids.npy", content(points))
+        files = (points, table, centroids)
+        for arguments in (
+            ("kmeans", points, "-k", 2, "-o", self.path("fit")),
+            ("kmeans", table, "-k", 1, "--init", centroids, "-o", self.path("fit")),
+            ("predict", points, centroids, "-o", centroids),
+            ("predict", points, centroids, "-o", points),
+            ("transform", centroids, points, "-o", centroids),
+        ):
+            self.refused_to_overwrite(files, *arguments)
+        before = content(table)
+        refused = gradus("bench", "kmeans", "--data", table, "-k", 1, "--json", table)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("would be overwritten", refused.stderr)
+        self.assertEqual(content(table), before)
+        self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
+
+    def test_limit_on_the_size_of_files(self):
+        def limit():  # enough for the files that an OpenMP runtime shares between its libraries
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+        points = self.points(n=300000, d=1)
+        self.refused(1, "kmeans", points, "-k", 2, "-o", self.path("out"), preexec=limit, says=["labels.npy", "large"])
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+
+    def test_full_file_system(self):
+        points = self.points(n=20000)
+        small = self.path("small")
+        os.mkdir(small)
+        said = self.refused_for_want_of_space(small, "kmeans", points, "-k", 2, "-o", os.path.join(small, "out"))
+        self.assertIn("labels.npy", said)
+
+    def test_more_than_the_disk_holds(self):
+        """Refused with both sizes before anything is written."""
+        points = self.points(n=20000, d=1)
+        small = self.path("small")
+        os.mkdir(small)
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # 20000 centroids
+                    ["transform", points, points, "-o", os.path.join(small, "out.npy")],
+                    ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
+            self.refused_for_want_of_space(small, *job)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy", "small"])
+
+    def test_files_of_an_earlier_result_go(self):
+        out = self.path("out")
+        picture = os.path.join(DATA, "picture.png")
+        self.succeed("kmeans", picture, "-k", 3, "-o", out)
+        self.assertIn("quantized.png", os.listdir(out))
+        for foreign in ([], ["mine.txt"]):
+            for name in foreign:
+                self.file(os.path.join(out, name), "of a person")
+            self.refused(3, "kmeans", self.points(), "-k", 2000, "-o", out)
+            self.assertIn("quantized.png", os.listdir(out))
+            self.succeed("kmeans", self.points(), "-k", 3, "-o", out)
+            self.assertEqual(sorted(os.listdir(out)), sorted(["centroids.npy", "labels.npy", "summary.json", *foreign]))
+            self.succeed("kmeans", picture, "-k", 3, "-o", out)
+        self.assertEqual(content(os.path.join(out, "mine.txt"), "r"), "of a person")
+
+    def test_summary_names_its_files_and_readers_check_them(self):
+        points = self.points()
+        out, other = self.path("out"), self.path("other")
+        self.succeed("kmeans", points, "-k", 3, "-o", out)
+        self.succeed("kmeans", points, "-k", 3, "--init", "first", "--max-iterations", 1, "-o", other)
+        with open(os.path.join(out, "summary.json")) as file:
+            files = json.load(file)["files"]
+        self.assertEqual(sorted(files), ["centroids.npy", "labels.npy"])
+        for name, facts in files.items():
+            data = content(os.path.join(out, name))
+            self.assertEqual(facts, {"bytes": len(data), "crc32": "%08x" % zlib.crc32(data)})
+        centroids = os.path.join(out, "centroids.npy")
+        readers = [["predict", centroids, points], ["transform", centroids, points],
+                   ["kmeans", points, "-k", 3, "--init", centroids]]
+        for reader in readers:
+            self.succeed(*reader)
+        # Centroids of another run beside the summary.
+        shutil.copy(os.path.join(other, "centroids.npy"), centroids)
+        for reader in readers:
+            self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
+        # A summary of something else, or none, says nothing.
+        summary = os.path.join(out, "summary.json")
+        for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
+                     '{"problem": "kmeans", "files": 3}', None]:
+            os.remove(summary)
+            if text is not None:
+                self.file(summary, text)
+            for reader in readers:
+                self.succeed(*reader)
+        self.file(summary, '{"problem": "kmeans", "unfinished": ""}')
+        for reader in readers:
+            self.refused(3, *reader, says=["centroids.npy", "summary.json", "unfinished"])
+
+    def test_existing_output_is_replaced_only_by_a_whole_one(self):
+        points = self.points()
+        out = self.path("out")
+        self.succeed("kmeans", points, "-k", 2, "-o", out)
+        before = {name: content(os.path.join(out, name)) for name in os.listdir(out)}
+        self.refused(3, "kmeans", points, "-k", 2000, "-o", out)
+        after = {name: content(os.path.join(out, name)) for name in os.listdir(out)}
+        self.assertEqual(before, after)
+        self.succeed("kmeans", points, "-k", 3, "-o", out)
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[1], (3, 3))
+
+
+class Interrupt(InterruptCase):
+    def long_job(self, *more):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-d", 8, "-o", points)
+        out = self.path("out")
+        job = subprocess.Popen(
+            [GRADUS, "kmeans", points, "-k", "300", "--variant", "sequential", "--init", "first", "--tolerance", "0",
+             "--max-iterations", "1000000", "-o", out, *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        self.wait_until(job, lambda: os.path.isdir(out))  # opened before the work
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.stderr.close)
+        self.wait_until_busy(job, 0.5)
+        return job
+
+    def test_interrupt(self):
+        self.assertEqual(self.check(signal.SIGINT, self.long_job()), "")
+
+    def test_terminate(self):
+        self.assertEqual(json.loads(self.check(signal.SIGTERM, self.long_job("--json")))["exit_status"], 130)
+
+    def test_within_an_iteration(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 30000, "-d", 32, "-o", points)
+        self.stops_soon("kmeans", points, "-k", 29000, "--variant", "sequential", "--init", "first",
+                        "-o", self.path("out"), when=lambda job: self.wait_until_busy(job, 1.0))
+        self.stops_soon("predict", points, points, "--variant", "sequential", "-o", self.path("l.npy"),
+                        when=lambda job: self.wait_until_busy(job, 1.0))
+
+    def test_while_a_table_is_read(self):
+        points = self.path("p.csv")
+        with open(points, "wb") as file:
+            piece = b"0.1234567890123456,0.7654321098765432\n" * 100000
+            for _ in range(120):
+                file.write(piece)
+        self.stops_soon("kmeans", points, "-k", 2, "-o", self.path("out"),
+                        when=lambda job: self.wait_until_busy(job, 0.2))
+        os.remove(points)
+
+    def test_while_a_table_is_written(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 200000, "-d", 2, "-o", points)
+        centroids = self.path("c.npy")
+        self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
+
+        def has_written(job):  # the file under construction may have no name: it is one of the job's own
+            files = f"/proc/{job.pid}/fd"
+            for number in os.listdir(files):
+                try:
+                    target = os.readlink(f"{files}/{number}")
+                    if (target.startswith(self.folder) and target != points and target != centroids
+                            and os.stat(f"{files}/{number}").st_size > 1000000):
+                        return True
+                except OSError:  # closed meanwhile
+                    pass
+            return False
+
+        def writes(job):
+            self.wait_until(job, lambda: has_written(job))
+        self.stops_soon("transform", centroids, points, "-o", self.path("d.csv"), when=writes)
+
+    def test_while_nobody_reads_the_result(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 100000, "-d", 2, "-o", points)
+
+        def pending(job):
+            return struct.unpack("i", fcntl.ioctl(job.stdout, termios.FIONREAD, struct.pack("i", 0)))[0]
+
+        def waits(job):  # it cannot end: the labels are more than the pipe holds
+            self.wait_until(job, lambda: pending(job) >= 4096)
+            time.sleep(0.5)
+        centroids = self.file("c.csv", "1,2\n3,4\n")
+        self.stops_soon("predict", centroids, points, when=waits)
+
+    def test_while_standard_input_is_read(self):
+        job = subprocess.Popen([GRADUS, "kmeans", "-", "-k", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        job.stdin.write("1,2\n")
+        job.stdin.flush()
+        self.wait_until_signals_are_awaited(job)
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(timeout=60), 130)
+        stderr = job.stderr.read()
+        self.assertIn("stopped", stderr)
+        job.stdin.close()
+        job.stdout.close()
+        job.stderr.close()
+
+
+class Headers(Case):
+    """What is taken for a header is asked for, or said."""
+
+    def rows(self, text, *options):
+        result = self.succeed("predict", self.centroids, self.file("p.csv", text), *options)
+        return len(result.stdout.splitlines()), result.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.centroids = write_npy(self.path("c.npy"), "<f8", (1, 3), [1, 2, 3])
+
+    def test_doubtful_lines_are_said(self):
+        below = "\n5,6,9\n3,1,2\n"
+        for line, count in [("0,1,2", 3), ("1,2,3", 3), ("1990,1991,1992", 3), ("1990,2000,2001", 3), ("400,402,404", 3),
+                            ("id,2019,2020", 2), ("1st,2nd,3rd", 2), ("x,N/A,y", 2)]:
+            rows, said = self.rows(line + below)
+            self.assertEqual(rows, count, line)
+            self.assertIn("p.csv:1: the first line, '%s', is taken as %s" % (line, "a row" if count == 3 else "names"), said)
+            self.assertEqual(self.rows(line + below, "--quiet"), (count, ""))
+            self.assertEqual(self.rows(line + below, "--header", "yes"), (2, ""), line)
+        for line, count in [("x,y,z", 2), ("2.5,0,1", 3), ("7,7,7", 3), (",x,y", 2)]:
+            self.assertEqual(self.rows(line + below), (count, ""), line)
+
+    def test_no_and_yes(self):
+        self.assertEqual(self.rows("0,1,2\n5,6,9\n", "--header", "no"), (2, ""))
+        text = self.file("t.csv", "x,y,z\n5,6,9\n")
+        self.refused(3, "predict", self.centroids, text, "--header", "no", says=["t.csv:1:1: 'x' is not a number"])
+        rows, said = self.rows("1.5,7,2\n5,6,9\n", "--header", "yes")
+        self.assertEqual(rows, 1)
+        self.assertIn("p.csv:1: the first line, '1.5,7,2', is made of numbers", said)
+        names = self.succeed("kmeans", "-", "-k", 1, "--header", "yes", stdin="0,1\n5,6\n").stdout
+        self.assertEqual(names.splitlines()[0].split(), ["cluster", "size", "share", "0", "1"])
+        self.refused(2, "predict", self.centroids, text, "--header", "maybe", says=["--header", "auto, yes or no"])
+
+    def test_every_table_of_a_command(self):
+        points = self.file("p.csv", "0,1\n5,6\n7,9\n")
+        weights = self.file("w.csv", "0\n1\n2\n")
+        summary = json.loads(self.succeed("kmeans", points, "-k", 1, "--weights", weights, "--header", "yes", "--json").stdout)
+        self.assertEqual(summary["n"], 2)
+
+    def test_no_meaning_without_a_table(self):
+        says = ["--header is for tables of text"]
+        for header in ("yes", "no"):
+            option = "--header", header
+            self.refused(2, "kmeans", self.centroids, "-k", 1, *option, says=says)
+            self.refused(2, "kmeans", os.path.join(DATA, "picture.png"), "-k", 1, *option, says=says)
+            self.refused(2, "predict", self.centroids, self.centroids, *option, says=says)
+            self.refused(2, "transform", self.centroids, self.centroids, *option, says=says)
+            self.refused(2, "bench", "kmeans", *option, says=says)
+            self.refused(2, "bench", "--experiment", "kmeans-simt", *option, says=["an experiment has its own"])
+        self.succeed("kmeans", self.centroids, "-k", 1, "--header", "auto")
+
+
+class Bench(Case):
+    def test_kmeans(self):
+        text = self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential,openmp_reduce",
+                            "--threads", 2, "--repeats", 2).stdout
+        self.assertIn("500 x 3 f32 uniform, k = 4, at most 10 iterations\nverified: all points against the oracle", text)
+        self.assertIn("ms/iteration", text)
+        self.assertEqual([line.split()[0] for line in text.splitlines()[3:5]], ["sequential", "openmp_reduce"])
+        answer = json.loads(self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential",
+                                         "--repeats", 2, "--json").stdout)
+        self.assertEqual(answer["problem"], "kmeans")
+        self.assertEqual(list(answer["groups"][0]), ["label", "points", "n", "d", "k", "dtype", "iterations", "verified",
+                                                     "rows"])
+        self.assertEqual(list(answer["groups"][0]["rows"][0]), [
+            "variant", "threads", "pinning", "block_size", "contract", "seconds", "iterations",
+            "milliseconds_per_iteration", "median_milliseconds_in_an_iteration", "speedup", "phases",
+            "share_of_read_bandwidth", "share_of_fma_rate", "peak_memory_bytes", "rechecked", "inertia", "samples"])
+
+    def test_wrong_use(self):
+        for arguments, words in {
+            ("kmeans", "--bin-width", 1): "kmeans has none",
+            ("kmeans", "--box", "1,1"): "kmeans has none",
+            ("--experiment", "kmeans-openmp", "--bins", 3): "experiment",
+        }.items():
+            self.refused(2, "bench", *arguments, says=[words])
+
+
+class Predict(Case):
+    def test_labels_are_those_of_the_fit(self):
+        for dtype in ("f32", "f64"):
+            points, out = self.path("p.npy"), self.path("out" + dtype)
+            self.succeed("generate", "blobs", "-n", 1000, "-d", 3, "--dtype", dtype, "-o", points)
+            self.succeed("kmeans", points, "-k", 7, "-o", out)
+            centroids, labels = os.path.join(out, "centroids.npy"), os.path.join(out, "labels.npy")
+            again = self.path("labels.npy")
+            self.succeed("predict", centroids, points, "-o", again)
+            self.assertEqual(content(again), content(labels))
+            text = self.succeed("predict", centroids, points).stdout
+            self.assertEqual([int(line) for line in text.splitlines()], read_npy(labels)[2])
+            answer = json.loads(self.succeed("predict", centroids, points, "--json").stdout)
+            self.assertEqual(answer["labels"], read_npy(labels)[2])
+            with open(os.path.join(out, "summary.json")) as file:
+                summary = json.load(file)
+            self.assertEqual((answer["inertia"], answer["counts"]), (summary["inertia"], summary["counts"]))
+
+    def test_transform(self):
+        centroids = self.file("c.csv", "0,0\n3,4\n")
+        points = self.file("p.csv", "0,0\n6,8\n")
+        self.assertEqual(self.succeed("transform", centroids, points).stdout, "0,5\n10,5\n")
+        out = self.path("d.npy")
+        self.succeed("transform", centroids, points, "-o", out)
+        self.assertEqual(read_npy(out), ("<f8", (2, 2), [0, 5, 10, 5]))
+        out = self.path("d.csv")
+        self.succeed("transform", centroids, points, "-o", out)
+        self.assertEqual(content(out, "r"), "0,5\n10,5\n")
+        answer = json.loads(self.succeed("transform", centroids, points, "--json").stdout)
+        self.assertEqual(answer["distances"], [[0, 5], [10, 5]])
+
+    def test_mixed_types_meet_in_the_wider_one(self):
+        centroids = write_npy(self.path("c.npy"), "<f4", (2, 1), [0, 1])
+        points = write_npy(self.path("p.npy"), "<f8", (2, 1), [0.4999999999, 0.5000000001])
+        self.assertEqual(self.succeed("predict", centroids, points).stdout, "0\n1\n")
+
+    def test_bad_input(self):
+        centroids = self.file("c.csv", "0,0\n3,4\n")
+        self.refused(3, "predict", centroids, self.file("p.csv", "1,2,3\n"), says=["c.csv", "2 x 2", "3 columns"])
+        self.refused(3, "predict", centroids, self.path("none.csv"), says=["none.csv"])
+        self.refused(2, "predict", "-", "-", says=["standard input"])
+        self.refused(2, "predict", centroids, says=["INPUT is missing"])
+        self.refused(2, "transform", centroids, centroids, "--variant", "sequential", says=["no option", "--variant"])
+        out = self.path("x.npy")
+        self.refused(3, "transform", centroids, self.file("p.csv", "1,2,3\n"), "-o", out)
+        self.assertFalse(os.path.exists(out))
+
+    def test_ending_of_the_output(self):
+        missing = self.path("missing.npy")  # it says so before anything is read
+        for command in ("predict", "transform"):
+            self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
+
+
+class Demo(Case):
+    def test_demo(self):
+        result = self.succeed("demo", cwd=self.folder)
+        self.assertEqual(os.listdir(self.folder), ["gradus-demo"])
+        self.assertEqual(os.listdir(self.path("gradus-demo")), ["centroids.png"])
+        lines = result.stdout.splitlines()
+        start = next(index for index, line in enumerate(lines) if line.startswith("cluster"))
+        rows = [line.split() for line in lines[start + 1 : start + 11]]
+        self.assertEqual(sum(int(row[1]) for row in rows), 1797)
+        self.assertEqual([int(row[4]) for row in rows], list(range(10)), "each digit has its cluster")
+        answer = json.loads(self.succeed("demo", "-o", self.path("b"), "--json").stdout)
+        self.assertGreater(answer["agreement"], 0.75)
+        self.assertLess(answer["inertia"], 1.1660e6)
+        width, height, color, pixels = read_png(answer["picture"])
+        self.assertEqual(color, 0)
+        self.assertGreater(width, 2 * height)
+        self.assertLess(min(pixels), b"\x20")  # ink
+        self.assertEqual(max(pixels), b"\xff")  # paper
+
+
+class Completion(CompletionCase):
+    def test_bash_completes(self):
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        self.assertEqual(self.complete("gradus", "km"), ["kmeans"])
+        self.assertEqual(self.complete("gradus", "kmeans", "--resta"), ["--restarts"])
+        self.assertIn("sequential", self.complete("gradus", "kmeans", "x.npy", "--variant", ""))
+        self.assertEqual(self.complete("gradus", "kmeans", "--pin", "sc"), ["scatter"])
+        self.assertEqual(self.complete("gradus", "kmeans", "--pin", "=", "sc"), ["scatter"])
+        self.file("some points.npy", "")
+        self.assertEqual(self.complete("gradus", "kmeans", "some"), ["some", "points.npy"])
+
+    def test_fish_completes(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        script = self.file("gradus.fish", self.succeed("completion", "fish").stdout)
+        result = subprocess.run(["fish", "-c", "source %s; complete -C 'gradus kmeans --pin sc'" % script],
+                                capture_output=True, text=True, env=dict(os.environ, HOME=self.folder))
+        self.assertEqual(result.stdout.split()[0], "scatter", result.stderr)
+
+
+class Terminal(TerminalCase):
+    def test_progress(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 40000, "-d", 8, "-o", points)
+
+        def job(iterations):
+            return ("kmeans", points, "-k", 250, "--init", "first", "--variant", "sequential", "--tolerance", 0,
+                    "--max-iterations", iterations)
+        bar = r"\[#*\.*\] +\d+ %"
+        self.assertRegex(self.on_terminal(*job(5)), bar)
+        self.assertNotRegex(self.on_terminal(*job(5), "--quiet"), bar)
+        self.assertEqual(self.succeed(*job(5)).stderr, "")
+        self.assertRegex(self.on_terminal(*job(90)), bar + ".*left")

@@ -1,0 +1,512 @@
+"""The command `gradus pair-histogram`, as a person uses it. tests/cli/run.py runs this."""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import time
+
+from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
+
+
+# What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
+def json_jobs(case):
+    return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")]}
+
+
+NARROWED = {
+    "gradus verify pair-histogram --variant simd_filter --threads 1,2": "--case uniform_2x3",
+    "gradus verify pair-histogram --variant openmp_privatized --threads 1,2": "--case uniform_2x3",
+    "gradus bench pair-histogram": "--variants sequential --shape 500x3 --repeats 1",
+    "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40":
+        "--variants simd_cells --repeats 1",
+}
+INPUTS = {
+    "atoms.npy": "gradus generate uniform -n 2000 -d 3 --dtype f64 --high 40 -o atoms.npy",
+    "stars.csv": "gradus generate uniform -n 300 -d 3 -o stars.csv",
+    "galaxies.csv": "gradus generate uniform -n 200 -d 3 -o galaxies.csv",
+    "edges.csv": "printf '0.1\\n0.5\\n2\\n' > edges.csv",
+    "trajectory.xyz": "printf '2\\nLattice=\"9 0 0 0 9 0 0 0 9\"\\nH 0 0 0\\nH 1 1 1\\n' > trajectory.xyz",
+}
+
+
+class PairHistogram(Case):
+    POINTS = "x,y\n0,0\n3,4\n0,1\n6,8\n"  # distances 5, 1, 10, sqrt(18), 5, sqrt(85)
+
+    def rows(self, text):
+        lines = text.splitlines()
+        return lines[0], [line.split(",") for line in lines[1:]]
+
+    def test_csv_on_standard_output(self):
+        result = self.succeed("pair-histogram", self.file("p.csv", self.POINTS), "--bin-width", 2.5, "--bins", 4)
+        self.assertEqual(result.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,1\n5,7.5,2\n7.5,10,1\n")
+        self.assertIn("6 pairs: 5 in 4 bins, 1 beyond", result.stderr)
+        again = self.succeed("pair-histogram", "-", "--bin-width", 2.5, "--bins", 4, "--quiet", stdin=self.POINTS)
+        self.assertEqual((again.stdout, again.stderr), (result.stdout, ""))
+
+    def test_file(self):
+        points, out = self.file("p.csv", self.POINTS), self.path("h.csv")
+        result = self.succeed("pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", out)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("wrote", result.stderr)
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")
+        self.refused(1, "pair-histogram", points, "--bin-width", 5, "--bins", 2, "-o", self.path("no/such/h.csv"),
+                     says=["no/such/h.csv"])
+        self.refused(3, "pair-histogram", self.file("bad.csv", "1,2\n3,nan\n"), "--bin-width", 5, "--bins", 2, "-o", out)
+        self.assertEqual(content(out, "r"), "lo,hi,count\n0,5,2\n5,10,3\n")  # as it was
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bad.csv", "h.csv", "p.csv"])
+
+    def test_published_table(self):
+        points = self.path("lab.npy")
+        self.succeed("generate", "lab-atoms", "-n", 10000, "-o", points)
+        golden = content(os.path.join(DATA, "pair-histogram-10000-500.csv"), "r")
+        self.assertEqual(self.succeed("pair-histogram", points, "--bin-width", 500, "--bins", 80).stdout, golden)
+
+    def test_edges_cutoff_and_below(self):
+        points = self.file("p.csv", self.POINTS)
+        edges = self.file("edges.csv", "2\n5\n9\n20\n")
+        answer = json.loads(self.succeed("pair-histogram", points, "--edges", edges, "--json").stdout)
+        self.assertEqual((answer["counts"], answer["below"], answer["beyond"]), ([1, 2, 2], 1, 0))
+        answer = json.loads(self.succeed("pair-histogram", points, "--edges", edges, "--cutoff", 6, "--json").stdout)
+        self.assertEqual((answer["edges"], answer["counts"], answer["beyond"]), ([2, 5, 6], [1, 2], 2))
+        text = self.succeed("pair-histogram", points, "--bin-width", 2, "--cutoff", 5).stdout
+        self.assertEqual(text, "lo,hi,count\n0,2,1\n2,4,0\n4,5,1\n")
+
+    def test_box_and_rdf(self):
+        # A periodic lattice of 4 x 4 x 4: 6 neighbours at distance 1, 12 at sqrt(2), 8 at sqrt(3).
+        text = "".join("%d,%d,%d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
+        points = self.file("p.csv", text)
+        edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
+        result = self.succeed("pair-histogram", points, "--edges", edges, "--box", "4,4,4", "--rdf")
+        header, rows = self.rows(result.stdout)
+        self.assertEqual(header, "lo,hi,count,g,density,coordination")
+        self.assertEqual([row[2] for row in rows], ["192", "384", "256"])
+        self.assertEqual([float(row[5]) for row in rows], [6, 18, 26])
+        shell = 4 / 3 * 3.141592653589793 * (1.2**3 - 0.5**3)
+        self.assertAlmostEqual(float(rows[0][4]), 6 / shell, places=12)
+        self.assertAlmostEqual(float(rows[0][3]), 192 / (64 * 63 / 2) / (shell / 64), places=12)
+        twice = self.succeed("pair-histogram", points, "--edges", edges, "--box", "4,4,4", "--rdf", "--volume", 128)
+        self.assertAlmostEqual(float(self.rows(twice.stdout)[1][0][3]), 2 * float(rows[0][3]), places=12)
+        half = self.succeed("pair-histogram", points, "--bin-width", 0.75, "--box", "4,4,4").stdout
+        self.assertEqual([row[:2] for row in self.rows(half)[1]], [["0", "0.75"], ["0.75", "1.5"], ["1.5", "2"]])
+        moved = self.file("m.csv", "".join("%d,%d,%d\n" % (row % 4 - 2, row // 4 % 4 - 2, row // 16 - 2) for row in range(64)))
+        self.assertEqual(self.succeed("pair-histogram", moved, "--edges", edges, "--box", "4,4,4", "--box-origin",
+                                      "-2,-2,-2", "--rdf").stdout, result.stdout)
+
+    def test_frames_add_up(self):
+        box = 'Lattice="4 0 0 0 4 0 0 0 4"'
+        lattice = "".join("Ar %d %d %d\n" % (row % 4, row // 4 % 4, row // 16) for row in range(64))
+        one, two = "64\n%s\n" % box + lattice, "64\npbc=\"T T T\" " + box + "\n" + lattice
+        edges = self.file("edges.csv", "0.5\n1.2\n1.5\n1.9\n")
+        single = self.succeed("pair-histogram", self.file("one.xyz", one), "--edges", edges, "--rdf")
+        both = self.succeed("pair-histogram", self.file("two.xyz", one + two), "--edges", edges, "--rdf")
+        self.assertEqual([row[2] for row in self.rows(single.stdout)[1]], ["192", "384", "256"])
+        self.assertEqual([row[2] for row in self.rows(both.stdout)[1]], ["384", "768", "512"])
+        self.assertEqual([row[3:] for row in self.rows(both.stdout)[1]], [row[3:] for row in self.rows(single.stdout)[1]])
+        self.assertIn("128 points x 3 in 2 frames (f64)", both.stderr)
+        answer = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--bin-width", 0.75, "--json").stdout)
+        self.assertEqual((answer["frames"], answer["n"], answer["box"]), (2, 64, [4, 4, 4]))
+        self.assertEqual((answer["edges"], answer["pairs"]), ([0, 0.75, 1.5, 2], 2 * 64 * 63 // 2))
+        half = json.loads(self.succeed("pair-histogram", self.path("two.xyz"), "--cross", self.path("two.xyz"),
+                                       "--bin-width", 1, "--json").stdout)
+        self.assertEqual((half["cross"], half["pairs"], half["counts"]), (64, 2 * 64 * 64, [2 * 64, 2 * 64 * 26]))
+
+    def test_frames_with_and_without_a_box(self):
+        lattice = 'Lattice="9 0 0 0 9 0 0 0 9" Properties=species:S:1:pos:R:3'
+        frames = {True: "2\n%s\nC 0 0 0\nC 8 0 0\n" % lattice, False: "2\nfree\nC 0 0 0\nC 8 0 0\n"}
+        for first in (True, False):
+            path = self.file("mixed.xyz", frames[first] + frames[not first])
+            self.refused(3, "pair-histogram", path, "--bin-width", 1, "--bins", 4,
+                         says=["(in frame 2, counted from 1)", "is periodic", "is not", "--box"])
+            result = self.succeed("pair-histogram", path, "--bin-width", 1, "--bins", 4, "--box", "9,9,9")
+            self.assertIn("\n1,2,2\n", result.stdout)
+
+    def test_edges_where_squares_lose_digits(self):
+        path = self.file("points.csv", "x\n1e-170\n2e-170\n4e-170\n")
+        result = self.succeed("pair-histogram", path, "--bin-width", "1e-171", "--bins", 3)
+        self.assertIn("scale the points up", result.stderr)
+        result = self.succeed("pair-histogram", path, "--bin-width", "1e-100", "--bins", 3)
+        self.assertNotIn("scale", result.stderr)
+
+    def test_lammps_dump(self):
+        head = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n-5 5\n-5 5\n-5 5\n"
+        dump = self.file("a.lammpstrj", head + "ITEM: ATOMS id xs ys zs\n1 0.05 0.5 0.5\n2 0.95 0.5 0.5\n")
+        self.assertEqual(self.succeed("pair-histogram", dump, "--bin-width", 2.5).stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        given = self.succeed("pair-histogram", dump, "--bin-width", 2.5, "--box", "10,10,10")  # the corner is the file's
+        self.assertEqual(given.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
+        self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, says=["u.dump", "outside the periodic box", "frame 1"])
+        folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold").stdout
+        self.assertEqual(folded, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
+                     says=["--fold needs a periodic box"])
+
+    def test_folding_is_exact_and_ends(self):
+        # 1.7 is 0.0999... after 16 lengths of the double 0.1, and not a tiny negative number.
+        near = self.file("near.csv", "0.05\n1.7\n")
+        result = self.succeed("pair-histogram", near, "--box", 0.1, "--fold", "--bin-width", 0.01)
+        self.assertEqual([line for line in result.stdout.splitlines() if line.endswith(",1")], ["0.04,0.05,1"])
+        # 5e15 modulo the double 0.7 is 0.2172: rounding a multiple of the length would give 0.
+        far = self.file("far.csv", "0\n5000000000000000\n")
+        result = self.succeed("pair-histogram", far, "--box", 0.7, "--fold", "--bin-width", 0.1)
+        self.assertIn("\n0.2,0.3", result.stdout)
+        self.assertEqual([line[:3] for line in result.stdout.splitlines() if line.endswith(",1")], ["0.2"])
+        tiny = self.file("tiny.csv", "0.05,0.5\n0.45,0.2\n")
+        self.succeed("pair-histogram", tiny, "--box", "1e-320,1", "--fold", "--bin-width", "1e-321")
+        self.refused(3, "pair-histogram", self.file("large.csv", "1e300,0\n1,2\n"), "--box", "1,1", "--fold",
+                     "--bin-width", 0.1, says=["large.csv", "row 0", "too large", "2^500"])
+
+    def test_bad_trajectories(self):
+        bins = "--bin-width", 1, "--bins", 3
+        good = "1\n\nH 0 0 0\n"
+        self.refused(3, "pair-histogram", self.file("a.xyz", good + "2\n\nH 0 0 0\nH 0 zero 0\n"), *bins,
+                     says=["a.xyz:7", "'zero' is not a number"])
+        self.refused(3, "pair-histogram", self.file("b.xyz", good + "1000000\n\n"), *bins, says=["b.xyz:4", "claims 1000000"])
+        self.refused(4, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["c.xyz:2", "not orthogonal"])
+        changing = self.file("d.xyz", good + "2\n\nH 0 0 0\nH 0 0 1.5\n")
+        self.assertEqual(self.succeed("pair-histogram", changing, *bins).stdout, "lo,hi,count\n0,1,0\n1,2,1\n2,3,0\n")
+        self.refused(3, "pair-histogram", changing, *bins, "--rdf", "--volume", 8, says=["different numbers of points"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.path("e.xyz"), says=["e.xyz"])
+        self.refused(3, "pair-histogram", changing, *bins, "--cross", self.file("f.xyz", good),
+                     says=["f.xyz", "fewer frames"])
+        self.refused(3, "pair-histogram", self.path("f.xyz"), *bins, "--cross", changing, says=["d.xyz", "more frames"])
+        table = self.file("t.csv", "0,0,0\n")
+        self.refused(3, "pair-histogram", table, *bins, "--cross", changing, says=["d.xyz", "more frames"])
+        boxed = self.file("h.xyz", '1\nLattice="9 0 0 0 9 0 0 0 9"\nH 0 0 8\n')
+        self.refused(3, "pair-histogram", table, *bins, "--cross", boxed, says=["h.xyz", "periodic box", "--box"])
+        self.refused(3, "pair-histogram", boxed, *bins, "--cross", self.path("f.xyz"), says=["f.xyz", "periodic box"])
+        for points, others in ((table, boxed), (boxed, self.path("f.xyz"))):
+            result = self.succeed("pair-histogram", points, *bins, "--cross", others, "--box", "9,9,9")
+            self.assertIn("\n1,2,1\n", result.stdout)
+        self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
+        self.refused(2, "pair-histogram", changing, *bins, "--header", "no", says=["--header", "tables of text"])
+        self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
+                     says=["past half", "frame 1"])
+
+    def test_boxes_in_every_writing(self):
+        """Two atoms at a distance of 1 across the border of a box of 5 x 6 x 7."""
+        lattices = {
+            'Lattice="5 0 0 0 6 0 0 0 7"': 0,
+            'Lattice="5 0 0 0 6 0 0 0 7" pbc=T': 0,
+            'Lattice="5 1e-17 0 3.06e-16 6 0 0 -1e-16 7" pbc="T T T"': 0,
+            'Lattice="0 5 0 6 0 0 0 0 7"': 4,
+            'Lattice="0 0 5 0 6 0 7 0 0"': 4,
+            'Lattice="0 2.5 2.5 2.5 0 2.5 2.5 2.5 0"': 4,
+            'Lattice="5 0 0 1 6 0 0 0 7"': 4,
+            'Lattice="5 0 0 0 6 0 0 0 7" pbc="T T F"': 4,
+            'Lattice="5 0 0 0 0 0 0 0 7"': 3,
+        }
+        histogram = "lo,hi,count\n0,1.5,1\n1.5,2.5,0\n"
+        job = "--bin-width", 1.5, "--cutoff", 2.5
+        for comment, status in lattices.items():
+            file = self.file("a.xyz", "2\n%s\nH 0.5 3 3\nH 4.5 3 3\n" % comment)
+            if status:
+                self.refused(status, "pair-histogram", file, *job, says=["a.xyz:2"])
+            else:
+                self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, comment)
+        dumps = {
+            "pp pp pp\n0 5\n0 6\n0 7\n": 0,
+            "xy xz yz pp pp pp\n0 5 0\n0 6 0.0\n0 7 0\n": 0,
+            "abc origin pp pp pp\n5 0 0 0\n0 6 1e-17 0\n0 0 7 0\n": 0,
+            "xy xz yz pp pp pp\n0 5 0\n0 6 2\n0 7 0\n": 4,
+            "abc origin pp pp pp\n0 5 0 0\n6 0 0 0\n0 0 7 0\n": 4,
+            "pp pp pq\n0 5\n0 6\n0 7\n": 3,
+        }
+        for bounds, status in dumps.items():
+            file = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS %sITEM: ATOMS xsu ysu zsu\n"
+                             "0.1 0.5 0.5\n0.9 0.5 0.5\n" % bounds)
+            if status:
+                self.refused(status, "pair-histogram", file, *job, says=["a.dump:"])
+            else:
+                self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, bounds)
+
+    def test_a_box_that_the_file_leaves_open(self):
+        dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS\n0 5\n0 6\n0 7\nITEM: ATOMS x y z\n"
+                         "0.5 3 3\n4.5 3 3\n")
+        job = "--bin-width", 1.5, "--cutoff", 2.5
+        self.refused(3, "pair-histogram", dump, *job, says=["a.dump:3", "does not say whether", "--box", "ff ff ff"])
+        periodic = self.succeed("pair-histogram", dump, *job, "--box", "5,6,7").stdout
+        self.assertEqual(periodic, "lo,hi,count\n0,1.5,1\n1.5,2.5,0\n")
+        no_lattice = self.file("a.xyz", '2\npbc="T T T"\nH 0.5 3 3\nH 4.5 3 3\n')
+        self.refused(3, "pair-histogram", no_lattice, *job, says=["a.xyz:2", "no Lattice", "--box"])
+        self.assertEqual(self.succeed("pair-histogram", no_lattice, *job, "--box", "5,6,7").stdout, periodic)
+
+    def test_cross_and_weights(self):
+        points = self.file("p.csv", "0\n1\n")
+        others = self.file("o.csv", "0\n2\n4\n")
+        answer = json.loads(self.succeed("pair-histogram", points, "--cross", others, "--bin-width", 1, "--bins", 3,
+                                         "--json").stdout)
+        self.assertEqual((answer["pairs"], answer["counts"], answer["beyond"], answer["cross"]), (6, [1, 2, 1], 2, 3))
+        weights, other_weights = self.file("w.csv", "2\n-1\n"), self.file("v.csv", "1\n10\n100\n")
+        text = self.succeed("pair-histogram", points, "--cross", others, "--bin-width", 1, "--bins", 3, "--weights",
+                            weights, "--cross-weights", other_weights).stdout
+        self.assertEqual(text, "lo,hi,count,weight\n0,1,1,2\n1,2,2,-11\n2,3,1,20\n")
+
+    def test_same_for_any_threads_variant_and_type(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "blobs", "-n", 1500, "-d", 3, "-o", points)
+        job = ("pair-histogram", points, "--bin-width", 0.1, "--bins", 200)
+        seen = {self.succeed(*job, "--threads", threads).stdout for threads in (1, 2, 3, 7)}
+        for row in json.loads(self.succeed("list", "pair-histogram", "--json").stdout)[0]["variants"]:
+            if row["runs_here"]:
+                result = gradus(*job, "--variant", row["name"].replace("_", "-"))
+                if result.returncode == 4:
+                    self.assertIn("cannot run here", result.stderr)  # made for other shapes
+                else:
+                    seen.add(result.stdout)
+        seen.add(self.succeed(*job, "--dtype", "f64").stdout)  # the same points
+        self.assertEqual(len(seen), 1)
+
+    def test_json_has_the_usual_keys(self):
+        answer = json.loads(self.succeed("pair-histogram", self.points(), "--bin-width", 10, "--bins", 9, "--json").stdout)
+        for key in ("problem", "input", "n", "d", "dtype", "variant", "device", "threads", "rechecked", "memory_bytes"):
+            self.assertIn(key, answer)
+        self.assertEqual(answer["pairs"], 200 * 199 // 2)
+        self.assertEqual(answer["pairs"], answer["below"] + sum(answer["counts"]) + answer["beyond"])
+        for key in ("read", "examine", "histogram", "write", "total"):
+            self.assertGreaterEqual(answer["seconds"][key], 0)
+
+    def test_wrong_use(self):
+        points = self.file("p.csv", self.POINTS)
+        edges = self.file("edges.csv", "1\n2\n")
+        for arguments, says in [
+            ([], ["INPUT is missing"]),
+            ([points], ["--bin-width", "--edges"]),
+            ([points, "--bin-width", 1, "--edges", edges], ["one of the two"]),
+            ([points, "--bins", 4, "--edges", edges], ["--bins"]),
+            ([points, "--bin-width", 1], ["--bins is missing", "--cutoff"]),
+            ([points, "--bin-width", -1, "--bins", 3], ["--bin-width", "'-1'"]),
+            ([points, "--bin-width", 0, "--bins", 3], ["--bin-width", "'0'"]),
+            ([points, "--bin-width", "nan", "--bins", 3], ["--bin-width", "'nan'"]),
+            ([points, "--bin-width", 1, "--bins", 0], ["--bins", "'0'"]),
+            ([points, "--bin-width", 1, "--bins", 99999999], ["99999999 bins", "16777216"]),
+            ([points, "--bin-width", 1, "--cutoff", "0"], ["--cutoff"]),
+            ([points, "--bin-width", 1e-300, "--cutoff", 1], ["more bins than the supported 16777216"]),
+            ([points, "--bin-width", 1e-320, "--cutoff", 1], ["more bins than the supported 16777216"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10"], ["1 lengths", "2 columns"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10,x"], ["--box", "'x'"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box", "10,-1"], ["--box", "'-1'"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--box-origin", "1,1"], ["origin"]),
+            ([points, "--bin-width", 1, "--bins", 7, "--box", "12,12"], ["reach to 7", "half", "6"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--rdf"], ["--volume", "--box"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--rdf", "--volume", 0], ["--volume"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--variant", "sequentail"], ["did you mean 'sequential'?"]),
+            ([points, "--bin-width", 1, "--bins", 3, "--cross-weights", edges], ["needs --cross"]),
+            (["-", "--bin-width", 1, "--bins", 3, "--cross", "-"], ["standard input"]),
+        ]:
+            self.refused(2, "pair-histogram", *arguments, says=says)
+
+    def test_bad_input(self):
+        def refuse(*arguments, says):
+            self.refused(3, "pair-histogram", *arguments, says=says)
+
+        points = self.file("p.csv", self.POINTS)
+        bins = ("--bin-width", 1, "--bins", 3)
+        refuse(self.path("none.npy"), *bins, says=["none.npy", "No such file"])
+        refuse(self.file("nan.csv", "1,2\n3,nan\n"), *bins, says=["nan.csv:2:2"])
+        nan = write_npy(self.path("nan.npy"), "<f4", (3, 2), [1, 2, 3, 4, float("nan"), 6])
+        refuse(nan, *bins, says=["nan.npy", "row 2", "column 0", "NaN"])
+        refuse(write_npy(self.path("4d.npy"), "<f4", (1, 4), [1, 2, 3, 4]), *bins, says=["4d.npy", "4 columns", "1, 2 or 3"])
+        refuse(points, *bins, "--box", "7,7", says=["p.csv", "row 3", "column 1", "8", "outside the periodic box"])
+        refuse(points, *bins, "--cross", self.file("c.csv", "1,2,3\n"), says=["c.csv", "3 columns", "2"])
+        refuse(points, *bins, "--weights", self.file("w.csv", "1\n2\n"), says=["w.csv", "2 weights for 4 points"])
+        refuse(points, "--edges", self.file("e.csv", "1\n3\n2\n"), says=["e.csv", "edge 2", "increase"])
+        refuse(points, "--edges", self.file("e.csv", "1\n"), says=["e.csv", "two"])
+        refuse(points, "--edges", self.file("e.csv", "-1\n2\n"), says=["e.csv", "negative"])
+        self.refused(1, "pair-histogram", points, *bins, "--memory-limit", 100, says=["bytes", "100"])
+        self.refused(4, "pair-histogram", points, *bins, "--device", "gpu:7", says=["GPU"])
+
+    def test_progress_on_a_terminal_only(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 20000, "-d", 3, "-o", points)
+        result = self.succeed("pair-histogram", points, "--bin-width", 1, "--bins", 9)
+        self.assertNotIn("%", result.stderr)
+
+    def test_the_ending_says_how_a_histogram_is_written(self):
+        points = self.file("p.csv", "0\n1\n3\n")
+        weights = self.file("w.csv", "1\n2\n0.5\n")
+        job = ("pair-histogram", points, "--bin-width", 1.5, "--bins", 3)
+        text = "lo,hi,count,weight\n0,1.5,1,2\n1.5,3,1,1\n3,4.5,1,0.5\n"
+        self.assertEqual(self.succeed(*job, "--weights", weights).stdout, text)
+        for name in ("h.csv", "h.txt", "h.CSV"):
+            self.succeed(*job, "--weights", weights, "-o", self.path(name))
+            self.assertEqual(content(self.path(name), "r"), text)
+        answer = json.loads(self.succeed(*job, "--weights", weights, "--json").stdout)
+        both = self.succeed(*job, "--weights", weights, "--json", "-o", self.path("h.json"))
+        for written in (json.loads(content(self.path("h.json"), "r")), json.loads(both.stdout)):
+            written.pop("seconds")
+            self.assertEqual(written, {key: value for key, value in answer.items() if key != "seconds"})
+        self.succeed(*job, "--weights", weights, "-o", self.path("h.npy"))
+        table = content(self.path("h.npy"))
+        (length,) = struct.unpack_from("<H", table, 8)
+        fields = eval(table[10 : 10 + length].decode("latin1"), {"__builtins__": {}}, {"False": False})
+        self.assertEqual(fields["descr"], [("lo", "<f8"), ("hi", "<f8"), ("count", "<u8"), ("weight", "<f8")])
+        self.assertEqual((fields["shape"], (10 + length) % 64), ((3,), 0))
+        rows = list(struct.iter_unpack("<ddQd", table[10 + length :]))
+        self.assertEqual(rows, [(0, 1.5, 1, 2), (1.5, 3, 1, 1), (3, 4.5, 1, 0.5)])
+        for name in ("h.parquet", "h", "csv", ".csv.gz", ""):
+            self.refused(2, *job, "-o", name, says=["--output", ".csv, .txt, .npy or .json"], cwd=self.folder)
+        # Before anything is read.
+        missing = self.path("missing.npy")
+        self.refused(2, "pair-histogram", missing, "--bin-width", 1, "--bins", 3, "-o", "h.dat", says=["--output"])
+
+    def test_numbers_above_zero(self):
+        points = self.file("p.csv", "0\n1\n")
+        for option in ("--bin-width", "--cutoff", "--box", "--volume"):
+            for value in ("0", "-1", "-0.0"):
+                self.refused(2, "pair-histogram", points, "--rdf", option, value,
+                             says=[option + " must be greater than 0, not '%s'" % value])
+            for value in ("nan", "inf", "1e999", "1e-999", "wide"):
+                self.refused(2, "pair-histogram", points, "--rdf", option, value,
+                             says=[option, "'%s' is not a finite number greater than 0" % value])
+
+    def test_outside_the_box_names_fold(self):
+        points = self.file("p.csv", "1,1\n9,1\n")
+        job = ("pair-histogram", points, "--bin-width", 1, "--box", "8,8")
+        self.refused(3, *job, says=["p.csv", "row 1", "outside the periodic box", "--fold moves such points in"])
+        self.succeed(*job, "--fold")
+        # A command without that option does not name it.
+        told = self.refused(3, "bench", "pair-histogram", "--data", points, *job[2:], says=["outside the periodic box"])
+        self.assertNotIn("--fold", told.stderr)
+
+    def test_options_without_effect_are_refused(self):
+        points, others = self.points(), self.file("others.csv", "1,2,3\n")
+        bins = ("--bin-width", 1, "--bins", 3)
+        for arguments, says in [
+            (["pair-histogram", points, *bins, "--device", "cpu", "--block-size", 96], ["--block-size", "on the CPU"]),
+            (["pair-histogram", points, *bins, "--volume", 8], ["--volume has no effect", "--rdf"]),
+            (["pair-histogram", points, *bins, "--cross-weights", others], ["--cross-weights has no effect", "needs --cross"]),
+            (["pair-histogram", points, *bins, "--box-origin", "1,1,1"], ["--box-origin has no effect", "--box"]),
+            (["bench", "pair-histogram", "--iterations", 3], ["--iterations has no effect", "pair_histogram has none"]),
+        ]:
+            self.refused(2, *arguments, says=says)
+        self.succeed("pair-histogram", points, *bins, "--rdf", "--volume", 8)  # has one
+
+    def test_two_hyphens_end_the_options(self):
+        self.file("-x.csv", "1,2\n3,4\n5,6\n")
+        job = ("pair-histogram", "--bin-width", 1, "--bins", 3, "--", "-x.csv")
+        self.assertIn("lo,hi,count", self.succeed(*job, cwd=self.folder).stdout)
+
+    def test_one_is_singular(self):
+        two = self.file("two.csv", "1\n2\n")
+        told = self.succeed("pair-histogram", two, "--bin-width", 1, "--bins", 1, "--threads", 1).stderr
+        self.assertRegex(told, r"2 points x 1 \(f64\), 1 pair: 0 in 1 bin, 1 beyond, .*, 1 thread\n$")
+
+    def test_no_input_is_overwritten(self):
+        table = self.file("points.csv", "x,y\n1,2\n3,4\n5,7\n")
+        alias = self.path("alias.csv")
+        os.symlink(table, alias)
+        weights = self.file("weights.csv", "weight\n1\n2\n3\n")
+        others = self.file("others.csv", content(table))
+        files = (table, weights, others)
+        histogram = ("pair-histogram", table, "--bin-width", 1, "--bins", 3)
+        self.refused_to_overwrite(files, *histogram, "-o", table)
+        self.refused_to_overwrite(files, *histogram, "-o", alias)
+        self.refused_to_overwrite(files, *histogram, "--weights", weights, "-o", weights)
+        self.refused_to_overwrite(files, *histogram, "--cross", others, "-o", others)
+
+    def test_headers_of_every_table(self):
+        points = self.file("p.csv", "0,1\n5,6\n7,9\n")
+        edges = self.file("e.csv", "0\n1\n5\n")
+        result = self.succeed("pair-histogram", points, "--edges", edges, "--header", "yes")
+        self.assertEqual(result.stdout, "lo,hi,count\n1,5,1\n")
+        self.assertIn("e.csv:1: the first line, '0', is made of numbers", result.stderr)
+        array = write_npy(self.path("c.npy"), "<f8", (1, 3), [1, 2, 3])
+        cross = self.succeed("pair-histogram", array, "--cross", self.file("o.csv", "0,1,2\n3,4,9\n"),
+                             "--bin-width", 9, "--bins", 1, "--header", "yes", "--json")
+        self.assertEqual(json.loads(cross.stdout)["cross"], 1)
+        for header in ("yes", "no"):
+            self.refused(2, "pair-histogram", array, "--bin-width", 1, "--bins", 2, "--header", header,
+                         says=["--header is for tables of text"])
+
+
+class Interrupt(InterruptCase):
+    def test_second_interrupt_kills(self):
+        """A job that waits for the operating system, here for a reader of its output, does not see the first."""
+        pipe = self.path("h.csv")
+        os.mkfifo(pipe)
+        points = self.file("p.csv", "1,2\n3,4\n")
+        job = subprocess.Popen([GRADUS, "pair-histogram", points, "--bin-width", "1", "--bins", "4", "-o", pipe],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        self.wait_until_signals_are_awaited(job)
+
+
+        def opens_a_file():
+            try:
+                with open(f"/proc/{job.pid}/syscall") as call:
+                    return call.read().split()[0] in ("257", "56")  # openat on x86-64 and on ARM
+            except PermissionError:
+                time.sleep(2)
+                return True
+        self.wait_until(job, lambda: opens_a_file() and not time.sleep(0.2) and opens_a_file())
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        self.assertIsNone(job.poll())
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(timeout=60), -signal.SIGINT)
+
+    def test_while_points_are_folded(self):
+        """Into a box so small that each coordinate takes microseconds."""
+        points, n = self.path("p.npy"), 300000
+        with open(points, "wb") as file:
+            header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 3), }" % n
+            header += " " * (63 - (10 + len(header)) % 64) + "\n"
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+            file.write(struct.pack("<3d", 1.1 * 2.0**499, 1.7 * 2.0**498, -1.3 * 2.0**499) * n)
+        edges = self.file("e.csv", "0\n1e-301\n")
+        self.stops_soon("pair-histogram", points, "--edges", edges, "--box=1.3e-300,1.3e-300,1.3e-300",
+                        "--box-origin=1e-310,-1e-305,3e-320", "--fold", "--threads", 1,
+                        when=lambda job: self.wait_until_busy(job, 0.3))
+
+    def test_while_counting_pairs(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 2000000, "-d", 3, "-o", points)
+        job = subprocess.Popen([GRADUS, "pair-histogram", points, "--bin-width", "0.1", "--bins", "50", "--variant",
+                                "sequential", "-o", self.path("h.csv")],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        self.wait_until_busy(job, 1)
+        self.assertEqual(self.check(signal.SIGINT, job), "")
+
+
+class Bench(Case):
+    def test_pair_histogram(self):
+        out = self.path("bench.json")
+        text = self.succeed("bench", "pair_histogram", "--shape", "600x3", "--variants", "sequential,openmp_privatized",
+                            "--threads", "1,2", "--dtype", "f32,f64", "--repeats", 2, "--json", out).stdout
+        self.assertIn("600 x 3 f64 lab_atoms, 80 bins of 500\nverified: all points against the oracle", text)
+        self.assertIn("pairs G/s", text)
+        answer = json.loads(content(out, "r"))
+        self.assertEqual((answer["problem"], answer["right"], len(answer["groups"])), ("pair_histogram", True, 2))
+        group = answer["groups"][1]
+        self.assertEqual((group["n"], group["dtype"], group["pairs"], group["counted"]), (600, "f64", 179700, 179700))
+        self.assertEqual(group["bins"], {"bin_width": 500, "bins": 80, "cutoff": None})
+        self.assertEqual([(row["variant"], row["threads"]) for row in group["rows"]],
+                         [("sequential", 1), ("openmp_privatized", 1), ("openmp_privatized", 2)])
+
+    def test_pair_histogram_of_a_file_with_edges_in_a_box(self):
+        points = self.file("p.csv", "0,1\n0,0\n3,4\n6,8\n")
+        edges = self.file("edges.csv", "1\n3\n4\n")
+        result = self.succeed("bench", "pair-histogram", "--data", points, "--edges", edges, "--box", "9,9",
+                              "--variants", "sequential", "--repeats", 1, "--dtype", "f32,f64", "--json")
+        self.assertEqual(result.stderr.count("p.csv:1: the first line, '0,1', is taken as a row"), 1)  # read for each type
+        answer = json.loads(result.stdout)
+        group = answer["groups"][0]
+        self.assertEqual((group["points"], group["n"], group["box"]), (points, 4, [9, 9]))
+        self.assertEqual(group["bins"], {"edges": [1, 3, 4], "cutoff": None})
+        self.assertEqual((group["pairs"], group["counted"]), (6, 3))  # at 1, sqrt(10) and sqrt(13)
+
+    def test_wrong_use(self):
+        for arguments, words in {
+            ("pair-histogram", "-k", 3): "--clusters",
+            ("pair-histogram", "--data", "uniform"): "--bin-width",
+            ("pair-histogram", "--data", "uniform", "--bin-width", 1): "--bins",
+            ("pair-histogram", "--variants", "simd_filtre"): "simd_filter",
+            ("pair-histogram", "--variants", "simd_filtre", "--threads", 2): "simd_filter",
+            ("pair-histogramm",): "pair_histogram",
+        }.items():
+            self.refused(2, "bench", *arguments, says=[words])

@@ -1,0 +1,280 @@
+"""What the black-box tests of the program `gradus` share: what a person types, sees, and finds on the disk."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import pty
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+import zlib
+
+GRADUS = ""  # the program, and the project's folder data/: set by run.py
+DATA = ""
+
+
+def load(file):
+    """The module in a file; rooms have files of one name."""
+    path = pathlib.Path(file)
+    specification = importlib.util.spec_from_file_location("_".join(path.with_suffix("").parts[-3:]), path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def rooms():
+    """The rooms' own tests, which say what the loops over all commands want to know."""
+    return [load(file) for file in sorted(pathlib.Path(DATA).parent.glob("src/*/tests/cli_test.py"))]
+
+
+def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True):
+    """Runs the program; the result has returncode, stdout, stderr."""
+    environment = dict(os.environ, **(env or {}))
+    return subprocess.run(
+        [GRADUS, *map(str, arguments)],
+        input=stdin if stdin is not None else ("" if text else b""),
+        capture_output=True,
+        text=text,
+        env=environment,
+        preexec_fn=preexec,
+        cwd=cwd,
+        timeout=300,
+    )
+
+
+def content(path, mode="rb"):
+    with open(path, mode) as file:
+        return file.read()
+
+
+CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|u1": "B"}
+
+
+def read_npy(path):
+    """(dtype, shape, flat list of values), by the definition of the format."""
+    with open(path, "rb") as file:
+        content = file.read()
+    assert content[:8] == b"\x93NUMPY\x01\x00", content[:8]
+    (length,) = struct.unpack_from("<H", content, 8)
+    assert (10 + length) % 64 == 0
+    header = content[10 : 10 + length].decode("latin1")
+    assert header.endswith("\n")
+    fields = eval(header, {"__builtins__": {}}, {"True": True, "False": False})  # a literal, written by our own program
+    assert fields["fortran_order"] is False
+    count = 1
+    for size in fields["shape"]:
+        count *= size
+    data = content[10 + length :]
+    values = list(struct.unpack("<" + str(count) + CODES[fields["descr"]][-1], data))
+    return fields["descr"], fields["shape"], values
+
+
+def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"\x01\x00"):
+    if header is None:
+        header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, tuple(shape))
+    encoded = header.encode("latin1")
+    encoded += b" " * (63 - (10 + len(encoded)) % 64) + b"\n"
+    if raw is None:
+        raw = struct.pack("<%d%s" % (len(values), CODES[dtype]), *values)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY" + version + struct.pack("<H", len(encoded)) + encoded + raw)
+    return path
+
+
+def read_png(path):
+    """(width, height, color type, set of pixels) of an 8-bit PNG without interlacing."""
+    with open(path, "rb") as file:
+        content = file.read()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    position, compressed = 8, b""
+    while position < len(content):
+        (length,) = struct.unpack_from(">I", content, position)
+        kind, body = content[position + 4 : position + 8], content[position + 8 : position + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack_from(">I", content, position + 8 + length)[0]
+        if kind == b"IHDR":
+            width, height, depth, color, _, _, interlace = struct.unpack(">IIBBBBB", body)
+            assert depth == 8 and interlace == 0
+        elif kind == b"IDAT":
+            compressed += body
+        position += 12 + length
+    channels = {0: 1, 2: 3, 6: 4}[color]
+    stride = width * channels
+    raw, rows, above = zlib.decompress(compressed), [], bytes(stride)
+    for row in range(height):
+        method, line = raw[row * (stride + 1)], bytearray(raw[row * (stride + 1) + 1 : (row + 1) * (stride + 1)])
+        for index in range(stride):
+            left = line[index - channels] if index >= channels else 0
+            up = above[index]
+            corner = above[index - channels] if index >= channels else 0
+            if method == 1:
+                line[index] = (line[index] + left) & 255
+            elif method == 2:
+                line[index] = (line[index] + up) & 255
+            elif method == 3:
+                line[index] = (line[index] + (left + up) // 2) & 255
+            elif method == 4:
+                estimate = left + up - corner
+                nearest = min((abs(estimate - left), 0, left), (abs(estimate - up), 1, up), (abs(estimate - corner), 2, corner))
+                line[index] = (line[index] + nearest[2]) & 255
+        rows.append(bytes(line))
+        above = bytes(line)
+    pixels = {row[index : index + channels] for row in rows for index in range(0, stride, channels)}
+    return width, height, color, pixels
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gradus_cli_")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def file(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def succeed(self, *arguments, **options):
+        result = gradus(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def refused(self, status, *arguments, says=(), **options):
+        """The program ends with this status, says each of these words, and prints no result."""
+        result = gradus(*arguments, **options)
+        self.assertEqual(result.returncode, status, (arguments, result.stdout, result.stderr))
+        self.assertTrue(result.stderr.startswith("gradus: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for words in says:
+            self.assertIn(words, result.stderr)
+        self.assertEqual(result.stdout, "")
+        return result
+
+    def refused_as_json(self, status, *arguments):
+        result = gradus(*arguments, "--json")
+        self.assertEqual(result.returncode, status)
+        answer = json.loads(result.stdout)
+        self.assertEqual(answer["exit_status"], status)
+        self.assertIn(answer["error"], result.stderr)
+
+    def refused_to_overwrite(self, files, *arguments):
+        before = [content(name) for name in files]
+        self.refused(2, *arguments, says=["would be overwritten", "somewhere else"])
+        self.assertEqual([content(name) for name in files], before)
+
+    def refused_for_want_of_space(self, small, *job):
+        """On a file system of 64 KiB of its own, where one may be mounted on the folder `small`."""
+        script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; shift; "$@"; echo "status $?"; ls -A "%s"' % small
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", small, GRADUS, *map(str, job)],
+                                capture_output=True, text=True)
+        if result.returncode == 99 or "unshare:" in result.stderr:
+            self.skipTest("no file system can be mounted here: " + result.stderr.strip())
+        self.assertEqual(result.stdout, "status 1\n", result.stderr)
+        self.assertIn("but only 65536 bytes (64 KiB) are free", result.stderr)
+        return result.stderr
+
+    def points(self, name="points.npy", n=200, d=3):
+        values = [((index * 7919 + 13) % 1000) / 8 for index in range(n * d)]
+        return write_npy(self.path(name), "<f4", (n, d), values)
+
+
+class InterruptCase(Case):
+    """Jobs that are interrupted."""
+
+    def wait_until(self, job, is_so):
+        deadline = time.time() + 60
+        while not is_so():
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+
+    def wait_until_signals_are_awaited(self, job):
+        """The program blocks them in all threads, and awaits them in one."""
+        def blocked():
+            with open(f"/proc/{job.pid}/status") as status:
+                mask = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
+            return int(mask, 16) >> (signal.SIGINT - 1) & 1
+        self.wait_until(job, blocked)
+
+    def used(self, job):
+        with open(f"/proc/{job.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()  # the name before may contain blanks
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime, stime
+
+    def wait_until_busy(self, job, seconds):
+        """Until it has used so much more processor time: on a busy machine a clock says little about its progress."""
+        enough = self.used(job) + seconds
+        self.wait_until(job, lambda: self.used(job) >= enough)
+
+    def check(self, number, job):
+        job.send_signal(number)
+        stdout, stderr = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 130, stderr)
+        self.assertTrue(stderr.startswith("gradus: "), stderr)
+        self.assertIn("stop", stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.npy"])
+        return stdout
+
+    def stops_soon(self, *arguments, when, threads=1):
+        """Starts a job that would go on for long, and interrupts it when when(job) has returned: it ends with 130
+        before its threads have used half a second of processor time each, and leaves no file behind."""
+        before = set(os.listdir(self.folder))
+        finished = resource.getrusage(resource.RUSAGE_CHILDREN)
+        job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(job.kill)
+        when(job)
+        used = self.used(job)
+        job.send_signal(signal.SIGINT)
+        job.wait(timeout=120)  # before anything is read: who waits for a reader must not be helped to an end
+        _, stderr = job.communicate()
+        self.assertEqual(job.returncode, 130, stderr)
+        self.assertIn(b"stop", stderr)
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = now.ru_utime + now.ru_stime - finished.ru_utime - finished.ru_stime
+        self.assertLess(total - used, 0.5 * threads)
+        self.assertEqual(set(os.listdir(self.folder)), before)
+
+
+class TerminalCase(Case):
+    """What is seen only on a terminal."""
+
+    def on_terminal(self, *arguments, env=None):
+        master, slave = pty.openpty()
+        job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
+                               env=dict(os.environ, **(env or {})))
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(master)
+        self.assertEqual(job.wait(), 0)
+        return seen.decode()
+
+
+class CompletionCase(Case):
+    """What bash proposes."""
+
+    def complete(self, *words):
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        script = self.file("gradus.bash", self.succeed("completion", "bash").stdout)
+        program = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gradus; printf "%s\\n" "${COMPREPLY[@]}"'
+        result = subprocess.run(["bash", "-c", program, "bash", script, *words], capture_output=True, text=True,
+                                cwd=self.folder)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()

@@ -1,0 +1,1 @@
+// The headers that all tests include, precompiled with this: see CMakeLists.txt.

@@ -1,0 +1,58 @@
+// Jobs in forked children.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gradus/error.hpp"
+
+namespace gradus::tests {
+
+/// What a child made of `job`: "", the message of its UnsupportedError, or how else it ended.
+inline std::string in_child(const std::function<bool()>& job) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(60);
+    int status = 1;
+    std::string message;
+    try {
+      status = job() ? 0 : 1;
+    } catch (const UnsupportedError& error) {
+      message = error.what();
+      status = 4;
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    const bool told = ::write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
+    ::_exit(told ? status : 2);
+  }
+  ::close(ends[1]);
+  std::string message;
+  char buffer[1024];
+  for (ssize_t size = 0; (size = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    message.append(buffer, static_cast<std::size_t>(size));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGALRM ? "it hung" : "it was killed";
+  if (WEXITSTATUS(status) == 0) return "";
+  return WEXITSTATUS(status) == 4 ? message : "it failed: " + message;
+}
+
+/// 2000 x 3.
+inline std::vector<float> some_points() {
+  std::vector<float> points;
+  for (int value = 0; value < 6000; ++value) points.push_back(static_cast<float>((value * 7919 + 13) % 1000) / 8);
+  return points;
+}
+
+}  // namespace gradus::tests
