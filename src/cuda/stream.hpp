@@ -25,14 +25,6 @@ class CurrentDevice {
 class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
-  /// One whose blocks are scheduled before those of other streams.
-  struct Urgent {};
-  explicit Stream(Urgent) {
-    int least = 0;
-    int greatest = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
@@ -53,19 +45,12 @@ class Stream {
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
-  /// One that keeps no time, and is cheaper.
-  struct Untimed {};
-  explicit Event(Untimed) {
-    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
 
   operator cudaEvent_t() const { return event_; }
   void record(const Stream& stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  /// What is put into the stream from now on waits for the work before the event.
-  void hold(const Stream& stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }
   void wait() const { check(cudaEventSynchronize(event_), "the work before an event"); }
 
  private:

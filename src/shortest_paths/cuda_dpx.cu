@@ -19,14 +19,16 @@
 // Work: N^3 relaxations, N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of
 // 4 x 128 x N. Bytes of the rest: 8 for each element and round, an eighth of a byte for each relaxation (int32).
 // Limits: as `cuda_tiled`; for 64-bit elements 96 KiB of shared memory a block. Whole numbers are computed in the least
-// width that the greatest possible distance allows: 16 bits without negative edges, 32 or 64. A block size or a tile
-// that is asked for has no effect.
+// width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A block
+// size that is asked for has no effect; a tile below 128 is one launch with rounds of 64, another one rounds of 128.
 // Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
 // NVIDIA's Hopper architecture; the grid of tiles and its double buffer are those of matrix products (CUTLASS).
 #include <type_traits>
 
+#include "cuda/order.hpp"
 #include "shortest_paths/gpu/carriers.cuh"
 #include "shortest_paths/gpu/cuda_distances.hpp"
+#include "shortest_paths/gpu/hub.cuh"
 #include "shortest_paths/gpu/rounds.cuh"
 #include "shortest_paths/variants.hpp"
 
@@ -89,14 +91,14 @@ void relax_in_two_streams(CudaDistances<T>& distances) {
   const int rounds = (n + depth - 1) / depth;  // vertices beyond n have no edges: nothing goes by way of them
 
   const cuda::Stream& stream = distances.stream();
-  const cuda::Stream ahead{cuda::Stream::Urgent()};
-  cuda::Event is_in{cuda::Event::Untimed()};
-  cuda::Event panels_done{cuda::Event::Untimed()};
-  cuda::Event rest_done[2]{cuda::Event{cuda::Event::Untimed()}, cuda::Event{cuda::Event::Untimed()}};
+  const cuda::UrgentStream ahead;
+  cuda::Signal is_in;
+  cuda::Signal panels_done;
+  cuda::Signal rest_done[2];
   distances.relax(rounds, portion, [&](std::int64_t first, std::int64_t number) {
     if (first == 0) {
       bring_in_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
-      is_in.record(stream);
+      is_in.follow(stream);
       is_in.hold(ahead);
     }
     for (auto round = static_cast<int>(first); round < first + number; ++round) {
@@ -104,10 +106,10 @@ void relax_in_two_streams(CudaDistances<T>& distances) {
       if (round >= 2) rest_done[round % 2].hold(ahead);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead>>>(work, round);
-      panels_done.record(ahead);
+      panels_done.follow(ahead);
       panels_done.hold(stream);
       rest<<<tiles, Tile::threads, rest_bytes, stream>>>(work, round, round + 1 < rounds ? round + 1 : -1);
-      rest_done[round % 2].record(stream);
+      rest_done[round % 2].follow(stream);
       cuda::check_launch("relax_rest_kernel");
     }
     if (first + number == rounds) bring_out_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
@@ -157,15 +159,16 @@ template <class Word>
 using Rest8x4 = RestShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
 
 /// Elements of 32 bits or pairs of 16. `InOne`: what carries them in one launch, which older GPUs, with less shared
-/// memory, take at any size.
+/// memory, take at any size. `tile`: Problem::tile, the vertices of a round.
 template <class Carrier, class InOne, class Rest, class T>
-void relax_narrow(CudaDistances<T>& distances) {
+void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
   using Word = typename Carrier::Word;
   constexpr int depth = dpx_widest_pivot;
   constexpr std::size_t needed = std::max(Shapes<Carrier, depth>::most_bytes, Rest::template bytes<Word>);
   const bool fits =
       needed <= static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, distances.job()));
-  if (distances.n() <= one_launch_vertices || !fits) relax_in_one<InOne>(distances);
+  const bool small = tile > 0 ? tile < depth : distances.n() <= one_launch_vertices;
+  if (small || !fits) relax_in_one<InOne>(distances);
   else relax_in_two_streams<Carrier, depth, Rest>(distances);
 }
 
@@ -177,6 +180,17 @@ void relax_wide(CudaDistances<T>& distances) {
                 Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
 }
 
+/// Whether all distances fit pairs of 16 bits: by the greatest one possible, or, where that is worth a look at the
+/// matrix, by way of a hub.
+template <class T>
+bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances) {
+  constexpr std::int32_t greatest = 0x7ffe;
+  constexpr std::int64_t worth_a_look = 1024;
+  if (problem.negative) return false;
+  if (problem.greatest <= greatest) return true;
+  return problem.n() >= worth_a_look && is_within_by_hub(distances, greatest);
+}
+
 }  // namespace
 
 template <class T>
@@ -184,16 +198,16 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
   CudaDistances<T> distances(problem, execution, phases, dpx_bytes(problem.n(), sizeof(T)));
   if (problem.n() == 0) return distances.finish();
   if constexpr (std::is_same_v<T, float>) {
-    if (problem.negative) relax_narrow<Float32<false>, Float32<false>, Rest8x8<float>>(distances);
-    else relax_narrow<Float32<true>, Float32<false>, Rest8x16<float>>(distances);
+    if (problem.negative) relax_narrow<Float32<false>, Float32<false>, Rest8x8<float>>(distances, problem.tile);
+    else relax_narrow<Float32<true>, Float32<false>, Rest8x16<float>>(distances, problem.tile);
   } else if constexpr (std::is_same_v<T, double>) {
     relax_wide(distances);
   } else {
-    constexpr std::int32_t greatest_of_16 = 0x7ffe;
     constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
-    if (!problem.negative && problem.greatest <= greatest_of_16)
-      relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances);
-    else if (problem.greatest <= greatest_of_32) relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances);
+    if (fits_pairs(problem, distances))
+      relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances, problem.tile);
+    else if (problem.greatest <= greatest_of_32)
+      relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances, problem.tile);
     else if constexpr (sizeof(T) == 8) relax_wide(distances);
     else throw Error("internal error: distances of " + std::to_string(sizeof(T)) + " bytes are greater than promised");
   }
