@@ -8,8 +8,19 @@
 #include "core/stop.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 #include "shortest_paths/search_tree.hpp"
+#include "shortest_paths/simd/mark_predecessors.hpp"
 
 namespace gradus::shortest_paths_detail {
+
+/// As the vectors do it, for numbers that no vector holds.
+static void mark_predecessors(const Int128* const* to_via, const Int128* weights, const Int128* lengths,
+                              std::int64_t first_via, std::int64_t vias, Int128* best) {
+  for (std::int64_t via = vias - 1; via >= 0; --via)
+    for (std::int64_t row = 0; row < marked_rows; ++row)
+      for (std::int64_t column = 0; column < marked_columns; ++column)
+        if (to_via[row][via] + weights[via * marked_columns + column] == lengths[row * marked_columns + column])
+          best[row * marked_columns + column] = first_via + via;
+}
 
 namespace {
 
@@ -55,33 +66,52 @@ void from_lists(const EdgesTo<C>& edges, const C* distances, C greatest, std::in
   }
 }
 
-/// The rows [first, last) of a dense graph: each vertex in turn, from the highest down, is put over those above it
-/// wherever a shortest route may come from it. A block of a few rows and columns stays in the first-level cache.
+/// The edges from some vertices to `marked_columns` others, side by side.
+template <class T, class C>
+void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias, std::int64_t left, C* to) {
+  const std::int64_t columns = std::min(marked_columns, graph.n() - left);
+  for (std::int64_t via = first_via; via < first_via + vias; ++via, to += marked_columns) {
+    const T* const edges = graph.weights.row(via) + left;
+    std::fill(to + columns, to + marked_columns, unreachable<C>());
+    for (std::int64_t column = 0; column < columns; ++column)
+      to[column] = graph.is_edge(edges[column]) ? static_cast<C>(edges[column]) : unreachable<C>();
+    if (via >= left && via < left + columns) to[via - left] = unreachable<C>();  // no edge to itself
+  }
+}
+
+/// The rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, which stay in
+/// the nearest cache; for each of them the vertices come from the highest down, so that the lowest stays.
 template <class T, class C>
 void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest, std::int64_t first, std::int64_t last,
                MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
-  constexpr std::int64_t width = 512;
+  constexpr std::int64_t depth = 128;
   const std::int64_t n = graph.n();
-  std::vector<C> weights(size(width));
-  for (std::int64_t left = 0; left < n && !stop.stop_requested(); left += width) {
-    const std::int64_t columns = std::min(width, n - left);
-    for (std::int64_t row = first; row < last; ++row) std::fill_n(predecessors.row(row) + left, columns, -1);
-    for (std::int64_t via = n - 1; via >= 0; --via) {
-      const T* const edges = graph.weights.row(via) + left;
-      for (std::int64_t column = 0; column < columns; ++column)
-        weights[size(column)] = graph.is_edge(edges[column]) ? static_cast<C>(edges[column]) : unreachable<C>();
-      if (via >= left && via < left + columns) weights[size(via - left)] = unreachable<C>();  // no edge to itself
-      const auto name = static_cast<std::int32_t>(via);
-      for (std::int64_t row = first; row < last; ++row) {
-        const C to_via = distances(row, via);
-        if (to_via > greatest) continue;
-        const C* const lengths = distances.row(row) + left;
-        std::int32_t* const best = predecessors.row(row) + left;
-        for (std::int64_t column = 0; column < columns; ++column)
-          best[column] = to_via + weights[size(column)] == lengths[column] ? name : best[column];
+  Buffer<C> edges(depth * marked_columns);
+  alignas(64) C lengths[marked_rows * marked_columns];
+  alignas(64) C best[marked_rows * marked_columns];
+  for (std::int64_t row = first; row < last; ++row) std::fill_n(predecessors.row(row), n, -1);
+  for (std::int64_t left = 0; left < n; left += marked_columns)
+    for (std::int64_t first_via = (n - 1) / depth * depth; first_via >= 0 && !stop.stop_requested();
+         first_via -= depth) {
+      const std::int64_t vias = std::min(depth, n - first_via);
+      const std::int64_t columns = std::min(marked_columns, n - left);
+      pack_edges(graph, first_via, vias, left, edges.data());
+      for (std::int64_t row = first; row < last; row += marked_rows) {
+        const C* to_via[marked_rows];
+        for (std::int64_t line = 0; line < marked_rows; ++line) {
+          const std::int64_t source = std::min(row + line, last - 1);  // the last row again, where there are fewer
+          to_via[line] = distances.row(source) + first_via;
+          std::copy_n(distances.row(source) + left, columns, lengths + line * marked_columns);
+          std::copy_n(predecessors.row(source) + left, columns, best + line * marked_columns);
+          std::fill_n(lengths + line * marked_columns + columns, marked_columns - columns, C{0});
+          std::fill_n(best + line * marked_columns + columns, marked_columns - columns, C{0});
+        }
+        mark_predecessors(to_via, edges.data(), lengths, first_via, vias, best);
+        for (std::int64_t line = 0; line < std::min(marked_rows, last - row); ++line)
+          for (std::int64_t column = 0; column < columns; ++column)
+            predecessors(row + line, left + column) = static_cast<std::int32_t>(best[line * marked_columns + column]);
       }
     }
-  }
   for (std::int64_t row = first; row < last; ++row)
     for (std::int64_t column = 0; column < n; ++column)
       if (row == column || distances(row, column) > greatest) predecessors(row, column) = -1;
@@ -164,7 +194,8 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
         from_lists(lists, distances.row(row), greatest, n, row, predecessors.row(row));
     });
   } else {
-    constexpr std::int64_t rows = 8;
+    constexpr std::int64_t most_rows = 64;  // for which edges are packed once
+    const std::int64_t rows = std::clamp(n / (4 * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {
       from_rows(graph, distances, greatest, first, last, predecessors, stop);
     });

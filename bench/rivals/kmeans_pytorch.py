@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One iteration of k-means as PyTorch users write it on a GPU, timed by events: a matrix product, argmin, index_add.
 
-usage: pytorch_kmeans.py [--shape NxDxK:TYPE[:tf32] ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
+usage: kmeans_pytorch.py [--shape NxDxK:TYPE[:tf32] ...] [--scikit-learn NxDxK:TYPE ...]   prints JSON
 
 The distance is |x|^2 - 2 x.c + |c|^2 without |x|^2, which is the same for all centroids of a point. The arithmetic is that
 of the data's type, or of TF32 products where asked for, so the labels are those of a rounded distance and not certified.

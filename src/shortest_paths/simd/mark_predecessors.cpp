@@ -1,0 +1,91 @@
+#include "shortest_paths/simd/mark_predecessors.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "shortest_paths/simd/mark_predecessors.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::shortest_paths_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Lengths and results of four rows and two vectors (one where there are 16 registers) stay in registers.
+template <class C>
+HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths, std::int64_t first_via,
+                     std::int64_t vias, C* best) {
+  constexpr int vectors = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+  const hn::CappedTag<C, marked_columns / vectors> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t column = 0; column < marked_columns; column += vectors * lanes) {
+    V wanted[marked_rows][vectors];
+    V found[marked_rows][vectors];
+#pragma GCC unroll 4
+    for (int r = 0; r < marked_rows; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        wanted[r][v] = hn::Load(d, lengths + r * marked_columns + column + v * lanes);
+        found[r][v] = hn::Load(d, best + r * marked_columns + column + v * lanes);
+      }
+    for (std::int64_t via = vias - 1; via >= 0; --via) {  // the lowest comes last, and stays
+      const V name = hn::Set(d, static_cast<C>(first_via + via));
+      V onward[vectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) onward[v] = hn::Load(d, weights + via * marked_columns + column + v * lanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < marked_rows; ++r) {
+        const V there = hn::Set(d, to_via[r][via]);
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v)
+          found[r][v] = hn::IfThenElse(hn::Eq(hn::Add(there, onward[v]), wanted[r][v]), name, found[r][v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < marked_rows; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) hn::Store(found[r][v], d, best + r * marked_columns + column + v * lanes);
+  }
+}
+
+}  // namespace
+
+void mark_i32(const std::int32_t* const* to_via, const std::int32_t* weights, const std::int32_t* lengths,
+              std::int64_t first_via, std::int64_t vias, std::int32_t* best) {
+  mark(to_via, weights, lengths, first_via, vias, best);
+}
+void mark_i64(const std::int64_t* const* to_via, const std::int64_t* weights, const std::int64_t* lengths,
+              std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
+  mark(to_via, weights, lengths, first_via, vias, best);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::shortest_paths_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+HWY_EXPORT(mark_i32);
+HWY_EXPORT(mark_i64);
+
+}  // namespace
+
+void mark_predecessors(const std::int32_t* const* to_via, const std::int32_t* weights, const std::int32_t* lengths,
+                       std::int64_t first_via, std::int64_t vias, std::int32_t* best) {
+  HWY_DYNAMIC_DISPATCH(mark_i32)(to_via, weights, lengths, first_via, vias, best);
+}
+void mark_predecessors(const std::int64_t* const* to_via, const std::int64_t* weights, const std::int64_t* lengths,
+                       std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
+  HWY_DYNAMIC_DISPATCH(mark_i64)(to_via, weights, lengths, first_via, vias, best);
+}
+
+}  // namespace gradus::shortest_paths_detail
+#endif  // HWY_ONCE

@@ -1,0 +1,293 @@
+// All-pairs shortest paths: every variant that runs here, compared with a reference in whole numbers of any length,
+// which shares no code with the library. A floating number is a whole multiple of the least one.
+#include <gmpxx.h>
+
+#include <cmath>
+#include <limits>
+
+#include "shortest_paths/problem.hpp"
+#include "tests/attack/attack.hpp"
+#include "tests/attack/exact.hpp"
+
+namespace gradus::attack {
+
+namespace {
+
+using shortest_paths_detail::Shape;
+
+template <class T>
+constexpr T none() {
+  return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+}
+
+/// Of a weight, in the reference's unit.
+template <class T>
+mpz_class exact(T weight) {
+  if constexpr (std::is_floating_point_v<T>) return in_steps(double{weight});
+  else return mpz_class(std::to_string(weight));
+}
+
+template <class T>
+struct GraphCase {
+  std::string kind;
+  std::size_t n = 0;
+  std::vector<T> weights;
+};
+
+/// How heavy edges are; for each a number whose sums are awkward.
+template <class T>
+T draw_weight(Random& random, int kind) {
+  constexpr T most = std::numeric_limits<T>::max();
+  const auto small = static_cast<T>(random.below(10));
+  switch (kind) {
+    case 0: return static_cast<T>(random.below(100));
+    case 1: return small;
+    case 2: return static_cast<T>(random.below(2));
+    case 3: return most / static_cast<T>(random.between(1, 40));  // sums at the ends of the type
+    case 4: return most / 2 + small;
+    case 5: return random.chance(0.5) ? static_cast<T>(most - most / 1000 * small) : small;
+    case 6:
+      if constexpr (std::is_floating_point_v<T>) return static_cast<T>(random.uniform());
+      else return static_cast<T>(random.below(most));
+    case 7:
+      if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(std::pow(10.0, random.uniform(-1, 1) * large_exponent<T>));
+      else return static_cast<T>(T{1} << random.below(8 * static_cast<std::int64_t>(sizeof(T)) - 1));
+    default:
+      if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::denorm_min() * small;
+      else return small * small;
+  }
+}
+
+template <class T>
+GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
+  Random random(seed, number, 5);
+  GraphCase<T> made;
+  made.n = static_cast<std::size_t>(random.chance(0.8) ? random.between(0, 12) : random.between(13, 70));
+  made.weights.assign(made.n * made.n, none<T>());
+  const auto kind = static_cast<int>(random.below(9));
+  const double density = random.pick<double>({0.05, 0.15, 0.4, 1});
+  const double negative = random.pick<double>({0, 0, 0, 0.02, 0.3});
+  const bool potentials = random.chance(0.3);  // both signs, but cycles of no negative length where nothing wraps
+  std::vector<T> potential;
+  for (std::size_t v = 0; v < made.n; ++v) potential.push_back(draw_weight<T>(random, kind) / 4);
+  made.kind =
+      fmt::format("kind {}, density {}, negative {}{}", kind, density, negative, potentials ? ", potentials" : "");
+  for (std::size_t from = 0; from < made.n; ++from)
+    for (std::size_t to = 0; to < made.n; ++to) {
+      if (!random.chance(density)) continue;
+      T weight = draw_weight<T>(random, kind);
+      if (potentials && from != to) weight = static_cast<T>(weight / 4 + potential[from] - potential[to]);
+      else if (random.chance(negative)) weight = -weight;
+      made.weights[from * made.n + to] = weight;
+    }
+  return made;
+}
+
+/// What is right: for each pair whether there is a route, its exact length, the sum of the absolute weights on one such
+/// route, and for whole numbers the predecessor.
+struct Reference {
+  bool negative_cycle = false;
+  bool too_great = false;  ///< some distance is not below the greatest number in magnitude
+  std::vector<bool> reached;
+  std::vector<mpz_class> length;
+  std::vector<mpz_class> magnitude;
+  std::vector<std::int32_t> predecessor;
+  mpz_class heaviest;  ///< more than the absolute weights of any route
+};
+
+template <class T>
+Reference reference(const GraphCase<T>& graph) {
+  const std::size_t n = graph.n;
+  Reference right;
+  right.reached.assign(n * n, false);
+  right.length.assign(n * n, 0);
+  right.magnitude.assign(n * n, 0);
+  right.predecessor.assign(n * n, -1);
+  struct Edge {
+    std::size_t from;
+    std::size_t to;
+    mpz_class weight;
+  };
+  std::vector<Edge> edges;
+  for (std::size_t from = 0; from < n; ++from) {
+    mpz_class row = 0;
+    for (std::size_t to = 0; to < n; ++to) {
+      const T weight = graph.weights[from * n + to];
+      if (weight == none<T>()) continue;
+      edges.push_back({from, to, exact(weight)});
+      if (abs(edges.back().weight) > row) row = abs(edges.back().weight);
+    }
+    right.heaviest += row;
+  }
+  for (std::size_t source = 0; source < n; ++source) {
+    const std::size_t row = source * n;
+    right.reached[row + source] = true;
+    for (std::size_t round = 0; round <= n; ++round) {
+      bool changed = false;
+      for (const Edge& edge : edges) {
+        if (!right.reached[row + edge.from]) continue;
+        mpz_class length = right.length[row + edge.from] + edge.weight;
+        if (right.reached[row + edge.to] && length >= right.length[row + edge.to]) continue;
+        right.reached[row + edge.to] = true;
+        right.length[row + edge.to] = length;
+        right.magnitude[row + edge.to] = right.magnitude[row + edge.from] + abs(edge.weight);
+        changed = true;
+      }
+      if (!changed) break;
+      if (round == n) {
+        right.negative_cycle = true;
+        return right;
+      }
+    }
+  }
+  const mpz_class greatest = exact(std::numeric_limits<T>::max());
+  bool zero_cycle = false;
+  for (std::size_t from = 0; from < n; ++from)
+    for (std::size_t to = 0; to < n; ++to) {
+      if (!right.reached[from * n + to]) continue;
+      const mpz_class& length = right.length[from * n + to];
+      if (std::is_floating_point_v<T>) right.too_great |= abs(length) > greatest;
+      else right.too_great |= length >= greatest || length < -greatest - 1;
+      zero_cycle |= from != to && right.reached[to * n + from] && length + right.length[to * n + from] == 0;
+    }
+  for (std::size_t source = 0; source < n; ++source) {
+    const std::size_t row = source * n;
+    std::vector<std::size_t> steps(n, n + 1);  // fewest edges of a shortest route
+    steps[source] = 0;
+    for (std::size_t round = 0; round < n; ++round)
+      for (const Edge& edge : edges)
+        if (right.reached[row + edge.from] && steps[edge.from] + 1 < steps[edge.to] &&
+            right.length[row + edge.from] + edge.weight == right.length[row + edge.to])
+          steps[edge.to] = steps[edge.from] + 1;
+    for (const Edge& edge : edges) {
+      std::int32_t& predecessor = right.predecessor[row + edge.to];
+      if (edge.to == source || edge.from == edge.to || predecessor >= 0 || !right.reached[row + edge.from] ||
+          right.length[row + edge.from] + edge.weight != right.length[row + edge.to] ||
+          (zero_cycle && steps[edge.from] + 1 != steps[edge.to]))
+        continue;
+      predecessor = static_cast<std::int32_t>(edge.from);
+    }
+  }
+  return right;
+}
+
+template <class T>
+class Check {
+ public:
+  explicit Check(GraphCase<T> made) : graph_(std::move(made)), right_(reference(graph_)) {}
+
+  /// What is wrong, or nothing.
+  std::string fault(const Run& run) const {
+    const auto n = static_cast<std::int64_t>(graph_.n);
+    ShortestPathsOptions options;
+    options.predecessors = true;
+    const auto outcome = outcome_of([&] {
+      return shortest_paths<T>(MatrixView<const T>(graph_.weights.data(), n, n), options, {}, run.execution);
+    });
+    const bool refused = right_.negative_cycle || right_.too_great;
+    if (!outcome.answer && outcome.status != 3) return fmt::format("error {}: {}", outcome.status, outcome.message);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!outcome.answer) return refused || near_the_greatest() ? "" : "it is refused: " + outcome.message;
+      if (right_.negative_cycle) return "";  // one that rounding hides
+      if (right_.too_great) return near_the_greatest() ? "" : "a distance beyond the greatest number is accepted";
+    } else {
+      if (!outcome.answer) return refused ? "" : "it is refused: " + outcome.message;
+      if (refused) return right_.negative_cycle ? "a negative cycle is accepted" : "an overflow is accepted";
+    }
+    for (std::size_t from = 0; from < graph_.n; ++from)
+      for (std::size_t to = 0; to < graph_.n; ++to)
+        if (std::string wrong = fault_of(*outcome.answer, from, to); !wrong.empty())
+          return fmt::format("{} from {} to {}", wrong, from, to);
+    return "";
+  }
+
+  Shape shape() const { return {.vertices = static_cast<std::int64_t>(graph_.n), .predecessors = true}; }
+  const Reference& right() const { return right_; }
+
+ private:
+  /// Some sum comes so near to the end of the type that rounding decides.
+  bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
+
+  std::string fault_of(const ShortestPathsResult<T>& is, std::size_t from, std::size_t to) const {
+    const std::size_t place = from * graph_.n + to;
+    const auto row = static_cast<std::int64_t>(from);
+    const auto column = static_cast<std::int64_t>(to);
+    const T distance = is.distances(row, column);
+    const std::int32_t predecessor = is.predecessors(row, column);
+    if (!right_.reached[place])
+      return distance == none<T>() && predecessor == -1 ? "" : fmt::format("a route of length {}", distance);
+    if (distance == none<T>()) return "no route";
+    if constexpr (!std::is_floating_point_v<T>) {
+      if (exact(distance) != right_.length[place])
+        return fmt::format("distance {} instead of {}", distance, right_.length[place].get_str());
+      if (predecessor != right_.predecessor[place])
+        return fmt::format("predecessor {} instead of {}", predecessor, right_.predecessor[place]);
+    } else {
+      if (!std::isfinite(distance)) return fmt::format("distance {}", distance);
+      const mpz_class beyond = exact(distance) - right_.length[place];
+      const bool is_above = beyond > 0;
+      // Below may be a route of other weights than the shortest one's.
+      if (!within_bound(abs(beyond), is_above ? right_.magnitude[place] : right_.heaviest))
+        return fmt::format("distance {} is too far off", distance);
+      mpz_class length = 0;
+      std::size_t at = to;
+      for (std::size_t steps = 0; at != from; ++steps) {
+        const std::int32_t before = is.predecessors(row, static_cast<std::int64_t>(at));
+        if (steps >= graph_.n || before < 0) return "a walk by predecessors that does not arrive";
+        const T weight = graph_.weights[static_cast<std::size_t>(before) * graph_.n + at];
+        if (weight == none<T>()) return "a walk by predecessors over no edge";
+        length += exact(weight);
+        at = static_cast<std::size_t>(before);
+      }
+      if (!within_bound(length - right_.length[place], 2 * right_.heaviest)) return "a walk by predecessors too long";
+    }
+    return "";
+  }
+
+  /// error <= (n - 1) u / (1 - (n - 1) u) * sum; in steps of the least number, whose halves count as one.
+  bool within_bound(const mpz_class& error, const mpz_class& sum) const {
+    const auto steps = static_cast<long>(graph_.n > 0 ? graph_.n - 1 : 0);
+    const mpz_class inverse = mpz_class(1) << std::numeric_limits<T>::digits;
+    return error * (inverse - steps) <= steps * sum;
+  }
+
+  GraphCase<T> graph_;
+  Reference right_;
+};
+
+template <class T>
+void attack_case(const AttackOptions& options, std::uint64_t number, AttackReport& report) {
+  const GraphCase<T> made = make_case<T>(options.seed, number);
+  const std::string headline = fmt::format("{}, {} vertices, {}", execution::element_name<T>(), made.n, made.kind);
+  if (options.verbose) fmt::print("shortest-paths case {}: {}\n", number, headline);
+  const Check<T> check(made);
+  if (check.right().negative_cycle || check.right().too_great) ++report.refused;
+  CaseReport of_case("shortest_paths", options, number, report);
+  for (Run& run : runs_of(shortest_paths_detail::variants(), check.shape(), options, number)) {
+    std::string wrong = check.fault(run);
+    // Where distances may need more than 64 bits, some variants refuse.
+    if (wrong.starts_with("error 4")) wrong.clear();
+    if (!of_case.judge("shortest-paths by " + run.text, wrong, headline) || !options.shrink || made.n > 12) continue;
+    fmt::print("{}", listing("weights", made.weights));
+  }
+  of_case.finish();
+}
+
+}  // namespace
+
+AttackReport attack_shortest_paths(const AttackOptions& options);
+AttackReport attack_shortest_paths(const AttackOptions& options) {
+  AttackReport report;
+  for (std::uint64_t number = options.first; number < options.first + options.cases; ++number) {
+    switch (number % 4) {
+      case 0: attack_case<std::int32_t>(options, number, report); break;
+      case 1: attack_case<std::int64_t>(options, number, report); break;
+      case 2: attack_case<float>(options, number, report); break;
+      default: attack_case<double>(options, number, report); break;
+    }
+  }
+  return report;
+}
+
+}  // namespace gradus::attack

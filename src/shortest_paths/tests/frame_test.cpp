@@ -1,0 +1,274 @@
+// What surrounds the variants: what is refused and how it is told, sums that do not fit, memory of callers, routes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/error.hpp"
+#include "gradus/shortest_paths.hpp"
+#include "shortest_paths/cases.hpp"
+#include "shortest_paths/problem.hpp"
+#include "shortest_paths/random_graph.hpp"
+
+namespace gradus::shortest_paths_detail {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Edge {
+  std::int64_t from;
+  std::int64_t to;
+  long double weight;
+};
+
+template <class T>
+Matrix<T> graph_of(std::int64_t vertices, const std::vector<Edge>& edges) {
+  Matrix<T> weights(vertices, vertices);
+  std::fill_n(weights.data(), vertices * vertices, no_route<T>());
+  for (const Edge& edge : edges) weights(edge.from, edge.to) = static_cast<T>(edge.weight);
+  return weights;
+}
+
+template <class T>
+ShortestPathsResult<T> paths(const Matrix<T>& weights, const ShortestPathsOptions& options = {},
+                             const Execution& execution = {}) {
+  return shortest_paths<T>(weights.view(), options, {}, execution);
+}
+
+template <class Error>
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "another error: " << error.what();
+    return "";
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+TEST(ShortestPaths, ZeroAndTheLeastNumbersAreEdges) {
+  const auto whole = paths(graph_of<std::int32_t>(3, {{0, 1, 0}, {1, 2, 0}}));
+  EXPECT_EQ(whole.distances(0, 2), 0);
+  EXPECT_EQ(whole.distances(2, 0), no_route<std::int32_t>());
+  const auto tiny = paths(graph_of<double>(3, {{0, 1, 1e-9L}, {1, 2, 5e-324L}}));
+  EXPECT_EQ(tiny.distances(0, 1), 1e-9);
+  EXPECT_EQ(tiny.distances(1, 2), 5e-324);
+  const auto negative_zero = paths(graph_of<double>(2, {{0, 1, -0.0L}, {0, 0, -0.0L}}));
+  EXPECT_FALSE(std::signbit(negative_zero.distances(0, 1)));
+  EXPECT_FALSE(std::signbit(negative_zero.distances(0, 0)));
+}
+
+TEST(ShortestPaths, WhatIsNoWeightIsRefusedWithItsPlace) {
+  for (const double bad : {nan, -infinity}) {
+    Matrix<double> weights = graph_of<double>(4, {{0, 1, 1}});
+    weights(2, 3) = bad;
+    const std::string message = message_of<InputError>([&] { paths(weights); });
+    EXPECT_SAYS(message, "row 2, column 3");
+    EXPECT_SAYS(message, std::isnan(bad) ? "NaN" : "-inf");
+  }
+}
+
+TEST(ShortestPaths, AnotherValueMayStandForNoEdge) {
+  ShortestPathsOptions options;
+  options.no_edge = 0;
+  Matrix<std::int32_t> weights = graph_of<std::int32_t>(3, {{0, 1, 4}, {1, 2, 5}});
+  weights(0, 2) = 0;
+  EXPECT_EQ(paths(weights).distances(0, 2), 0);
+  EXPECT_EQ(paths(weights, options).distances(0, 2), 9);
+  for (const double impossible : {0.5, 1e10, nan}) {
+    options.no_edge = impossible;
+    EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "none of int32");
+  }
+}
+
+TEST(ShortestPaths, ANegativeCycleIsNamedInOrder) {
+  const std::vector<Edge> edges{{5, 2, 3}, {2, 7, -4}, {7, 5, -1}, {0, 5, 1}, {7, 1, 2}};
+  const auto says = [](const std::string& message, const char* length) {
+    EXPECT_SAYS(message, "2 -> 7 -> 5 -> 2");
+    EXPECT_SAYS(message, length);
+  };
+  says(message_of<InputError>([&] { paths(graph_of<std::int32_t>(9, edges)); }), "length -2");
+  says(message_of<InputError>([&] { paths(graph_of<std::int64_t>(9, edges)); }), "length -2");
+  says(message_of<InputError>([&] { paths(graph_of<float>(9, edges)); }), "length -2");
+  says(message_of<InputError>([&] { paths(graph_of<double>(9, edges)); }), "length -2");
+  EXPECT_SAYS(message_of<InputError>([] { paths(graph_of<std::int32_t>(3, {{1, 1, -1}})); }), "1 -> 1");
+  // An undirected negative edge is a negative cycle.
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<std::int32_t>(3, {{0, 2, -1}, {2, 0, -1}}));
+              }),
+              "0 -> 2 -> 0");
+}
+
+TEST(ShortestPaths, ANegativeCycleIsFoundBeforeItsSumsWrap) {
+  constexpr long double least32 = std::numeric_limits<std::int32_t>::min();
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<std::int32_t>(2, {{0, 1, least32}, {1, 0, least32}}));
+              }),
+              "length -4294967296");
+  constexpr long double least64 = std::numeric_limits<std::int64_t>::min();
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<std::int64_t>(2, {{0, 1, least64}, {1, 0, least64}}));
+              }),
+              "length -18446744073709551616");
+}
+
+// 0.1 + 0.2 - 0.3 is negative in float, and above 0 by exact sums.
+TEST(ShortestPaths, WhatRoundingMakesNegativeIsNoNegativeCycle) {
+  const Matrix<float> weights = graph_of<float>(3, {{0, 1, 0.1F}, {1, 2, 0.2F}, {2, 0, -0.3F}});
+  const long double exact = static_cast<long double>(0.1F) + 0.2F - 0.3F;
+  if (exact < 0) EXPECT_THROW(paths(weights), InputError);
+  else EXPECT_EQ(paths(weights).distances(0, 0), 0);
+}
+
+TEST(ShortestPaths, ADistanceThatDoesNotFitNamesThePairAndAWiderType) {
+  const std::string narrow = message_of<InputError>([] {
+    paths(graph_of<std::int32_t>(3, {{0, 1, 2000000000}, {1, 2, 2000000000}}));
+  });
+  EXPECT_SAYS(narrow, "from vertex 0 to vertex 2");
+  EXPECT_SAYS(narrow, "4000000000");
+  EXPECT_SAYS(narrow, "int64");
+  const std::string wide = message_of<InputError>([] {
+    paths(graph_of<std::int64_t>(3, {{0, 1, 9e18L}, {1, 2, 9e18L}}));
+  });
+  EXPECT_SAYS(wide, "18000000000000000000");
+  EXPECT_SAYS(wide, "float64");
+  EXPECT_SAYS(message_of<InputError>([] { paths(graph_of<float>(3, {{0, 1, 3e38L}, {1, 2, 3e38L}})); }), "float64");
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<double>(3, {{0, 1, 1.7e308L}, {1, 2, 1.7e308L}}));
+              }),
+              "largest float64");
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<double>(3, {{0, 1, -1.7e308L}, {1, 2, -1.7e308L}}));
+              }),
+              "from vertex 0 to vertex 2");
+  // What would read as "no route" does not fit either.
+  EXPECT_SAYS(message_of<InputError>([] {
+                paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 1}}));
+              }),
+              "2147483647");
+}
+
+TEST(ShortestPaths, HeavyEdgesOffTheShortestRoutesDoNoHarm) {
+  const auto result = paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 2147483646}, {0, 2, 5}, {2, 1, -9}}));
+  EXPECT_EQ(result.distances(0, 1), -4);
+  EXPECT_EQ(result.distances(1, 0), no_route<std::int32_t>());
+}
+
+TEST(ShortestPaths, ResultsGoToMemoryOfTheCaller) {
+  Matrix<std::int32_t> weights = random_graph<std::int32_t>(50, 0.2, 100, 3);
+  ShortestPathsOptions options;
+  options.predecessors = true;
+  const auto apart = paths(weights, options);
+  Buffer<std::int32_t> room(50 * 57, -7);
+  Matrix<std::int32_t> predecessors(50, 50);
+  ShortestPathsMemory<std::int32_t> memory;
+  memory.distances = MatrixView<std::int32_t>(room.data(), 50, 50, 57);
+  memory.predecessors = predecessors.view();
+  const auto given = shortest_paths<std::int32_t>(weights.view(), options, memory);
+  EXPECT_EQ(given.distances.rows(), 0);
+  EXPECT_EQ(given.predecessors.rows(), 0);
+  memory.distances = weights.view();  // in place
+  Matrix<std::int32_t> again(50, 50);
+  memory.predecessors = again.view();
+  shortest_paths<std::int32_t>(weights.view(), options, memory);
+  for (std::int64_t from = 0; from < 50; ++from)
+    for (std::int64_t to = 0; to < 50; ++to) {
+      ASSERT_EQ(room[from * 57 + to], apart.distances(from, to));
+      ASSERT_EQ(weights(from, to), apart.distances(from, to));
+      ASSERT_EQ(predecessors(from, to), apart.predecessors(from, to));
+      ASSERT_EQ(again(from, to), apart.predecessors(from, to));
+    }
+  for (std::int64_t row = 0; row < 49; ++row) EXPECT_EQ(room[row * 57 + 50], -7);
+}
+
+TEST(ShortestPaths, WrongRequestsAreRefused) {
+  const Matrix<float> weights = random_graph<float>(5, 0.5, 10, 1);
+  EXPECT_THROW(shortest_paths<float>(MatrixView<const float>(weights.data(), 4, 5)), InputError);
+  EXPECT_THROW(shortest_paths<float>(MatrixView<const float>(nullptr, 4, 4)), UsageError);
+  ShortestPathsOptions options;
+  options.tile = -1;
+  EXPECT_THROW(paths(weights, options), UsageError);
+  Execution execution;
+  execution.variant = "openmp_tield";
+  EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, {}, execution); }), "openmp_tiled");
+  Matrix<float> small(4, 4);
+  ShortestPathsMemory<float> memory;
+  memory.distances = small.view();
+  EXPECT_THROW(shortest_paths<float>(weights.view(), {}, memory), UsageError);
+  execution = {};
+  execution.memory_limit = 100;
+  EXPECT_THROW(paths(weights, {}, execution), Error);
+}
+
+TEST(ShortestPaths, RoutesAreWalkedBack) {
+  ShortestPathsOptions options;
+  options.predecessors = true;
+  const auto result = paths(graph_of<std::int32_t>(4, {{0, 2, 2}, {2, 1, 1}, {1, 3, 2}, {0, 3, 9}}), options);
+  const auto route = [&](std::int64_t from, std::int64_t to) {
+    return shortest_path_route(result.predecessors.view(), from, to);
+  };
+  EXPECT_EQ(route(0, 3), (std::vector<std::int32_t>{0, 2, 1, 3}));
+  EXPECT_EQ(route(2, 2), std::vector<std::int32_t>{2});
+  EXPECT_TRUE(route(3, 0).empty());
+  EXPECT_THROW(route(0, 4), UsageError);
+  EXPECT_THROW(route(-1, 0), UsageError);
+  Matrix<std::int32_t> circle = graph_of<std::int32_t>(2, {{0, 1, 1}, {0, 0, -1}, {1, 1, -1}, {1, 0, 1}});
+  EXPECT_THROW(shortest_path_route(circle.view(), 0, 1), InputError);
+}
+
+TEST(ShortestPaths, EveryVariantHonoursAStopRequest) {
+  const Matrix<std::int32_t> weights = random_graph<std::int32_t>(300, 1, 100, 1);
+  std::stop_source source;
+  source.request_stop();
+  Execution execution;
+  execution.stop = source.get_token();
+  for (const Variant& variant : variants()) {
+    if (!variant.supports({.vertices = 300, .edges = 89700}, execution::this_machine())) continue;
+    execution.variant = variant.name;
+    EXPECT_THROW(paths(weights, {}, execution), InterruptedError) << variant.name;
+  }
+}
+
+TEST(ShortestPaths, TheChoiceIsOfAKindThatTakesTheJob) {
+  for (const bool wide : {false, true}) {
+    const Shape shape{.vertices = 100, .edges = 9900, .element_bytes = 8, .wide = wide};
+    EXPECT_TRUE(choose(shape, execution::this_machine(), Device::cpu).supports(shape, execution::this_machine()));
+  }
+}
+
+// The judge must reject every way of being wrong that it could overlook.
+TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
+  const Matrix<double> weights = graph_of<double>(4, {{0, 1, 1}, {1, 2, 0.5}, {0, 2, 7}});
+  const Graph<double> graph{weights.view()};
+  const Truth<double> truth = oracle(graph);
+  const auto verdict = [&](const std::function<void(ShortestPathsResult<double>&)>& change) {
+    ShortestPathsOptions options;
+    options.predecessors = true;
+    ShortestPathsResult<double> result = paths(weights, options);
+    change(result);
+    return compare(graph, result, truth);
+  };
+  EXPECT_EQ(verdict([](auto&) {}), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances(0, 2) = nan; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances(0, 2) = 1.5000001; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances(0, 3) = 1e300; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances(1, 1) = -0.0; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances(0, 1) = infinity; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.predecessors(0, 2) = 0; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.predecessors(0, 2) = 3; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.predecessors(0, 1) = 1; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.predecessors(1, 1) = 0; }), "");
+  EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
+}
+
+}  // namespace
+}  // namespace gradus::shortest_paths_detail
