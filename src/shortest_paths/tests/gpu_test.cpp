@@ -32,12 +32,12 @@ Matrix<T> graph(std::int64_t n, double density, std::int64_t heaviest, std::int6
 
 template <class T>
 void expect_as_on_the_processor(const Matrix<T>& weights) {
-  const Matrix<T> truth = shortest_paths<T>(weights.view(), {}, {}, by("openmp_tiled")).distances;
+  const Matrix<T> truth = shortest_paths(weights.view(), {}, {}, by("openmp_tiled")).distances;
   for (const Variant& variant : variants()) {
     if (variant.backend != core::Backend::cuda) continue;
     for (const std::int64_t tile : {0, 64, 128}) {
       if (tile > 0 && variant.name != "cuda_dpx") continue;
-      const auto result = shortest_paths<T>(weights.view(), {.tile = tile}, {}, by(variant.name));
+      const auto result = shortest_paths(weights.view(), {.tile = tile}, {}, by(variant.name));
       std::int64_t different = 0;
       for (std::int64_t from = 0; from < weights.rows(); ++from)
         for (std::int64_t to = 0; to < weights.rows(); ++to)
