@@ -3,7 +3,7 @@
 import json
 import os
 
-from kit import Case, write_npy
+from kit import Case, read_npy, write_npy
 
 NONE = 2**31 - 1
 ROADS = [NONE, 5, 2, NONE, NONE, NONE, NONE, 1, NONE, 2, NONE, 9, NONE, NONE, NONE, NONE]
@@ -77,3 +77,12 @@ class ShortestPaths(Case):
         self.refused(3, "shortest-paths", self.file("graph.gr", "p sp 1 0\n"), says=["graph.gr", ".npy"])
         bad = self.roads("<f8", [float("nan")] + [1.0] * 15)
         self.refused(3, "shortest-paths", bad, says=["roads.npy", "NaN", "row 0, column 0"])
+
+    def test_outputs(self):
+        inf = float("inf")
+        graph = write_npy(self.path("graph.npy"), "<f8", (3, 3), [0, 1, 5, inf, 0, 2, inf, inf, 0])
+        out = self.path("out")
+        self.succeed("shortest-paths", graph, "-o", out)
+        self.assertEqual(read_npy(os.path.join(out, "distances.npy")), ("<f8", (3, 3), [0, 1, 3, inf, 0, 2, inf, inf, 0]))
+        with open(os.path.join(out, "summary.json")) as file:
+            self.assertIn("variant", json.load(file))
