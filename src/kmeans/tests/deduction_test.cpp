@@ -1,0 +1,130 @@
+// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not compile
+// is checked by concepts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gradus/kmeans.hpp"
+#include "tests/deduction.hpp"
+
+namespace gradus {
+namespace {
+
+using tests::KindsOfMatrix;
+using Rows = KindsOfMatrix::Rows;
+
+template <class Points>
+concept Clusters = requires(const Points& points) {
+  kmeans(points, KMeansOptions{});
+};
+template <class Points, class T>
+concept ClustersWith = requires(const Points& points, const KMeansMemory<T>& memory) {
+  kmeans(points, KMeansOptions{}, memory, Execution{});
+};
+template <class Centroids, class Points>
+concept Predicts = requires(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels) {
+  kmeans_predict(centroids, points);
+  kmeans_predict(centroids, points, KMeansMetric::cosine);
+  kmeans_predict(centroids, points, labels);
+};
+template <class Centroids, class Points, class Distances>
+concept Transforms = requires(const Centroids& centroids, const Points& points, Distances distances) {
+  kmeans_transform(centroids, points);
+  kmeans_transform(centroids, points, distances, KMeansMetric::cosine);
+};
+
+template <class Points>
+struct TakenByClusters {
+  static constexpr bool value = Clusters<Points>;
+};
+template <class Points>
+struct TakenByPredicts {
+  static constexpr bool value = Predicts<Points, Points>;
+};
+static_assert(tests::takes_matrices<TakenByClusters>() && tests::takes_matrices<TakenByPredicts>());
+
+static_assert(ClustersWith<Matrix<float>, float> && !ClustersWith<Matrix<float>, double>);
+static_assert(Predicts<Matrix<float>, MatrixView<const float>> && Predicts<float[9][2], Matrix<float>>);
+static_assert(!Predicts<Matrix<double>, Matrix<float>> && !Predicts<Matrix<float>, Matrix<double>>);
+static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
+static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);
+static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<const float>>);  // nothing can be written there
+static_assert(!Transforms<Matrix<float>, Matrix<float>, const Matrix<float>&>);
+static_assert(!Transforms<Matrix<float>, Matrix<float>, MatrixView<double>>);
+
+KMeansOptions three_clusters() {
+  KMeansOptions options;
+  options.clusters = 3;
+  return options;
+}
+
+class KMeansCalls : public testing::Test {
+ protected:
+  static constexpr std::int64_t n = KindsOfMatrix::n;
+
+  Rows rows_ = KindsOfMatrix::rows();
+  MatrixView<const float> view_{rows_.front().data(), n, KindsOfMatrix::d};
+  KMeansResult<float> fit_ = kmeans(view_, three_clusters());
+};
+
+TEST_F(KMeansCalls, TakeEachKindOfMatrix) {
+  const double inertia = kmeans_predict(fit_.centroids, view_).inertia;
+  const Matrix<float> expected = kmeans_transform(view_, view_);
+  KindsOfMatrix::each([&](const auto& points) {
+    const KMeansResult<float> fit = kmeans(points, three_clusters());
+    EXPECT_TRUE(std::equal(fit.labels.begin(), fit.labels.end(), fit_.labels.begin(), fit_.labels.end()));
+    EXPECT_EQ(fit.inertia, fit_.inertia);
+    EXPECT_EQ(kmeans_predict(fit_.centroids, points).inertia, inertia);
+    const Matrix<float> distances = kmeans_transform(points, points);
+    ASSERT_EQ(distances.rows(), n);
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t column = 0; column < n; ++column) EXPECT_EQ(distances(row, column), expected(row, column));
+  });
+}
+
+TEST_F(KMeansCalls, TakeRangesAsMemory) {
+  const std::vector<float> weights(n, 2.0F);
+  std::vector<std::int32_t> labels(n, -1);
+  const KMeansResult<float> fit = kmeans(rows_, three_clusters(), {.weights = weights, .labels = labels});
+  EXPECT_EQ(fit.labels.size(), 0);
+  EXPECT_TRUE(std::equal(labels.begin(), labels.end(), fit_.labels.begin(), fit_.labels.end()));
+  KMeansOptions given = three_clusters();
+  given.init = KMeansInit::given;
+  const Rows first(rows_.begin(), rows_.begin() + 3);
+  EXPECT_EQ(kmeans(rows_, given, {.initial_centroids = first}).counts.size(), 3U);
+
+  std::fill(labels.begin(), labels.end(), -1);
+  const KMeansPrediction prediction = kmeans_predict(fit_.centroids, rows_, labels);
+  EXPECT_TRUE(std::equal(labels.begin(), labels.end(), fit_.labels.begin(), fit_.labels.end()));
+  EXPECT_FALSE(prediction.report.variant.empty());
+  EXPECT_FALSE(prediction.report.device.empty());
+  EXPECT_EQ(prediction.report.phases.back().name, "total");
+
+  Matrix<float> distances(n, 3);
+  const RunReport report = kmeans_transform(fit_.centroids, rows_, distances);
+  EXPECT_EQ(distances(n - 1, 2), kmeans_transform(fit_.centroids, rows_)(n - 1, 2));
+  EXPECT_EQ(report.variant, "");
+  EXPECT_EQ(report.device, prediction.report.device);
+  EXPECT_EQ(report.phases.back().name, "total");
+}
+
+TEST_F(KMeansCalls, TakeOptionsOfTheRun) {
+  const KMeansResult<float> fit = kmeans(rows_, three_clusters(), {.variant = "sequential"});
+  EXPECT_EQ(fit.report.variant, "sequential");
+  EXPECT_EQ(kmeans(rows_, {.clusters = 3}, {}, {.threads = 1}).inertia, fit_.inertia);
+}
+
+TEST_F(KMeansCalls, RefuseRangesThatCannotBeTrue) {
+  const Matrix<float> centroids = Matrix<float>::copy_of(MatrixView<const float>(view_.data(), 1, 2));
+  KindsOfMatrix::each_lie_is_refused([](const auto& points) { kmeans(points, three_clusters()); });
+  KindsOfMatrix::each_lie_is_refused([&](const auto& points) { kmeans_predict(centroids, points); });
+  KindsOfMatrix::each_lie_is_refused([&](const auto& points) { kmeans_predict(points, centroids); });
+  KindsOfMatrix::each_lie_is_refused([&](const auto& points) { kmeans_transform(centroids, points); });
+}
+
+}  // namespace
+}  // namespace gradus
