@@ -1,9 +1,12 @@
 // THE table of shortest-path variants, in the order of the ladder, and the choice among them.
 #include "shortest_paths/variants.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/checked.hpp"
+#include "execution/gpu_support.hpp"
+#include "shortest_paths/gpu/cuda_limits.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -25,9 +28,32 @@ Memory tiles_memory(const Shape& shape, int) {
                                          static_cast<std::uint64_t>(shape.element_bytes), "tiles")};
 }
 
+Support on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  return in_own_type(shape, machine);
+}
+
+Support dpx_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(dpx_shared_bytes(shape.element_bytes), "tiles", machine);
+}
+
+// Of the host: what stages the transfers.
+Memory gpu_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
+}
+
+Memory dpx_memory(const Shape& shape, int threads) {
+  Memory memory = gpu_memory(shape, threads);
+  memory.device = core::checked_add(memory.device, dpx_bytes(shape.vertices, shape.element_bytes), "a matrix");
+  return memory;
+}
+
 // The runs of a variant in all element types.
 #define GRADUS_RUNS(variant) \
   { variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double> }
+#define GRADUS_GPU_RUNS(variant) \
+  GRADUS_CUDA_RUNS(variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double>)
 
 constexpr Variant table[] = {
     {.name = "sequential",
@@ -60,7 +86,47 @@ constexpr Variant table[] = {
      .supports = in_own_type,
      .memory = tiles_memory,
      .run = GRADUS_RUNS(simd_tiled)},
+    {.name = "cuda_naive",
+     .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
+     .backend = Backend::cuda,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_GPU_RUNS(cuda_naive)},
+    {.name = "cuda_tiled",
+     .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
+     .backend = Backend::cuda,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_GPU_RUNS(cuda_tiled)},
+    {.name = "cuda_register_tiled",
+     .summary = "16 results of a thread in registers: half a load from shared memory for each relaxation",
+     .backend = Backend::cuda,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_GPU_RUNS(cuda_register_tiled)},
+    {.name = "cuda_dpx",
+     .summary = "Hopper's add-and-min, 16-bit pairs where they fit; the next diagonal ahead of the rest",
+     .backend = Backend::cuda,
+     .supports = dpx_on_gpu,
+     .memory = dpx_memory,
+     .run = GRADUS_GPU_RUNS(cuda_dpx)},
 };
+
+/// Whether it fits every usable GPU, with an eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
+bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+  const auto needed = static_cast<double>(variant.memory(shape, 1).device);
+  return std::ranges::all_of(machine.gpus(), [needed](const execution::Gpu& gpu) {
+    return !gpu.usable || needed <= 0.875 * static_cast<double>(gpu.memory_bytes);
+  });
+}
+
+// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020). A core relaxes at
+// best a vector of 64 bytes in a clock.
+bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
+  constexpr double bytes_per_second = 64 * 2.5e9;
+  constexpr double seconds = 0.4;
+  return shape.relaxations() * shape.element_bytes >= seconds * bytes_per_second * machine.physical_cores;
+}
 
 }  // namespace
 
@@ -76,9 +142,16 @@ constinit const core::Ladder ladder{
         },
 };
 
-const Variant& choose(const Shape& shape, const execution::Machine&, Device device) {
-  if (device == Device::gpu)
-    throw UnsupportedError("shortest_paths has no variant for a GPU yet; use the CPU (--device cpu)");
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
+  const Variant& on_device = core::find_variant(variants(), "cuda_dpx", Room::name);
+  if (device == Device::gpu) {
+    if (const Support support = on_device.supports(shape, machine); !support)
+      throw UnsupportedError("shortest_paths cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
+    return on_device;
+  }
+  if (device == Device::automatic && gpu_pays(shape, machine) && on_device.supports(shape, machine) &&
+      fits_gpu(on_device, shape, machine))
+    return on_device;
   return core::find_variant(variants(), shape.wide ? "openmp_tiled" : "simd_tiled", Room::name);
 }
 

@@ -19,6 +19,14 @@ template <class T>
 Solved openmp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Solved simd_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Solved cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Solved cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Solved cuda_register_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Solved cuda_dpx(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::shortest_paths_detail
 

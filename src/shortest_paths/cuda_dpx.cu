@@ -1,0 +1,219 @@
+// cuda_dpx: production on GPUs. Instructions for dynamic programming, and no step waits for another that it does not
+// need.
+//
+// What changes from `cuda_register_tiled`:
+// * An addition and a minimum are one instruction (DPX, Hopper), of two distances at once where they fit 16 bits; a
+//   part of the elements goes to the multiplier, which would be idle (gpu/carriers.cuh).
+// * 64 or 128 elements in the registers of a thread, loaded as vectors of 16 bytes: an eighth to a tenth of a load for
+//   each relaxation. Operands come into shared memory by asynchronous copies, some portions ahead (gpu/tiles.cuh).
+// * 128 vertices in the middle of a round (64 for 64-bit elements): half the passes over the matrix. Once the diagonal
+//   is closed, its row and column are min-plus products as well.
+// * Diagonal, row and column of the next round depend on a small part of the rest of this one. That part is relaxed by
+//   themselves, ahead, in a stream of higher priority, while the rest keeps the GPU busy (gpu/rounds.cuh).
+// * Small graphs, whose rounds take less time than a launch, are solved by one cooperative launch, in which all blocks
+//   wait for each other twice a round.
+//
+// Barriers: before a portion is worked on, which is also when the place of the one before is free. Between the steps:
+// launches in a stream, events between the two streams, or barriers of the whole grid.
+//
+// Work: N^3 relaxations, N rounded up to a multiple of 64, 128 or 256. Memory: another matrix, and panels of
+// 4 x 128 x N. Bytes of the rest: 8 for each element and round, an eighth of a byte for each relaxation (int32).
+// Limits: as `cuda_tiled`; for 64-bit elements 96 KiB of shared memory a block. Whole numbers are computed in the least
+// width that the greatest possible distance allows: 16 bits without negative edges (gpu/hub.cuh), 32 or 64. A block
+// size that is asked for has no effect; a tile below 128 is one launch with rounds of 64, another one rounds of 128.
+// Source: the three steps: see `cuda_tiled`; working ahead: look-ahead of LU factorisations, P. Strazdins (1998); DPX:
+// NVIDIA's Hopper architecture; the grid of tiles and its double buffer are those of matrix products (CUTLASS).
+#include <type_traits>
+
+#include "cuda/order.hpp"
+#include "shortest_paths/gpu/carriers.cuh"
+#include "shortest_paths/gpu/cuda_distances.hpp"
+#include "shortest_paths/gpu/hub.cuh"
+#include "shortest_paths/gpu/rounds.cuh"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+// What a GPU does in a tenth of a second even if it is slow; see CudaDistances::relax().
+constexpr double portion = 1e11;
+
+// Up to here one launch is faster. Measured on an H200, int32: 1.03 ms against 1.69 at 2048 vertices, 6.7 against 5.8
+// at 4096.
+constexpr std::int64_t one_launch_vertices = 3072;
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t granule) { return (n + granule - 1) / granule * granule; }
+
+int attribute(cudaDeviceAttr which, const cuda::Job& job) {
+  int value = 0;
+  cuda::check(cudaDeviceGetAttribute(&value, which, job.gpu()), "cudaDeviceGetAttribute");
+  return value;
+}
+
+template <class Word>
+Work<Word> take_work(cuda::Job& job, std::int64_t side, int pack, int depth) {
+  Work<Word> work{};
+  work.side = static_cast<int>(side);
+  work.words = static_cast<std::size_t>(side / pack);
+  work.one = 1;
+  work.distances = job.memory().take<Word>(side * (side / pack));
+  for (Word*& panel : work.row_panels) panel = job.memory().take<Word>(depth * (side / pack));
+  for (Word*& panel : work.column_panels) panel = job.memory().take<Word>(depth * side);
+  return work;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Rounds in two streams
+
+template <class Carrier, int depth, class Rest, class T>
+void relax_in_two_streams(CudaDistances<T>& distances) {
+  using Word = typename Carrier::Word;
+  using Shape = Shapes<Carrier, depth>;
+  using Tile = typename Rest::Tile;
+  constexpr std::int64_t tile_columns = std::int64_t{Tile::columns} * Carrier::pack;
+  constexpr std::int64_t granule = std::max<std::int64_t>({depth, Tile::rows, tile_columns});
+  static_assert(dpx_granule % granule == 0 && depth <= dpx_widest_pivot);
+  const auto diagonal = close_diagonal_kernel<Carrier, depth>;
+  const auto panels = relax_panels_kernel<Carrier, depth>;
+  const auto rest = relax_rest_kernel<Carrier, depth, Rest>;
+  constexpr std::size_t rest_bytes = Rest::template bytes<Word>;
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(diagonal), Shape::diagonal_bytes);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(panels), Shape::panel_bytes);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(rest), rest_bytes);
+
+  cuda::Job& job = distances.job();
+  const auto work = take_work<Word>(job, round_up(distances.n(), granule), Carrier::pack, depth);
+  const auto n = static_cast<int>(distances.n());
+  const auto panel_tiles = static_cast<unsigned int>(2 * (work.side / Shape::panel_side));
+  const auto tiles = static_cast<unsigned int>(work.words / Tile::columns * (work.side / Tile::rows));
+  const auto copy_blocks = static_cast<unsigned int>(8 * attribute(cudaDevAttrMultiProcessorCount, job));
+  const int rounds = (n + depth - 1) / depth;  // vertices beyond n have no edges: nothing goes by way of them
+
+  const cuda::Stream& stream = distances.stream();
+  const cuda::UrgentStream ahead;
+  cuda::Signal is_in;
+  cuda::Signal panels_done;
+  cuda::Signal rest_done[2];
+  distances.relax(rounds, portion, [&](std::int64_t first, std::int64_t number) {
+    if (first == 0) {
+      bring_in_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
+      is_in.follow(stream);
+      is_in.hold(ahead);
+    }
+    for (auto round = static_cast<int>(first); round < first + number; ++round) {
+      // The rest of two rounds before has left the diagonal, row and column of this one behind, and the panels free.
+      if (round >= 2) rest_done[round % 2].hold(ahead);
+      diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead>>>(work, round);
+      panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead>>>(work, round);
+      panels_done.follow(ahead);
+      panels_done.hold(stream);
+      rest<<<tiles, Tile::threads, rest_bytes, stream>>>(work, round, round + 1 < rounds ? round + 1 : -1);
+      rest_done[round % 2].follow(stream);
+      cuda::check_launch("relax_rest_kernel");
+    }
+    if (first + number == rounds) bring_out_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
+    cuda::check_launch("bring_out_kernel");
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Rounds in one launch
+
+template <class Carrier, class T>
+void relax_in_one(CudaDistances<T>& distances) {
+  using Word = typename Carrier::Word;
+  using Shape = Shapes<Carrier, one_launch_depth>;
+  cuda::Job& job = distances.job();
+  auto work = take_work<Word>(job, round_up(distances.n(), one_launch_depth), Carrier::pack, one_launch_depth);
+  auto* barrier = reinterpret_cast<GridBarrier*>(cuda::zero_part<unsigned int>(job.memory(), 2, distances.stream()));
+  const auto kernel = relax_in_one_launch<Carrier, T>;
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), Shape::most_bytes);
+  int resident = 0;
+  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, Shape::panel_threads, Shape::most_bytes),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  const int tiles = work.side / one_launch_depth;
+  const int useful = std::max((tiles - 1) * (tiles - 1) + 1, 2 * (tiles - 1));
+  const auto blocks = static_cast<unsigned int>(
+      std::min(resident * attribute(cudaDevAttrMultiProcessorCount, job), std::max(useful, 1)));
+  auto n = static_cast<int>(distances.n());
+  T* elements = distances.data();
+  distances.relax(tiles, portion, [&](std::int64_t first, std::int64_t number) {
+    auto begin = static_cast<int>(first);
+    auto end = static_cast<int>(first + number);
+    void* arguments[] = {&work, &elements, &n, &begin, &end, &barrier};
+    cuda::check(cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(Shape::panel_threads), arguments,
+                                            Shape::most_bytes, distances.stream()),
+                "cudaLaunchCooperativeKernel");
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The choice of shapes, all measured on an H200
+
+template <class Word>
+using Rest8x8 = RestShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
+template <class Word>
+using Rest8x16 = RestShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
+template <class Word>
+using Rest8x4 = RestShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
+
+/// Elements of 32 bits or pairs of 16. `InOne`: what carries them in one launch, which older GPUs, with less shared
+/// memory, take at any size. `tile`: Problem::tile, the vertices of a round.
+template <class Carrier, class InOne, class Rest, class T>
+void relax_narrow(CudaDistances<T>& distances, std::int64_t tile) {
+  using Word = typename Carrier::Word;
+  constexpr int depth = dpx_widest_pivot;
+  constexpr std::size_t needed = std::max(Shapes<Carrier, depth>::most_bytes, Rest::template bytes<Word>);
+  const bool fits =
+      needed <= static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, distances.job()));
+  const bool small = tile > 0 ? tile < depth : distances.n() <= one_launch_vertices;
+  if (small || !fits) relax_in_one<InOne>(distances);
+  else relax_in_two_streams<Carrier, depth, Rest>(distances);
+}
+
+template <class T>
+void relax_wide(CudaDistances<T>& distances) {
+  constexpr int depth = 64;
+  relax_in_two_streams<Plain64<T>, depth, Rest8x4<T>>(distances);
+  static_assert(Shapes<Plain64<T>, depth>::most_bytes <= dpx_shared_bytes(sizeof(T)) &&
+                Rest8x4<T>::template bytes<T> <= dpx_shared_bytes(sizeof(T)));
+}
+
+/// Whether all distances fit pairs of 16 bits: by the greatest one possible, or, where that is worth a look at the
+/// matrix, by way of a hub.
+template <class T>
+bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances) {
+  constexpr std::int32_t greatest = 0x7ffe;
+  constexpr std::int64_t worth_a_look = 1024;
+  if (problem.negative) return false;
+  if (problem.greatest <= greatest) return true;
+  return problem.n() >= worth_a_look && is_within_by_hub(distances, greatest);
+}
+
+}  // namespace
+
+template <class T>
+Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  CudaDistances<T> distances(problem, execution, phases, dpx_bytes(problem.n(), sizeof(T)));
+  if (problem.n() == 0) return distances.finish();
+  if constexpr (std::is_same_v<T, float>) {
+    if (problem.negative) relax_narrow<Float32<false>, Float32<false>, Rest8x8<float>>(distances, problem.tile);
+    else relax_narrow<Float32<true>, Float32<false>, Rest8x16<float>>(distances, problem.tile);
+  } else if constexpr (std::is_same_v<T, double>) {
+    relax_wide(distances);
+  } else {
+    constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
+    if (fits_pairs(problem, distances))
+      relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances, problem.tile);
+    else if (problem.greatest <= greatest_of_32)
+      relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances, problem.tile);
+    else if constexpr (sizeof(T) == 8) relax_wide(distances);
+    else throw Error("internal error: distances of " + std::to_string(sizeof(T)) + " bytes are greater than promised");
+  }
+  return distances.finish();
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(cuda_dpx)
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,125 @@
+// cuda_register_tiled: sixteen results of a thread stay in registers.
+//
+// What changes from `cuda_tiled`: there every relaxation loads two elements from shared memory, which gives out one
+// element a clock to each of 32 lanes: it, and not the arithmetic, sets the pace. Here a thread has 4 x 4 elements of
+// the rest in registers. For a vertex in the middle it loads 4 elements of the column's tile and 4 of the row's, and
+// does 16 relaxations with them: half a load for each instead of two. A block of 256 threads has 64 x 64 elements.
+//
+// Steps 1 and 2, the diagonal and its row and column, are those of `cuda_tiled`, for one N / 32 of the work. They are
+// written once more here in short, as one kernel: the tile as it is in the row relaxes itself by way of the diagonal's.
+//
+// Barriers of the rest: one, when the tiles are there.
+//
+// Work: N^3 relaxations, N rounded up to a multiple of 64. Bytes: a quarter of a byte for each from memory (int32), two
+// from shared memory. Limits: as `cuda_tiled`; a block size that is asked for has no effect.
+// Source: register blocking of matrix products: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear
+// algebra" (2008).
+#include "shortest_paths/gpu/cuda_distances.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+constexpr int side = 32;        // vertices in the middle of a round
+constexpr int block_side = 64;  // of the elements that a block has
+constexpr int own = 4;          // rows, and columns, of a thread
+constexpr int threads_a_row = block_side / own;
+constexpr int rest_threads = threads_a_row * threads_a_row;
+
+// A tile of the row (blockIdx.y: 0) or the column (1) of the tile on the diagonal, or that tile itself (`diagonal`).
+// Launch shape: a thread for each element.
+template <class T, bool diagonal>
+__global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int64_t step) {
+  if (!diagonal && blockIdx.x == step) return;
+  __shared__ T closed[side][side + 1];
+  __shared__ T tile[side][side + 1];
+  const int row = threadIdx.y;
+  const int column = threadIdx.x;
+  const bool in_row = diagonal || blockIdx.y == 0;
+  const std::int64_t from = (in_row ? step : blockIdx.x) * side + row;
+  const std::int64_t to = (diagonal || !in_row ? step : blockIdx.x) * side + column;
+  closed[row][column] = grid.load(step * side + row, step * side + column);
+  T best = grid.load(from, to);
+  tile[row][column] = best;
+  __syncthreads();  // both tiles are there
+  const auto& to_via = diagonal || !in_row ? tile : closed;
+  const auto& onward = in_row ? tile : closed;
+  for (int via = 0; via < side; ++via) {
+    best = shorter(best, to_via[row][via] + onward[via][column]);
+    __syncthreads();  // all have read it
+    tile[row][column] = best;
+    __syncthreads();  // all have written it
+  }
+  grid.store(from, to, best);
+}
+
+// Launch shape: a block of 256 threads for each 64 x 64 elements. What of them lies in the row or the column of the
+// round's tile is done already, and is not written.
+template <class T>
+__global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::int64_t step) {
+  __shared__ T to_via[side][block_side + own];  // by the vertex in the middle, so that a thread's rows are neighbours
+  __shared__ T onward[side][block_side];
+  const std::int64_t top = std::int64_t{blockIdx.y} * block_side;
+  const std::int64_t left = std::int64_t{blockIdx.x} * block_side;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int element = thread; element < block_side * side; element += rest_threads) {
+    to_via[element % side][element / side] = grid.load(top + element / side, step * side + element % side);
+    onward[element / block_side][element % block_side] =
+        grid.load(step * side + element / block_side, left + element % block_side);
+  }
+  const int row = thread / threads_a_row * own;
+  const int column = thread % threads_a_row * own;
+  T best[own][own];
+#pragma unroll
+  for (int r = 0; r < own; ++r)
+#pragma unroll
+    for (int c = 0; c < own; ++c) best[r][c] = grid.load(top + row + r, left + column + c);
+  __syncthreads();  // both tiles are there
+#pragma unroll
+  for (int via = 0; via < side; ++via) {
+    T here[own];
+    T there[own];
+#pragma unroll
+    for (int index = 0; index < own; ++index) {
+      here[index] = to_via[via][row + index];
+      there[index] = onward[via][column + index];
+    }
+#pragma unroll
+    for (int r = 0; r < own; ++r)
+#pragma unroll
+      for (int c = 0; c < own; ++c) best[r][c] = shorter(best[r][c], here[r] + there[c]);
+  }
+#pragma unroll
+  for (int r = 0; r < own; ++r)
+#pragma unroll
+    for (int c = 0; c < own; ++c) {
+      const std::int64_t from = top + row + r;
+      const std::int64_t to = left + column + c;
+      if (from / side != step && to / side != step) grid.store(from, to, best[r][c]);
+    }
+}
+
+}  // namespace
+
+template <class T>
+Solved cuda_register_tiled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  CudaDistances<T> distances(problem, execution, phases);
+  const Grid<T> grid = distances.grid();
+  const unsigned int tiles = cuda::blocks_for(grid.n, side);
+  const unsigned int blocks = cuda::blocks_for(grid.n, block_side);
+  const dim3 threads(side, side);
+  distances.relax(tiles, teaching_portion, [&](std::int64_t first, std::int64_t number) {
+    for (std::int64_t step = first; step < first + number; ++step) {
+      relax_cross<T, true><<<1, threads, 0, distances.stream()>>>(grid, step);
+      relax_cross<T, false><<<dim3(tiles, 2), threads, 0, distances.stream()>>>(grid, step);
+      relax_rest<<<dim3(blocks, blocks), rest_threads, 0, distances.stream()>>>(grid, step);
+      cuda::check_launch("relax_rest");
+    }
+  });
+  return distances.finish();
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(cuda_register_tiled)
+
+}  // namespace gradus::shortest_paths_detail

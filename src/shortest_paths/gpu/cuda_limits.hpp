@@ -1,0 +1,40 @@
+// What the CUDA rungs take on a GPU, in bytes: for the table, and for those who allocate.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/checked.hpp"
+#include "cuda/sizes.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+/// N x N elements.
+inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
+  core::checked_multiply(
+      core::checked_multiply(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n), "a matrix"),
+      static_cast<std::uint64_t>(element_bytes), "a matrix");
+  return cuda::part_bytes(n * n, static_cast<std::size_t>(element_bytes));
+}
+
+/// cuda_dpx works on a copy whose sides are a multiple of this, whatever the carrier.
+inline constexpr std::int64_t dpx_granule = 256;
+inline constexpr std::int64_t dpx_widest_pivot = 128;
+
+constexpr std::int64_t dpx_side(std::int64_t n) { return (n + dpx_granule - 1) / dpx_granule * dpx_granule; }
+
+/// Of a block's shared memory, at least.
+constexpr std::uint64_t dpx_shared_bytes(int element_bytes) {
+  return element_bytes == 8 ? std::uint64_t{96} << 10 : std::uint64_t{48} << 10;
+}
+
+/// What cuda_dpx takes beside the matrix: the padded copy, the panels of two rounds, and a word for its barrier. Where
+/// distances are narrower than the elements it takes less.
+inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
+  const std::int64_t side = dpx_side(n);
+  const auto element = static_cast<std::size_t>(element_bytes);
+  return matrix_bytes(side, element_bytes) + 4 * cuda::part_bytes(dpx_widest_pivot * side, element) +
+         cuda::part_bytes(2, sizeof(unsigned int));
+}
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,539 @@
+// The steps of a round of cuda_dpx, and their kernels: the diagonal, its row and column, the rest; and all rounds in
+// one launch.
+//
+// A round has `depth` vertices in the middle. What the rest needs of it lies apart from the matrix, in panels: the
+// round's rows, and its columns transposed, so that both are read along rows. There are panels for two rounds: while
+// the rest of one round is relaxed, the diagonal, row and column of the next are brought up to that round (`catch_up`)
+// and closed.
+#pragma once
+
+#include <type_traits>
+
+#include "shortest_paths/gpu/tiles.cuh"
+
+namespace gradus::shortest_paths_detail {
+
+/// What the kernels work on.
+template <class Word>
+struct Work {
+  Word* distances;         ///< `side` rows of `words`
+  Word* row_panels[2];     ///< of even and odd rounds: depth x words
+  Word* column_panels[2];  ///< depth x side, a word for each element
+  std::size_t words;       ///< of a row of the matrix
+  int side;                ///< vertices, those that fill the last tiles up included
+  int one;                 ///< 1, which the compiler must not know: see carriers.cuh
+
+  __device__ Word* row_panel(int round) const { return round & 1 ? row_panels[1] : row_panels[0]; }
+  __device__ Word* column_panel(int round) const { return round & 1 ? column_panels[1] : column_panels[0]; }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Shapes
+
+/// Of the diagonal, and of the tiles of its row and column.
+template <class Carrier, int depth>
+struct Shapes {
+  using Word = typename Carrier::Word;
+  using Scalar = typename Carrier::Scalar;
+  static constexpr int pack = Carrier::pack;
+  static constexpr int panel_side = 64;  // of a tile of the row and the column, in vertices
+  static constexpr int depth_words = depth / pack;
+  static constexpr int panel_words = panel_side / pack;
+
+  static constexpr int diagonal_threads = depth * depth / 16;
+  static constexpr int panel_threads = 256;
+  using Diagonal = std::conditional_t<pack == 1, RegisterTile<Word, 4, 4, depth / 16, depth / 32>,
+                                      RegisterTile<Word, 2, 4, depth / 8, depth / 64>>;
+  using Small = RegisterTile<Word, pack == 1 ? 4 : 2, 4, pack == 1 ? 4 : 8, pack == 1 ? 2 : 1>;
+  using Row = std::conditional_t<depth == 64, Small,
+                                 RegisterTile<Word, pack == 1 ? 8 : 4, 4, pack == 1 ? 4 : 8, pack == 1 ? 2 : 1>>;
+  using Column = std::conditional_t<depth == 64, Small, RegisterTile<Word, 4, pack == 1 ? 8 : 4, 4, 2>>;
+  static_assert(Diagonal::threads == diagonal_threads && Diagonal::rows == depth && Diagonal::columns == depth_words);
+  static_assert(Row::threads == panel_threads && Row::rows == depth && Row::columns == panel_words);
+  static_assert(Column::threads == panel_threads && Column::rows == panel_side && Column::columns == depth_words);
+
+  // Shared memory. The diagonal: the operands that catch it up, then its elements; rows have 4 elements more, so that
+  // those of a column lie in different banks.
+  static constexpr int scalar_stride = depth + 4;
+  static constexpr std::size_t catch_up_bytes = sizeof(Word) * depth * (depth + depth_words);
+  static constexpr std::size_t close_bytes = sizeof(Scalar) * depth * scalar_stride;
+  static constexpr std::size_t diagonal_bytes = catch_up_bytes > close_bytes ? catch_up_bytes : close_bytes;
+  // Row and column: the operands that catch a tile up, of which the second makes place for the tile; and the diagonal.
+  static constexpr std::size_t row_words = std::size_t{depth} * (depth + panel_words + depth);
+  static constexpr std::size_t column_words = std::size_t{depth} * (panel_side + depth_words + depth_words);
+  static constexpr std::size_t panel_bytes = sizeof(Word) * (row_words > column_words ? row_words : column_words);
+  static constexpr std::size_t most_bytes = diagonal_bytes > panel_bytes ? diagonal_bytes : panel_bytes;
+};
+
+/// Of the rest: a block's tile, so many vertices in the middle in shared memory at a time, and so many such portions
+/// there at once, of which one is worked on and the others are on their way.
+template <class Tile_, int portion_, int stages_, int blocks_per_multiprocessor_>
+struct RestShape {
+  using Tile = Tile_;
+  static constexpr int portion = portion_;
+  static constexpr int stages = stages_;
+  static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
+  static constexpr int stage_words = portion * (Tile::rows + Tile::columns);
+  template <class Word>
+  static constexpr std::size_t bytes = sizeof(Word) * stages* stage_words;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The diagonal
+
+/// Closes the tile: vertex after vertex in the middle. A thread has 4 x 4 elements in registers; the row and the column
+/// of the vertex come from shared memory, two of each in turn. Those of the next vertex are relaxed and handed over
+/// first, so that one barrier for each vertex suffices: it orders their being written before their being read, and the
+/// reading of those before them ahead of the next writing to the same place.
+template <class Carrier, int depth, class Scalar = typename Carrier::Scalar>
+__device__ __forceinline__ void close_tile(Scalar (&own)[4][4], Scalar* rows, Scalar* columns) {
+  const int right = static_cast<int>(threadIdx.x) % (depth / 4);
+  const int down = static_cast<int>(threadIdx.x) / (depth / 4);
+  if (down == 0)
+#pragma unroll
+    for (int x = 0; x < 4; ++x) rows[right * 4 + x] = own[0][x];
+  if (right == 0)
+#pragma unroll
+    for (int x = 0; x < 4; ++x) columns[down * 4 + x] = own[x][0];
+  __syncthreads();
+#pragma unroll 1
+  for (int four = 0; four < depth / 4; ++four) {
+#pragma unroll
+    for (int via = 0; via < 4; ++via) {
+      Scalar onward[4];
+      Scalar to_via[4];
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+        onward[x] = rows[via % 2 * depth + right * 4 + x];
+        to_via[x] = columns[via % 2 * depth + down * 4 + x];
+      }
+      const int next = (via + 1) % 4;  // a constant in the unrolled loop
+      const int next_four = via == 3 ? four + 1 : four;
+      const int next_place = (via + 1) % 2 * depth;
+#pragma unroll
+      for (int x = 0; x < 4; ++x) own[next][x] = Carrier::relax(own[next][x], to_via[next], onward[x]);
+      if (down == next_four)
+#pragma unroll
+        for (int x = 0; x < 4; ++x) rows[next_place + right * 4 + x] = own[next][x];
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+        if (x != next) own[x][next] = Carrier::relax(own[x][next], to_via[x], onward[next]);
+      if (right == next_four)
+#pragma unroll
+        for (int x = 0; x < 4; ++x) columns[next_place + down * 4 + x] = own[x][next];
+#pragma unroll
+      for (int row = 0; row < 4; ++row)
+#pragma unroll
+        for (int column = 0; column < 4; ++column)
+          if (row != next && column != next)
+            own[row][column] = Carrier::relax(own[row][column], to_via[row], onward[column]);
+      __syncthreads();
+    }
+  }
+}
+
+/// The diagonal of a round: caught up with the round before, closed, written to the matrix and to both panels.
+template <class Carrier, int depth>
+__device__ __forceinline__ void close_diagonal(const Work<typename Carrier::Word>& work, int round, bool catch_up,
+                                               unsigned char* shared) {
+  using Word = typename Carrier::Word;
+  using Scalar = typename Carrier::Scalar;
+  using Shape = Shapes<Carrier, depth>;
+  using Tile = typename Shape::Diagonal;
+  const int vertex = round * depth;
+  const int word = round * Shape::depth_words;
+  Word* const diagonal = work.distances + static_cast<std::size_t>(vertex) * work.words + word;
+  Word* const a = reinterpret_cast<Word*>(shared);
+  Word* const b = a + depth * depth;
+  Word cells[Tile::own_rows][Tile::own_columns];
+  if (catch_up) {
+    copy_tile<depth, depth, Tile::threads>(a, work.column_panel(round - 1) + vertex, work.side);
+    copy_tile<depth, Shape::depth_words, Tile::threads>(b, work.row_panel(round - 1) + word, work.words);
+    end_group();
+  }
+  load_cells<Tile>(cells, diagonal, work.words);
+  if (catch_up) {
+    wait_for_copies<0>();
+    __syncthreads();  // the operands are there
+    min_plus<Carrier, Tile, depth, depth, Shape::depth_words>(cells, a, b, work.one);
+    __syncthreads();  // nobody reads them any more
+  }
+  // From the rows and columns of a warp's tile to 4 x 4 neighbours, through shared memory.
+  Scalar* const elements = reinterpret_cast<Scalar*>(shared);
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+    for (int column = 0; column < Tile::own_columns; ++column)
+#pragma unroll
+      for (int half = 0; half < Shape::pack; ++half)
+        elements[Tile::row(row) * Shape::scalar_stride + Tile::column(column) * Shape::pack + half] =
+            Carrier::get(cells[row][column], half);
+  __syncthreads();  // the elements are there
+  const int right = static_cast<int>(threadIdx.x) % (depth / 4);
+  const int down = static_cast<int>(threadIdx.x) / (depth / 4);
+  Scalar own[4][4];
+#pragma unroll
+  for (int row = 0; row < 4; ++row)
+#pragma unroll
+    for (int column = 0; column < 4; ++column)
+      own[row][column] = elements[(down * 4 + row) * Shape::scalar_stride + right * 4 + column];
+  __syncthreads();  // nobody reads them any more
+  close_tile<Carrier, depth>(own, elements, elements + 2 * depth);
+
+  constexpr int own_words = 4 / Shape::pack;
+  constexpr int row_vector = own_words * sizeof(Word) > 16 ? 2 : own_words;
+  Word* const to_row = work.row_panel(round) + word + right * own_words;
+#pragma unroll
+  for (int row = 0; row < 4; ++row)
+#pragma unroll
+    for (int first = 0; first < own_words; first += row_vector) {
+      Vector<Word, row_vector> vector;
+#pragma unroll
+      for (int x = 0; x < row_vector; ++x)
+        vector.at[x] = Carrier::word_of(own[row][(first + x) * Shape::pack],
+                                        own[row][(first + x) * Shape::pack + Shape::pack - 1]);
+      const std::size_t place = static_cast<std::size_t>(down * 4 + row) * work.words + first;
+      *reinterpret_cast<Vector<Word, row_vector>*>(diagonal + place + right * own_words) = vector;
+      *reinterpret_cast<Vector<Word, row_vector>*>(to_row + place) = vector;
+    }
+  constexpr int column_vector = sizeof(Word) == 8 ? 2 : 4;
+  Word* const to_column = work.column_panel(round) + vertex + down * 4;
+#pragma unroll
+  for (int column = 0; column < 4; ++column)
+#pragma unroll
+    for (int first = 0; first < 4; first += column_vector) {
+      Vector<Word, column_vector> vector;
+#pragma unroll
+      for (int x = 0; x < column_vector; ++x) vector.at[x] = Carrier::both(own[first + x][column]);
+      *reinterpret_cast<Vector<Word, column_vector>*>(
+          to_column + static_cast<std::size_t>(right * 4 + column) * work.side + first) = vector;
+    }
+}
+
+// Launch shape: one block of depth^2 / 16 threads.
+template <class Carrier, int depth>
+__global__ void __launch_bounds__(Shapes<Carrier, depth>::diagonal_threads, 1)
+    close_diagonal_kernel(Work<typename Carrier::Word> work, int round) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  close_diagonal<Carrier, depth>(work, round, round > 0, shared);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Its row and its column
+
+/// 64 columns of the round's rows: caught up, then the closed diagonal times the tile.
+template <class Carrier, int depth>
+__device__ __forceinline__ void relax_row_tile(const Work<typename Carrier::Word>& work, int round, int tile,
+                                               bool catch_up, unsigned char* shared) {
+  using Word = typename Carrier::Word;
+  using Shape = Shapes<Carrier, depth>;
+  using Tile = typename Shape::Row;
+  const int vertex = round * depth;
+  const int left = tile * Shape::panel_words;
+  Word* const a = reinterpret_cast<Word*>(shared);
+  Word* const b = a + depth * depth;
+  Word* const diagonal = b + depth * Shape::panel_words;
+  if (catch_up) {
+    copy_tile<depth, depth, Tile::threads>(a, work.column_panel(round - 1) + vertex, work.side);
+    copy_tile<depth, Shape::panel_words, Tile::threads>(b, work.row_panel(round - 1) + left, work.words);
+  }
+  end_group();
+  copy_tile<depth, depth, Tile::threads>(diagonal, work.column_panel(round) + vertex, work.side);
+  end_group();
+  Word cells[Tile::own_rows][Tile::own_columns];
+  Word* const place = work.distances + static_cast<std::size_t>(vertex) * work.words + left;
+  load_cells<Tile>(cells, place, work.words);
+  if (catch_up) {
+    wait_for_copies<1>();
+    __syncthreads();  // the operands are there
+    min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
+    __syncthreads();  // nobody reads them any more
+  }
+  store_cells<Tile>(cells, b, Shape::panel_words);
+  wait_for_copies<0>();
+  __syncthreads();  // the tile, as it was, and the diagonal are there
+  fill_cells<Tile>(cells, Carrier::nothing());
+  min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, diagonal, b, work.one);
+  store_cells<Tile>(cells, place, work.words);
+  store_cells<Tile>(cells, work.row_panel(round) + left, work.words);
+  __syncthreads();  // the shared memory is free for another tile
+}
+
+/// 64 rows of the round's columns: caught up, then the tile times the closed diagonal.
+template <class Carrier, int depth>
+__device__ __forceinline__ void relax_column_tile(const Work<typename Carrier::Word>& work, int round, int tile,
+                                                  bool catch_up, unsigned char* shared) {
+  using Word = typename Carrier::Word;
+  using Shape = Shapes<Carrier, depth>;
+  using Tile = typename Shape::Column;
+  const int word = round * Shape::depth_words;
+  const int top = tile * Shape::panel_side;
+  Word* const a = reinterpret_cast<Word*>(shared);
+  Word* const b = a + depth * Shape::panel_side;
+  Word* const diagonal = b + depth * Shape::depth_words;
+  if (catch_up) {
+    copy_tile<depth, Shape::panel_side, Tile::threads>(a, work.column_panel(round - 1) + top, work.side);
+    copy_tile<depth, Shape::depth_words, Tile::threads>(b, work.row_panel(round - 1) + word, work.words);
+  }
+  end_group();
+  copy_tile<depth, Shape::depth_words, Tile::threads>(diagonal, work.row_panel(round) + word, work.words);
+  end_group();
+  Word cells[Tile::own_rows][Tile::own_columns];
+  Word* const place = work.distances + static_cast<std::size_t>(top) * work.words + word;
+  load_cells<Tile>(cells, place, work.words);
+  if (catch_up) {
+    wait_for_copies<1>();
+    __syncthreads();  // the operands are there
+    min_plus<Carrier, Tile, depth, Shape::panel_side, Shape::depth_words>(cells, a, b, work.one);
+    __syncthreads();  // nobody reads them any more
+  }
+  store_transposed<Carrier, Tile>(cells, a, Shape::panel_side);
+  wait_for_copies<0>();
+  __syncthreads();  // the tile, as it was, and the diagonal are there
+  fill_cells<Tile>(cells, Carrier::nothing());
+  min_plus<Carrier, Tile, depth, Shape::panel_side, Shape::depth_words>(cells, a, diagonal, work.one);
+  store_cells<Tile>(cells, place, work.words);
+  store_transposed<Carrier, Tile>(cells, work.column_panel(round) + top, work.side);
+  __syncthreads();  // the shared memory is free for another tile
+}
+
+/// The tile of the row or column with this number, of 2 side / 64; those within the diagonal are done.
+template <class Carrier, int depth>
+__device__ __forceinline__ void relax_panel_tile(const Work<typename Carrier::Word>& work, int round, int number,
+                                                 bool catch_up, unsigned char* shared) {
+  constexpr int panel_side = Shapes<Carrier, depth>::panel_side;
+  const int tiles = work.side / panel_side;
+  const int tile = number % tiles;
+  if (tile * panel_side / depth == round) return;
+  if (number < tiles) relax_row_tile<Carrier, depth>(work, round, tile, catch_up, shared);
+  else relax_column_tile<Carrier, depth>(work, round, tile, catch_up, shared);
+}
+
+// Launch shape: a block of 256 threads for each tile.
+template <class Carrier, int depth>
+__global__ void __launch_bounds__(Shapes<Carrier, depth>::panel_threads)
+    relax_panels_kernel(Work<typename Carrier::Word> work, int round) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  relax_panel_tile<Carrier, depth>(work, round, static_cast<int>(blockIdx.x), round > 0, shared);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The rest
+
+// Launch shape: a block for each tile of the whole matrix. `next`: the next round, whose rows and columns are left out:
+// another stream has them by now; or -1. Relaxing this round's own rows and columns once more changes nothing, and
+// costs less than to leave them out.
+template <class Carrier, int depth, class Shape>
+__global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
+    relax_rest_kernel(Work<typename Carrier::Word> work, int round, int next) {
+  using Word = typename Carrier::Word;
+  using Tile = typename Shape::Tile;
+  constexpr int portion = Shape::portion;
+  constexpr int stages = Shape::stages;
+  constexpr int portions = depth / portion;
+  constexpr int depth_words = depth / Carrier::pack;
+  extern __shared__ __align__(16) unsigned char memory[];
+  Word* const shared = reinterpret_cast<Word*>(memory);
+  const int tiles_in_a_row = static_cast<int>(work.words) / Tile::columns;
+  const int top = static_cast<int>(blockIdx.x) / tiles_in_a_row * Tile::rows;
+  const int left = static_cast<int>(blockIdx.x) % tiles_in_a_row * Tile::columns;
+  const int next_row = next * depth;
+  const int next_word = next * depth_words;
+  const auto in_next_rows = [&](int row) { return next >= 0 && row >= next_row && row < next_row + depth; };
+  const auto in_next_columns = [&](int word) {
+    return next >= 0 && word >= next_word && word < next_word + depth_words;
+  };
+  if (depth >= Tile::rows && in_next_rows(top)) return;
+  if (depth_words >= Tile::columns && in_next_columns(left)) return;
+
+  // A thread copies the same words of every so many rows of the panels; two pointers walk down.
+  constexpr int vector = 16 / int(sizeof(Word));
+  constexpr int a_threads = Tile::rows / vector;  // for a row
+  constexpr int b_threads = Tile::columns / vector;
+  constexpr int a_rows = Tile::threads / a_threads;  // at a time
+  constexpr int b_rows = Tile::threads / b_threads;
+  static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
+  static_assert(portion % a_rows == 0 && portion % b_rows == 0);
+  const int thread = static_cast<int>(threadIdx.x);
+  const Word* a_from = work.column_panel(round) + top + static_cast<std::size_t>(thread / a_threads) * work.side +
+                       thread % a_threads * vector;
+  const Word* b_from = work.row_panel(round) + left + static_cast<std::size_t>(thread / b_threads) * work.words +
+                       thread % b_threads * vector;
+  const auto copy_portion = [&](int stage) {
+    Word* to = shared + stage * Shape::stage_words + thread * vector;
+#pragma unroll
+    for (int turn = 0; turn < portion / a_rows; ++turn) {
+      copy_16_bytes(to + turn * Tile::threads * vector, a_from);
+      a_from += static_cast<std::size_t>(a_rows) * work.side;
+    }
+    to += portion * Tile::rows;
+#pragma unroll
+    for (int turn = 0; turn < portion / b_rows; ++turn) {
+      copy_16_bytes(to + turn * Tile::threads * vector, b_from);
+      b_from += b_rows * work.words;
+    }
+  };
+#pragma unroll
+  for (int ahead = 0; ahead < stages - 1; ++ahead) {
+    if (ahead < portions) copy_portion(ahead);
+    end_group();
+  }
+  Word cells[Tile::own_rows][Tile::own_columns];
+  Word* const place = work.distances + static_cast<std::size_t>(top) * work.words + left;
+  load_cells<Tile>(cells, place, work.words);
+#pragma unroll 1
+  for (int now = 0; now < portions; ++now) {
+    wait_for_copies<stages - 2>();
+    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
+    if (now + stages - 1 < portions) copy_portion((now + stages - 1) % stages);
+    end_group();
+    const Word* const operands = shared + now % stages * Shape::stage_words;
+    min_plus<Carrier, Tile, portion, Tile::rows, Tile::columns>(cells, operands, operands + portion * Tile::rows,
+                                                                work.one);
+  }
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row) {
+    if (in_next_rows(top + Tile::row(row))) continue;
+#pragma unroll
+    for (int group = 0; group < Tile::column_groups; ++group)
+      if (!in_next_columns(left + Tile::group_column(group))) store_group<Tile>(cells, row, group, place, work.words);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// In and out
+
+/// The share of the threads that begin at `first` of the matrix of n x n elements, as words, filled up at its border.
+template <class Carrier, class Element>
+__device__ __forceinline__ void bring_in(const Work<typename Carrier::Word>& work, const Element* elements, int n,
+                                         std::size_t first, std::size_t threads) {
+  const std::size_t words = static_cast<std::size_t>(work.side) * work.words;
+  for (std::size_t word = first; word < words; word += threads) {
+    const auto from = static_cast<int>(word / work.words);
+    const auto left = static_cast<int>(word % work.words) * Carrier::pack;
+    typename Carrier::Scalar scalars[Carrier::pack];
+#pragma unroll
+    for (int half = 0; half < Carrier::pack; ++half) {
+      const bool exists = from < n && left + half < n;
+      scalars[half] = exists ? Carrier::from(elements[static_cast<std::size_t>(from) * n + left + half])
+                             : Carrier::get(Carrier::nothing(), 0);
+    }
+    work.distances[word] = Carrier::word_of(scalars[0], scalars[Carrier::pack - 1]);
+  }
+}
+template <class Carrier, class Element>
+__device__ __forceinline__ void bring_out(const Work<typename Carrier::Word>& work, Element* elements, int n,
+                                          std::size_t first, std::size_t threads) {
+  const std::size_t count = static_cast<std::size_t>(n) * n;
+  for (std::size_t element = first; element < count; element += threads) {
+    const auto from = element / static_cast<unsigned int>(n);
+    const auto to = static_cast<int>(element % static_cast<unsigned int>(n));
+    const auto word =
+        load_uncached<Vector<typename Carrier::Word, 1>>(work.distances + from * work.words + to / Carrier::pack);
+    elements[element] = Carrier::template to<Element>(Carrier::get(word.at[0], to % Carrier::pack));
+  }
+}
+
+__device__ __forceinline__ std::size_t thread_of_grid() {
+  return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+}
+__device__ __forceinline__ std::size_t threads_of_grid() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
+
+// Launch shape of both: any.
+template <class Carrier, class Element>
+__global__ void bring_in_kernel(Work<typename Carrier::Word> work, const Element* elements, int n) {
+  bring_in<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+}
+template <class Carrier, class Element>
+__global__ void bring_out_kernel(Work<typename Carrier::Word> work, Element* elements, int n) {
+  bring_out<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Rounds in one launch
+
+/// Of all blocks of a cooperative launch. Both are 0 before and after it.
+struct GridBarrier {
+  unsigned int arrived;
+  unsigned int left;
+};
+
+/// Whatever a thread of any block has written before is seen behind it by every thread of every block: the barriers of
+/// the block order its threads around the one that speaks for them, whose arrival releases, and whose look acquires.
+__device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
+  target += gridDim.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned int arrived;
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(&barrier->arrived) : "memory");
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(&barrier->arrived) : "memory");
+    while (arrived < target);
+  }
+  __syncthreads();
+}
+
+inline constexpr int one_launch_depth = 64;
+
+// Rounds [first, last), with one wait of all blocks after the row and column, and one after the rest. While the rest is
+// relaxed, block 0 closes the next diagonal. The first launch brings elements in, the one with the last round out.
+// Launch shape: cooperative; blocks of 256 threads, no more than the GPU runs at once.
+template <class Carrier, class Element>
+__global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements,
+                                                              int n, int first, int last, GridBarrier* barrier) {
+  constexpr int depth = one_launch_depth;
+  using Word = typename Carrier::Word;
+  using Shape = Shapes<Carrier, depth>;
+  using Tile = typename Shape::Row;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int block = static_cast<int>(blockIdx.x);
+  const int blocks = static_cast<int>(gridDim.x);
+  const int tiles = work.side / depth;
+  unsigned int target = 0;
+  if (first == 0) {
+    bring_in<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+    wait_for_grid(barrier, target);
+    if (block == 0) close_diagonal<Carrier, depth>(work, 0, false, shared);
+    wait_for_grid(barrier, target);
+  }
+  for (int round = first; round < last; ++round) {
+    for (int number = block; number < 2 * tiles; number += blocks)
+      relax_panel_tile<Carrier, depth>(work, round, number, false, shared);
+    wait_for_grid(barrier, target);
+    const int next = round + 1;
+    if (block == 0 && next < tiles) {
+      close_diagonal<Carrier, depth>(work, next, true, shared);
+      __syncthreads();  // the shared memory is free
+    }
+    // The rest among the other blocks, if there are any.
+    const int helpers = blocks > 1 ? blocks - 1 : 1;
+    const int helper = blocks > 1 ? block - 1 : 0;
+    for (int number = helper; helper >= 0 && number < (tiles - 1) * (tiles - 1); number += helpers) {
+      int row = number / (tiles - 1);
+      int column = number % (tiles - 1);
+      row += row >= round;
+      column += column >= round;
+      if (row == next && column == next) continue;
+      Word* const a = reinterpret_cast<Word*>(shared);
+      Word* const b = a + depth * depth;
+      copy_tile<depth, depth, Tile::threads>(a, work.column_panel(round) + row * depth, work.side);
+      copy_tile<depth, Shape::panel_words, Tile::threads>(b, work.row_panel(round) + column * Shape::panel_words,
+                                                          work.words);
+      end_group();
+      Word cells[Tile::own_rows][Tile::own_columns];
+      Word* const place =
+          work.distances + static_cast<std::size_t>(row) * depth * work.words + column * Shape::panel_words;
+      load_cells<Tile>(cells, place, work.words);
+      wait_for_copies<0>();
+      __syncthreads();  // the operands are there
+      min_plus<Carrier, Tile, depth, depth, Shape::panel_words>(cells, a, b, work.one);
+      store_cells<Tile>(cells, place, work.words);
+      __syncthreads();  // nobody reads them any more
+    }
+    wait_for_grid(barrier, target);
+  }
+  if (last == tiles) bring_out<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+  __syncthreads();
+  if (threadIdx.x == 0 && atomicInc(&barrier->left, gridDim.x - 1) == gridDim.x - 1) barrier->arrived = 0;
+}
+
+}  // namespace gradus::shortest_paths_detail

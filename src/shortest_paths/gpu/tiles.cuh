@@ -1,0 +1,217 @@
+// Tiles of cuda_dpx: the elements that a block has in the registers of its threads, and their min-plus product with two
+// tiles in shared memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gradus::shortest_paths_detail {
+
+template <class Word, int count>
+struct alignas(sizeof(Word) * count) Vector {
+  Word at[count];
+};
+
+/// A block's tile: warp_rows x warp_columns warps of 4 x 8 threads, own_rows x own_columns words each. A thread's rows
+/// and columns lie in groups of 16 bytes, so that it loads them as vectors; the groups of a warp are neighbours, so
+/// that the loads of its lanes are broadcasts without conflicts of banks.
+template <class Word, int own_rows_, int own_columns_, int warp_rows_, int warp_columns_>
+struct RegisterTile {
+  static constexpr int own_rows = own_rows_;
+  static constexpr int own_columns = own_columns_;
+  static constexpr int widest = 16 / int(sizeof(Word));
+  static constexpr int row_vector = own_rows < widest ? own_rows : widest;
+  static constexpr int column_vector = own_columns < widest ? own_columns : widest;
+  static constexpr int row_groups = own_rows / row_vector;
+  static constexpr int column_groups = own_columns / column_vector;
+  static constexpr int rows = 4 * own_rows * warp_rows_;
+  static constexpr int columns = 8 * own_columns * warp_columns_;
+  static constexpr int threads = 32 * warp_rows_ * warp_columns_;
+
+  using Cells = Word[own_rows][own_columns];
+  using RowVector = Vector<Word, row_vector>;
+  using ColumnVector = Vector<Word, column_vector>;
+
+  /// The first row of a group of this thread's, and the first column.
+  __device__ static int group_row(int group) {
+    const int thread = static_cast<int>(threadIdx.x);
+    return thread / 32 / warp_columns_ * 4 * own_rows + group * 4 * row_vector + thread % 32 / 8 * row_vector;
+  }
+  __device__ static int group_column(int group) {
+    const int thread = static_cast<int>(threadIdx.x);
+    return thread / 32 % warp_columns_ * 8 * own_columns + group * 8 * column_vector + thread % 8 * column_vector;
+  }
+  __device__ static int row(int own) { return group_row(own / row_vector) + own % row_vector; }
+  __device__ static int column(int own) { return group_column(own / column_vector) + own % column_vector; }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The product
+
+/// relax2() of every element from this one on; each has its number as a constant.
+template <class Carrier, class Tile, int element, class Word>
+__device__ __forceinline__ void relax_elements(Word (&best)[Tile::own_rows][Tile::own_columns],
+                                               const Word (&a)[2][Tile::own_rows],
+                                               const Word (&b)[2][Tile::own_columns], int one) {
+  if constexpr (element < Tile::own_rows * Tile::own_columns) {
+    constexpr int row = element / Tile::own_columns;
+    constexpr int column = element % Tile::own_columns;
+    best[row][column] =
+        Carrier::template relax2<element>(best[row][column], a[0][row], b[0][column], a[1][row], b[1][column], one);
+    relax_elements<Carrier, Tile, element + 1>(best, a, b, one);
+  }
+}
+
+/// best = min(best, A + B) by way of `depth` vertices. Both operands are in shared memory, the vertex in the middle by
+/// the row: `a` has a_columns words for each, which are the tile's rows, `b` its columns.
+template <class Carrier, class Tile, int depth, int a_columns, int b_columns, class Word>
+__device__ __forceinline__ void min_plus(Word (&best)[Tile::own_rows][Tile::own_columns], const Word* a_operand,
+                                         const Word* b_operand, int one) {
+  constexpr int step = Carrier::step;
+  const Word* const a_from = a_operand + Tile::group_row(0);
+  const Word* const b_from = b_operand + Tile::group_column(0);
+#pragma unroll(depth > 8 ? 8 / step : depth / step)
+  for (int via = 0; via < depth; via += step) {
+    Word a[step][Tile::own_rows];
+    Word b[step][Tile::own_columns];
+#pragma unroll
+    for (int s = 0; s < step; ++s) {
+#pragma unroll
+      for (int group = 0; group < Tile::row_groups; ++group) {
+        const auto vector = *reinterpret_cast<const typename Tile::RowVector*>(a_from + (via + s) * a_columns +
+                                                                               group * 4 * Tile::row_vector);
+#pragma unroll
+        for (int x = 0; x < Tile::row_vector; ++x) a[s][group * Tile::row_vector + x] = vector.at[x];
+      }
+#pragma unroll
+      for (int group = 0; group < Tile::column_groups; ++group) {
+        const auto vector = *reinterpret_cast<const typename Tile::ColumnVector*>(b_from + (via + s) * b_columns +
+                                                                                  group * 8 * Tile::column_vector);
+#pragma unroll
+        for (int x = 0; x < Tile::column_vector; ++x) b[s][group * Tile::column_vector + x] = vector.at[x];
+      }
+    }
+    if constexpr (step == 2) {
+      relax_elements<Carrier, Tile, 0>(best, a, b, one);
+    } else {
+#pragma unroll
+      for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+        for (int column = 0; column < Tile::own_columns; ++column)
+          best[row][column] = Carrier::relax_word(best[row][column], a[0][row], b[0][column]);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Between registers and memory
+
+template <class Tile, class Word>
+__device__ __forceinline__ void fill_cells(Word (&cells)[Tile::own_rows][Tile::own_columns], Word value) {
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+    for (int column = 0; column < Tile::own_columns; ++column) cells[row][column] = value;
+}
+
+/// From global memory, past the first-level cache: another block may have written it in the same launch.
+template <class Vec>
+__device__ __forceinline__ Vec load_uncached(const void* from) {
+  static_assert(sizeof(Vec) == 16 || sizeof(Vec) == 8 || sizeof(Vec) == 4);
+  Vec vector;
+  if constexpr (sizeof(Vec) == 16) *reinterpret_cast<uint4*>(&vector) = __ldcg(static_cast<const uint4*>(from));
+  else if constexpr (sizeof(Vec) == 8) *reinterpret_cast<uint2*>(&vector) = __ldcg(static_cast<const uint2*>(from));
+  else *reinterpret_cast<unsigned int*>(&vector) = __ldcg(static_cast<const unsigned int*>(from));
+  return vector;
+}
+
+/// `stride`: words between the rows of the memory.
+template <class Tile, class Word>
+__device__ __forceinline__ void load_cells(Word (&cells)[Tile::own_rows][Tile::own_columns], const Word* from,
+                                           std::size_t stride) {
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+    for (int group = 0; group < Tile::column_groups; ++group) {
+      const auto vector = load_uncached<typename Tile::ColumnVector>(
+          from + static_cast<std::size_t>(Tile::row(row)) * stride + Tile::group_column(group));
+#pragma unroll
+      for (int x = 0; x < Tile::column_vector; ++x) cells[row][group * Tile::column_vector + x] = vector.at[x];
+    }
+}
+
+template <class Tile, class Word>
+__device__ __forceinline__ void store_group(const Word (&cells)[Tile::own_rows][Tile::own_columns], int row, int group,
+                                            Word* to, std::size_t stride) {
+  typename Tile::ColumnVector vector;
+#pragma unroll
+  for (int x = 0; x < Tile::column_vector; ++x) vector.at[x] = cells[row][group * Tile::column_vector + x];
+  *reinterpret_cast<typename Tile::ColumnVector*>(to + static_cast<std::size_t>(Tile::row(row)) * stride +
+                                                  Tile::group_column(group)) = vector;
+}
+
+template <class Tile, class Word>
+__device__ __forceinline__ void store_cells(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
+                                            std::size_t stride) {
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+    for (int group = 0; group < Tile::column_groups; ++group) store_group<Tile>(cells, row, group, to, stride);
+}
+
+/// Column by column, a word for each element: both halves of a word of pairs are the same distance.
+template <class Carrier, class Tile, class Word>
+__device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
+                                                 std::size_t stride) {
+#pragma unroll
+  for (int column = 0; column < Tile::own_columns; ++column)
+#pragma unroll
+    for (int half = 0; half < Carrier::pack; ++half)
+#pragma unroll
+      for (int group = 0; group < Tile::row_groups; ++group) {
+        typename Tile::RowVector vector;
+#pragma unroll
+        for (int x = 0; x < Tile::row_vector; ++x)
+          vector.at[x] = Carrier::both(Carrier::get(cells[group * Tile::row_vector + x][column], half));
+        const int element = Tile::column(column) * Carrier::pack + half;
+        *reinterpret_cast<typename Tile::RowVector*>(to + static_cast<std::size_t>(element) * stride +
+                                                     Tile::group_row(group)) = vector;
+      }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// From global memory to shared memory, without a detour through registers, while threads go on (cp.async)
+
+__device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) {
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
+}
+
+/// Ends a group of copies; wait_for_copies<left>() waits until no more than `left` groups of this thread's are under
+/// way. Those of the other threads are there after a barrier.
+__device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int left>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+/// rows x columns words; in shared memory there is nothing between the rows.
+template <int rows, int columns, int threads, class Word>
+__device__ __forceinline__ void copy_tile(Word* shared, const Word* global, std::size_t stride) {
+  constexpr int vector = 16 / int(sizeof(Word));
+  constexpr int in_a_row = columns / vector;
+  constexpr int vectors = rows * in_a_row;
+#pragma unroll
+  for (int turn = 0; turn < (vectors + threads - 1) / threads; ++turn) {
+    const int index = turn * threads + static_cast<int>(threadIdx.x);
+    if (vectors % threads == 0 || index < vectors)
+      copy_16_bytes(shared + index / in_a_row * columns + index % in_a_row * vector,
+                    global + static_cast<std::size_t>(index / in_a_row) * stride + index % in_a_row * vector);
+  }
+}
+
+}  // namespace gradus::shortest_paths_detail
