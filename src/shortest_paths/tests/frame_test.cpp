@@ -271,7 +271,7 @@ TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
 }
 
-TEST(ShortestPaths, a_gpu_is_chosen_where_the_graph_is_large_and_fits_it) {
+TEST(ShortestPaths, AGpuIsChosenWhereTheGraphIsLargeAndFitsIt) {
   const execution::Machine machine = tests::machine_with_gpu();
   const auto chosen = [&](const Shape& shape, Device device = Device::automatic) {
     return choose(shape, machine, device).name;
