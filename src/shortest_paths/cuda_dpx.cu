@@ -183,12 +183,14 @@ void relax_wide(CudaDistances<T>& distances) {
 /// Whether all distances fit pairs of 16 bits: by the greatest one possible, or, where that is worth a look at the
 /// matrix, by way of a hub.
 template <class T>
-bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances) {
+bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
   constexpr std::int32_t greatest = 0x7ffe;
   constexpr std::int64_t worth_a_look = 1024;
   if (problem.negative) return false;
   if (problem.greatest <= greatest) return true;
-  return problem.n() >= worth_a_look && is_within_by_hub(distances, greatest);
+  if (problem.n() < worth_a_look) return false;
+  const core::PhaseTimer timer(phases, "width");
+  return is_within_by_hub(distances, greatest);
 }
 
 }  // namespace
@@ -204,7 +206,7 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
     relax_wide(distances);
   } else {
     constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
-    if (fits_pairs(problem, distances))
+    if (fits_pairs(problem, distances, phases))
       relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances, problem.tile);
     else if (problem.greatest <= greatest_of_32)
       relax_narrow<Whole32<3>, Whole32<0>, Rest8x8<std::int32_t>>(distances, problem.tile);

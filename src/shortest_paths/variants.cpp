@@ -29,8 +29,8 @@ Memory tiles_memory(const Shape& shape, int) {
 }
 
 Support on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (const Support own = in_own_type(shape, machine); !own) return own;
-  return execution::supported_on_gpu(machine);
+  if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  return in_own_type(shape, machine);
 }
 
 Support dpx_on_gpu(const Shape& shape, const execution::Machine& machine) {

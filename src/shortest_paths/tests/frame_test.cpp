@@ -12,6 +12,7 @@
 #include "shortest_paths/cases.hpp"
 #include "shortest_paths/problem.hpp"
 #include "shortest_paths/random_graph.hpp"
+#include "tests/machine_with_gpu.hpp"
 
 namespace gradus::shortest_paths_detail {
 namespace {
@@ -268,6 +269,21 @@ TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   EXPECT_NE(verdict([](auto& result) { result.predecessors(0, 1) = 1; }), "");
   EXPECT_NE(verdict([](auto& result) { result.predecessors(1, 1) = 0; }), "");
   EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
+}
+
+TEST(ShortestPaths, AGpuIsChosenWhereTheGraphIsLargeAndFitsIt) {
+  const execution::Machine machine = tests::machine_with_gpu();
+  const auto chosen = [&](const Shape& shape, Device device = Device::automatic) {
+    return choose(shape, machine, device).name;
+  };
+  EXPECT_EQ(chosen({.vertices = 16384}), "cuda_dpx");
+  EXPECT_EQ(chosen({.vertices = 16384}, Device::cpu), "simd_tiled");
+  EXPECT_EQ(chosen({.vertices = 256}), "simd_tiled");
+  EXPECT_EQ(chosen({.vertices = 256}, Device::gpu), "cuda_dpx");
+  EXPECT_EQ(chosen({.vertices = 200000}), "simd_tiled") << "three times as much memory as the GPU has";
+  EXPECT_EQ(chosen({.vertices = 16384, .element_bytes = 8, .wide = true}), "openmp_tiled");
+  EXPECT_THROW(chosen({.vertices = 256, .element_bytes = 8, .wide = true}, Device::gpu), UnsupportedError);
+  EXPECT_EQ(choose({.vertices = 256}, tests::machine_with_untouchable_gpus()).name, "simd_tiled");
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ void expect_as_on_the_processor(const Matrix<T>& weights) {
     if (variant.backend != core::Backend::cuda) continue;
     for (const std::int64_t tile : {0, 64, 128}) {
       if (tile > 0 && variant.name != "cuda_dpx") continue;
-      const auto result = shortest_paths(weights.view(), {.tile = tile}, {}, by(variant.name));
+      ShortestPathsOptions options;
+      options.tile = tile;
+      const auto result = shortest_paths(weights.view(), options, {}, by(variant.name));
       std::int64_t different = 0;
       for (std::int64_t from = 0; from < weights.rows(); ++from)
         for (std::int64_t to = 0; to < weights.rows(); ++to)
