@@ -52,8 +52,6 @@ Memory dpx_memory(const Shape& shape, int threads) {
 // The runs of a variant in all element types.
 #define GRADUS_RUNS(variant) \
   { variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double> }
-#define GRADUS_GPU_RUNS(variant) \
-  GRADUS_CUDA_RUNS(variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double>)
 
 constexpr Variant table[] = {
     {.name = "sequential",
@@ -91,25 +89,28 @@ constexpr Variant table[] = {
      .backend = Backend::cuda,
      .supports = on_gpu,
      .memory = gpu_memory,
-     .run = GRADUS_GPU_RUNS(cuda_naive)},
+     .run =
+         GRADUS_CUDA_RUNS(cuda_naive<std::int32_t>, cuda_naive<std::int64_t>, cuda_naive<float>, cuda_naive<double>)},
     {.name = "cuda_tiled",
      .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
      .backend = Backend::cuda,
      .supports = on_gpu,
      .memory = gpu_memory,
-     .run = GRADUS_GPU_RUNS(cuda_tiled)},
+     .run =
+         GRADUS_CUDA_RUNS(cuda_tiled<std::int32_t>, cuda_tiled<std::int64_t>, cuda_tiled<float>, cuda_tiled<double>)},
     {.name = "cuda_register_tiled",
      .summary = "16 results of a thread in registers: half a load from shared memory for each relaxation",
      .backend = Backend::cuda,
      .supports = on_gpu,
      .memory = gpu_memory,
-     .run = GRADUS_GPU_RUNS(cuda_register_tiled)},
+     .run = GRADUS_CUDA_RUNS(cuda_register_tiled<std::int32_t>, cuda_register_tiled<std::int64_t>,
+                             cuda_register_tiled<float>, cuda_register_tiled<double>)},
     {.name = "cuda_dpx",
      .summary = "Hopper's add-and-min, 16-bit pairs where they fit; the next diagonal ahead of the rest",
      .backend = Backend::cuda,
      .supports = dpx_on_gpu,
      .memory = dpx_memory,
-     .run = GRADUS_GPU_RUNS(cuda_dpx)},
+     .run = GRADUS_CUDA_RUNS(cuda_dpx<std::int32_t>, cuda_dpx<std::int64_t>, cuda_dpx<float>, cuda_dpx<double>)},
 };
 
 /// Whether it fits every usable GPU, with an eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
