@@ -123,8 +123,8 @@ class KindsOfMatrix {
 #ifdef __cpp_lib_mdspan
   static auto strided(float* data, std::size_t row, std::size_t column) {
     using Extents = std::dextents<std::size_t, 2>;
-    return std::mdspan(
-        data, std::layout_stride::mapping<Extents>(Extents(n, d), std::array<std::size_t, 2>{row, column}));
+    return std::mdspan(data,
+                       std::layout_stride::mapping<Extents>(Extents(n, d), std::array<std::size_t, 2>{row, column}));
   }
 #endif
 };

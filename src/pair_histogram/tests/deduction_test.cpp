@@ -1,5 +1,5 @@
-// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not compile
-// is checked by concepts.
+// What may be given to the room's calls where they ask for a matrix or a vector, and what may not. What must not
+// compile is checked by concepts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
