@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "bench/facts.hpp"
 #include "bench/gpu_ceilings.hpp"
@@ -122,8 +124,11 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
     if (first == nullptr) first = &row;
     row.speedup = first->seconds.median / row.seconds.median;
     row.figures = workload.figures(row);
-    for (const Work& work : workload.work(row))
-      row.shares.emplace_back(work.ceiling, work.amount / work.seconds / ceilings_of(row).*work.ceiling);
+    for (const Work& work : workload.work(row)) {
+      const double ceiling = ceilings_of(row).*work.ceiling;  // 0: nobody measures it there
+      row.shares.emplace_back(
+          work.ceiling, ceiling > 0 ? work.amount / work.seconds / ceiling : std::numeric_limits<double>::quiet_NaN());
+    }
   }
   note_ceilings(group.rows, report.ceilings);
   group.facts = workload.facts();
@@ -138,7 +143,9 @@ struct Column {
   std::function<std::string(const Row&)> cell;
 };
 
-std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
+std::string percent(double share) {
+  return std::isnan(share) ? "-" : fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0);
+}
 
 std::string mebibytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.1f}", static_cast<double>(*bytes) / 1048576) : "-";
@@ -219,7 +226,8 @@ ordered_json to_json(const Row& row) {
     if (!figure.heading.empty()) json[figure.key] = figure.value;
   json["speedup"] = row.speedup;
   json["phases"] = phases_json(row.phases);
-  for (const auto& [ceiling, share] : row.shares) json[std::string(name_of(ceiling).key)] = share;
+  for (const auto& [ceiling, share] : row.shares)
+    if (!std::isnan(share)) json[std::string(name_of(ceiling).key)] = share;
   json["peak_memory_bytes"] = row.memory_bytes ? ordered_json(*row.memory_bytes) : ordered_json(nullptr);
   json["rechecked"] = row.rechecked;
   for (const Figure& figure : row.figures)

@@ -53,7 +53,7 @@ struct Row {
   std::vector<Phase> phases;                                  ///< medians
   int iterations = 0;                                         ///< of a run, where it has any
   double speedup = 0;                                         ///< over the group's first row
-  std::vector<std::pair<double Ceilings::*, double>> shares;  ///< of ceilings of such a team or GPU
+  std::vector<std::pair<double Ceilings::*, double>> shares;  ///< of ceilings of such a team or GPU; NaN: not measured
   std::optional<std::uint64_t> memory_bytes;                  ///< at its peak, beyond the input
   double rechecked = 0;                                       ///< share that a filter left to a more precise look
   std::vector<Figure> figures;                                ///< of all rows of a group the same ones

@@ -148,6 +148,8 @@ class VectorView {
   /// All of std::vector, std::span, std::array, Buffer, …, but not of a temporary one.
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
+  // The constraint leaves views to the constructors that copy and move.
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr VectorView(Range&& elements)
       : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
 
@@ -185,6 +187,8 @@ class MatrixView {
     requires(!detail::is_matrix_view<std::remove_cvref_t<Source>> && requires(Source && source) {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
     })
+  // The constraint leaves views to the constructors that copy and move.
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
   constexpr T* data() const { return data_; }
