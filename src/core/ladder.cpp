@@ -30,7 +30,9 @@ std::string_view to_string(Contract::Kind kind) {
 
 std::string text(const Contract& contract) {
   if (contract == Contract::within) return "within " + number_text(contract.bound);
-  return std::string(to_string(contract.kind));
+  std::string words(to_string(contract.kind));
+  if (contract == Contract::same_bits && !contract.of.empty()) words.append(" of ").append(contract.of);
+  return words;
 }
 
 }  // namespace gradus::core

@@ -44,7 +44,7 @@ struct Contract {
   };
   Kind kind = same_bits;
   double bound = 0;          ///< relative, where the kind is `within`
-  std::string_view of = {};  ///< where the kind is `within`: what is bounded, by name
+  std::string_view of = {};  ///< by name: what is bounded, or what is the same where not all is
 
   friend bool operator==(const Contract& contract, Kind kind) { return contract.kind == kind; }
   /// Whether `value` keeps a contract of the kind `within`; NaN never does. `slack` is added to the truth's magnitude.
@@ -53,7 +53,7 @@ struct Contract {
   }
 };
 std::string_view to_string(Contract::Kind kind);
-/// With the bound: "within 0.0001".
+/// With the bound, "within 0.0001", or with what is the same, "same bits of whole numbers".
 std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;
