@@ -2,7 +2,7 @@
 ///
 /// The graph is a matrix of weights: weights(v, w) is the length of the edge from v to w. Negative lengths are allowed;
 /// zero and the least denormal are edges like any other, and -0 is 0. "No edge" is the type's greatest value for whole
-/// numbers, +inf for floating ones, or ShortestPathsOptions::no_edge instead. An element on the diagonal is an edge
+/// numbers, +inf for floating ones, and ShortestPathsOptions::no_edge beside it. An element on the diagonal is an edge
 /// from a vertex to itself: it shortens nothing, unless it is negative.
 ///
 /// Canonical result:
@@ -39,8 +39,8 @@ namespace gradus {
 
 struct ShortestPathsOptions {
   bool predecessors = false;  ///< also P, by which shortest_path_route() finds routes
-  /// The value that stands for "no edge" in place of the type's own, which is then one too large. UsageError where the
-  /// type does not hold it.
+  /// Another value that stands for "no edge", beside the type's own. UsageError where the type does not hold it, and
+  /// for whole numbers from 2^53 on, which a double does not tell apart.
   std::optional<double> no_edge;
   std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
 };

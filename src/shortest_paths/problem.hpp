@@ -21,22 +21,22 @@ template <class T>
 struct WiderOf;
 template <>
 struct WiderOf<std::int32_t> {
-  using type = std::int64_t;
+  using Type = std::int64_t;
 };
 template <>
 struct WiderOf<std::int64_t> {
-  using type = Int128;
+  using Type = Int128;
 };
 template <>
 struct WiderOf<float> {
-  using type = double;
+  using Type = double;
 };
 template <>
 struct WiderOf<double> {
-  using type = long double;
+  using Type = long double;
 };
 template <class T>
-using Wider = typename WiderOf<T>::type;
+using Wider = typename WiderOf<T>::Type;
 
 /// "No route" in the matrices of a Problem: two of them, and one and any distance, can be added without a thought. It
 /// is infinity, or half of the greatest whole number; other than in matrices of callers.

@@ -41,6 +41,11 @@ T no_edge_of(const ShortestPathsOptions& options) {
   if (std::isnan(wanted) || !in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is none of " +
                      std::string(type_name<T>()));
+  // Beyond, neighbouring whole numbers are the same double: another one may have been meant.
+  if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
+    throw UsageError("the value for 'no edge', " + core::number_text(wanted) +
+                     ", must be nearer to 0 than 2^53; the greatest " + std::string(type_name<T>()) +
+                     " stands for none without being named");
   return static_cast<T>(wanted);
 }
 
@@ -156,10 +161,7 @@ template <class T, class C>
   if constexpr (std::is_same_v<T, double>) {
     throw InputError(message + "beyond the largest float64; multiply the weights by a small power of two");
   } else {
-    const bool in_int64 = [&] {
-      if constexpr (std::is_same_v<T, std::int32_t>) return true;
-      else return false;
-    }();
+    constexpr bool in_int64 = std::is_same_v<T, std::int32_t>;
     throw InputError(message + number_text(distance) + ", which " + std::string(type_name<T>()) +
                      " does not hold; give the weights as " + (in_int64 ? "int64" : "float64") +
                      (std::is_same_v<T, std::int64_t> ? ", which rounds" : ""));

@@ -89,6 +89,14 @@ TEST(ShortestPaths, AnotherValueMayStandForNoEdge) {
     options.no_edge = impossible;
     EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "none of int32");
   }
+  // 2^53 + 1 is no double: it would have become 2^53, which may be the length of an edge.
+  const Matrix<std::int64_t> wide = graph_of<std::int64_t>(3, {{0, 1, 4}, {1, 2, 5}});
+  for (const double rounded : {0x1p53, -0x1p53, -0x1p63}) {
+    options.no_edge = rounded;
+    EXPECT_SAYS(message_of<UsageError>([&] { paths(wide, options); }), "nearer to 0 than 2^53");
+  }
+  options.no_edge = 0x1p53 - 1;
+  EXPECT_EQ(paths(wide, options).distances(0, 2), 9);
 }
 
 TEST(ShortestPaths, ANegativeCycleIsNamedInOrder) {
@@ -169,7 +177,7 @@ TEST(ShortestPaths, ResultsGoToMemoryOfTheCaller) {
   ShortestPathsOptions options;
   options.predecessors = true;
   const auto apart = paths(weights, options);
-  Buffer<std::int32_t> room(50 * 57, -7);
+  Buffer<std::int32_t> room(std::int64_t{50} * 57, -7);
   Matrix<std::int32_t> predecessors(50, 50);
   ShortestPathsMemory<std::int32_t> memory;
   memory.distances = MatrixView<std::int32_t>(room.data(), 50, 50, 57);
