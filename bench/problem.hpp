@@ -1,5 +1,5 @@
 // The problems that this build knows, as the harness and the command line see them: a row each, and nothing else of
-// them. A problem's row is in bench/<problem>.cpp, and cmake/rooms.cmake lists the problems.
+// them. A problem's row is in bench/<problem>.cpp, and cmake/rooms.cmake finds the problems.
 #pragma once
 
 #include <memory>

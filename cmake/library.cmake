@@ -1,12 +1,12 @@
 # libgradus, from the objects that are compiled once. A shared one exports what GRADUS_EXPORT marks and nothing else:
 # gradus.map also hides the templates of the standard library, which the compiler would leave visible.
 if(BUILD_SHARED_LIBS)
-  add_library(gradus_library SHARED $<TARGET_OBJECTS:gradus_objects>)
+  add_library(gradus_library SHARED ${gradus_objects})
   target_link_options(gradus_library PRIVATE
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/gradus.map -Wl,--no-undefined)
   set_target_properties(gradus_library PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/gradus.map)
 else()
-  add_library(gradus_library STATIC $<TARGET_OBJECTS:gradus_objects>)
+  add_library(gradus_library STATIC ${gradus_objects})
 endif()
 target_compile_features(gradus_library PUBLIC cxx_std_20)
 target_include_directories(gradus_library PUBLIC

@@ -1,6 +1,8 @@
-# THE list of problems, in the order of every list that a person sees. A problem is its room src/<problem>/, its harness
-# bench/<problem>.cpp, its commands cli/<problem>.cpp and its header include/gradus/<problem>.hpp; nothing else names it.
-set(GRADUS_PROBLEMS kmeans pair_histogram shortest_paths)
+# A problem is its room src/<problem>/, its harness bench/<problem>.cpp, its commands cli/<problem>.cpp and its header
+# include/gradus/<problem>.hpp; nothing else names it. The folders of src/ that hold a problem.hpp are the rooms, and their
+# alphabet is the order of every list that a person sees.
+file(GLOB GRADUS_PROBLEMS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
+list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 
 # Declares the room in whose folder it is called. Files are relative to it.
 #   SOURCES        of the library
@@ -19,9 +21,9 @@ function(gradus_room problem)
   if(ROOM_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradus_room(${problem}): what is ${ROOM_UNPARSED_ARGUMENTS}?")
   endif()
-  target_sources(gradus_objects PRIVATE ${ROOM_SOURCES})
+  target_sources(gradus_problems_objects PRIVATE ${ROOM_SOURCES})
   if(GRADUS_HAS_CUDA)
-    target_sources(gradus_objects PRIVATE ${ROOM_CUDA})
+    target_sources(gradus_problems_objects PRIVATE ${ROOM_CUDA})
   endif()
   foreach(kind ${gradus_room_tests} ATTACK)
     list(TRANSFORM ROOM_${kind} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

@@ -1193,7 +1193,7 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "neither a PNG nor a JPEG");
   expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "this is a .npy array");
   expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
-                  "the trajectories .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
   for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
     EXPECT_TRUE(is_table(table == "-" ? table : path(table)));
   for (const std::string other : {"a.npy", "a.data", "a.xyz", "picture"}) EXPECT_FALSE(is_table(path(other))) << other;

@@ -29,11 +29,12 @@ Kind kind_of(const std::string& path) {
   if (looks_like_image(file.bytes())) return Kind::image;
   if (names_trajectory(path))
     throw InputError("'" + path +
-                     "': the frames of a trajectory; only the points of pair histograms are read from one");
-  throw InputError("'" + path +
-                   "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, .txt, .png, "
-                   ".jpg and .jpeg can be read, '-' is CSV from standard input, and pair histograms also take the "
-                   "trajectories .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+                     "': the frames of a trajectory, and one set of points is wanted; cut a frame out as .npy or .csv");
+  throw InputError(
+      "'" + path +
+      "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, .txt, .png, "
+      ".jpg and .jpeg can be read, '-' is CSV from standard input, and commands that take trajectories read "
+      ".xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
 }
 
 Points from_table(CsvTable&& table, const ReadOptions& options) {

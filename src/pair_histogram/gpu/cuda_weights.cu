@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cuda/launch.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
@@ -39,7 +40,8 @@ WeightSpan find_weight_span(VectorView<const T> weights, cuda::Job& job) {
   constexpr std::int64_t most_blocks = 1024;
   WeightSpan span;
   int found[] = {span.lowest_bit, span.least_exponent, -span.above};
-  int* const there = reinterpret_cast<int*>(job.scratch(sizeof found / sizeof(cuda::Job::Word) + 1));
+  constexpr std::size_t words = std::size(found) * sizeof(int) / sizeof(cuda::Job::Word) + 1;
+  int* const there = reinterpret_cast<int*>(job.scratch(words));
   const auto blocks = std::min((weights.size() + block_threads - 1) / block_threads, most_blocks);
   cuda::check(cudaMemcpyAsync(there, found, sizeof found, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   find_span<<<static_cast<unsigned int>(blocks), block_threads, 0, stream>>>(weights.data(), weights.size(), there);
