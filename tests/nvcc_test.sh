@@ -49,7 +49,7 @@ rm -rf "$work/build"
   PATH=$work/bin:$PATH
   cd "$source"
   cmake --preset release -B "$work/build" -D CMAKE_CXX_COMPILER="$compiler" -D GRADUS_TESTS=OFF >"$work/output" 2>&1 &&
-    ninja -C "$work/build" CMakeFiles/gradus_objects.dir/src/core/error.cpp.o &&
+    ninja -C "$work/build" CMakeFiles/gradus_floors_objects.dir/src/core/error.cpp.o &&
     ninja -C "$work/build" -t commands gradus >"$work/plan"
 ) || { cat "$work/output"; exit 1; }
 grep "^-- GPU variants: none, since $work/bin/nvcc .*unsupported GNU version" "$work/output" || { cat "$work/output"; exit 1; }

@@ -336,7 +336,7 @@ class BadInput(Case):
         for name in ("empty.npy", "empty.csv", "empty.png", "empty"):
             self.refuse(3, self.file(name, b""), "-k", 2, says=[name, "empty"])
         self.refuse(3, self.file("what.bin", b"hello"), "-k", 2, says=["what.bin", ".npy", ".xyz", ".dump"])
-        self.refuse(3, self.file("atoms.xyz", b"1\n\nH 0 0 0\n"), "-k", 2, says=["atoms.xyz", "trajectory", "pair histograms"])
+        self.refuse(3, self.file("atoms.xyz", b"1\n\nH 0 0 0\n"), "-k", 2, says=["atoms.xyz", "trajectory", "one set of points"])
         self.refuse(3, self.file("bad.png", b"\x89PNG\r\n\x1a\n1234"), "-k", 2, says=["bad.png"])
         self.refuse(3, self.file("bad.jpg", b"\xff\xd8\xff\xe0"), "-k", 2, says=["bad.jpg"])
         self.refuse(3, "-", "-k", 2, stdin="", says=["standard input"])
