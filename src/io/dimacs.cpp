@@ -18,8 +18,7 @@ class DimacsReader final : public EdgeReader {
     const std::string_view kind = word_at(at, end);
     if (kind == "a" && problem_line_ != 0) return false;
     if (kind == "a") refuse_line("an edge before the line 'p sp VERTICES EDGES'");
-    if (kind != "p")
-      refuse_line("a line begins with " + core::excerpt(kind) + "; c, p or a is expected");
+    if (kind != "p") refuse_line("a line begins with " + core::excerpt(kind) + "; c, p or a is expected");
     if (problem_line_ != 0) refuse_second();
     const auto next = [&] {
       at = skip_blanks(at + word_at(at, end).size(), end);

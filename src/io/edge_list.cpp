@@ -28,7 +28,7 @@ class NameTable {
  private:
   std::int32_t& find(std::string_view name) {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t place = std::hash<std::string_view>{}(name) & mask;
+    std::size_t place = std::hash<std::string_view>{}(name)&mask;
     while (slots_[place] >= 0 && names_[static_cast<std::size_t>(slots_[place])] != name) place = (place + 1) & mask;
     return slots_[place];
   }
@@ -54,8 +54,9 @@ bool is_number(std::string_view text) {
 /// What the two columns of vertices are often called.
 bool names_a_column(std::string_view text) {
   static constexpr std::array<std::string_view, 26> words = {
-      "from", "to",    "source", "target", "src",   "dst",    "dest",  "destination", "origin",  "tail",    "head",   "start", "end",
-      "u",    "v",     "i",      "j",      "node1", "node2",  "nodea", "nodeb",       "vertex1", "vertex2", "node_1", "node_2", "child"};
+      "from",  "to",    "source", "target",  "src",     "dst",    "dest",   "destination", "origin",
+      "tail",  "head",  "start",  "end",     "u",       "v",      "i",      "j",           "node1",
+      "node2", "nodea", "nodeb",  "vertex1", "vertex2", "node_1", "node_2", "child"};
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return equal_but_for_case(text, word); });
 }
 
@@ -81,7 +82,8 @@ class EdgeListReader final : public EdgeReader {
     if (first && is_header(fields, text)) return true;
     weighted_ = columns_ == 3;
     named_ = options_.names || !is_whole(fields[0].text) || !is_whole(fields[1].text);
-    if (named_ && options_.base) refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
+    if (named_ && options_.base)
+      refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
     least_ = options_.base.value_or(0);
     return false;
   }
@@ -136,8 +138,9 @@ class EdgeListReader final : public EdgeReader {
     graph.base = options_.base.value_or(least == 0 ? 0 : 1);
     if (!options_.base) {
       base_ = graph.base;
-      note(0, least == 0 ? "a vertex is 0, so that vertices count from 0 (--base 0 says so)"
-                         : "no vertex is 0, so that vertices are taken to count from 1 (--base 1 says so; --base 0: from 0)");
+      note(0, least == 0
+                  ? "a vertex is 0, so that vertices count from 0 (--base 0 says so)"
+                  : "no vertex is 0, so that vertices are taken to count from 1 (--base 1 says so; --base 0: from 0)");
     }
     graph.vertices = std::int64_t{greatest} + 1 - base_;
   }
@@ -156,7 +159,8 @@ class EdgeListReader final : public EdgeReader {
     constexpr std::string_view separators = ";,\t";
     for (const char character : text) {
       if (character == '"') quoted = !quoted;
-      else if (const std::size_t which = separators.find(character); !quoted && which < found.size()) found[which] = true;
+      else if (const std::size_t which = separators.find(character); !quoted && which < found.size())
+        found[which] = true;
     }
     separator_ = found[0] ? ';' : found[1] ? ',' : found[2] && !all_numbers_between_blanks(text) ? '\t' : ' ';
   }
@@ -188,18 +192,22 @@ class EdgeListReader final : public EdgeReader {
   }
 
   bool is_header(const std::vector<FirstField>& fields, std::string_view line) {
-    const auto tell = [&](const char* what) { note(lines_ + 1, "the first line, " + core::excerpt(line) + ", " + what); };
+    const auto tell = [&](const char* what) {
+      note(lines_ + 1, "the first line, " + core::excerpt(line) + ", " + what);
+    };
     if (options_.header != HeaderLine::automatic) return options_.header == HeaderLine::yes;
     if (is_whole(fields[0].text) && is_whole(fields[1].text)) return false;
     if (fields.size() == 3) {
       if (is_number(fields[2].text)) return false;
       const HeaderGuess guess = guess_header({&fields[2], 1});
       if (!guess.is_header)
-        refuse_line(core::excerpt(fields[2].text) + " is not a number, as weights are; if this line names the columns, say --header yes");
+        refuse_line(core::excerpt(fields[2].text) +
+                    " is not a number, as weights are; if this line names the columns, say --header yes");
       if (guess.doubtful) tell("is taken as names of columns; if it is an edge with an error in it, fix it");
       return true;
     }
-    const bool names = names_a_column(fields[0].text) && names_a_column(fields[1].text) && fields[0].text != fields[1].text;
+    const bool names =
+        names_a_column(fields[0].text) && names_a_column(fields[1].text) && fields[0].text != fields[1].text;
     if (names) tell("is taken as names of columns; if it is an edge, say --header no");
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
@@ -221,7 +229,8 @@ class EdgeListReader final : public EdgeReader {
   const char* after_separator(const char* at, const char* end) const {
     const char* const next = skip_padding(at, end);
     if (separator_ == ' ') {
-      if (next == at && !at_line_end(at, end)) refuse_line(core::excerpt(field_at(at, end)) + " stands where a blank is expected");
+      if (next == at && !at_line_end(at, end))
+        refuse_line(core::excerpt(field_at(at, end)) + " stands where a blank is expected");
       return next;
     }
     if (at_line_end(next, end)) return next;
@@ -268,8 +277,11 @@ class EdgeListReader final : public EdgeReader {
     std::string_view text;
     at = field(at, end, text, scratch_);
     if (text.empty()) refuse_line("a vertex without a name");
-    const auto is_control = [](char character) { return static_cast<unsigned char>(character) < ' ' || character == 127; };
-    if (std::any_of(text.begin(), text.end(), is_control)) refuse_line("the name " + core::excerpt(text) + " holds a control character");
+    const auto is_control = [](char character) {
+      return static_cast<unsigned char>(character) < ' ' || character == 127;
+    };
+    if (std::any_of(text.begin(), text.end(), is_control))
+      refuse_line("the name " + core::excerpt(text) + " holds a control character");
     into = names_.number(text);
     return at;
   }

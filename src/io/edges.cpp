@@ -75,7 +75,8 @@ const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64
     into = static_cast<std::int32_t>(*value - least);
     return stop;
   }
-  const bool is_whole = stop != at && is_digit(stop[-1]) && (at_line_end(stop, end) || is_blank(*stop) || *stop == ',' || *stop == ';');
+  const bool is_whole =
+      stop != at && is_digit(stop[-1]) && (at_line_end(stop, end) || is_blank(*stop) || *stop == ',' || *stop == ';');
   if (!is_whole)
     refuse_line(at_line_end(at, end) ? "the line ends where a vertex is expected"
                                      : core::excerpt(word_at(at, end)) + " is not a whole number, as vertices are");
@@ -87,7 +88,8 @@ const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64
 
 void EdgeStretch::set_weight(double value) {
   if (!real) {
-    std::transform(wholes.get(), wholes.get() + count, reals.get(), [](std::int64_t whole) { return static_cast<double>(whole); });
+    std::transform(wholes.get(), wholes.get() + count, reals.get(),
+                   [](std::int64_t whole) { return static_cast<double>(whole); });
     real = true;
   }
   reals[count] = value;
@@ -125,7 +127,8 @@ void Edges::widen() {
       [](const auto& narrow) {
         auto wide = std::make_shared<GrowingBlock<To>>();
         if (const std::size_t size = narrow->size(); size > 0) {
-          std::transform(narrow->data(), narrow->data() + size, wide->room(size), [](auto value) { return static_cast<To>(value); });
+          std::transform(narrow->data(), narrow->data() + size, wide->room(size),
+                         [](auto value) { return static_cast<To>(value); });
           wide->add(size);
         }
         return wide;
@@ -211,6 +214,7 @@ std::size_t EdgeReader::take(std::string_view text, bool last) {
     std::string_view line(text.data(), static_cast<std::size_t>(stop - text.data()));
     const std::size_t length = std::min(line.size() + 1, text.size());
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.ends_with('\r')) fail(lines_ + 1, "a carriage return without a line feed; lines end with LF or CRLF");
     try {
       in_edges_ = !preamble(line);
     } catch (const BadLine& bad) {
@@ -237,7 +241,8 @@ void EdgeReader::parse(std::string_view text, EdgeStretch& edges, std::size_t mo
 
 void EdgeReader::append(std::string_view text, EdgeStretch& edges) {
   // Which line is one too many, only another look tells, which stops there.
-  if (const std::size_t left = promised_ - edges_.count(); edges.count > left && !is_ordered()) parse(text, edges, left);
+  if (const std::size_t left = promised_ - edges_.count(); edges.count > left && !is_ordered())
+    parse(text, edges, left);
   if (edges.beyond != 0 && beyond_ == 0) beyond_ = lines_ + edges.beyond;
   if (!edges.wrong.empty()) fail(lines_ + edges.lines + 1, edges.wrong);
   edges_.decimals = edges_.decimals || edges.decimals;
@@ -263,7 +268,8 @@ void EdgeReader::take_edges(std::string_view text) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (count > 1 && threads > 1)
     for (std::ptrdiff_t part = 0; part < count; ++part) {
       const auto index = static_cast<std::size_t>(part);
-      parse(parts[index], stretches_[index], is_ordered() ? promised_ - edges_.count() : std::numeric_limits<std::size_t>::max());
+      parse(parts[index], stretches_[index],
+            is_ordered() ? promised_ - edges_.count() : std::numeric_limits<std::size_t>::max());
     }
     for (std::size_t index = 0; index < parts.size(); ++index) append(parts[index], stretches_[index]);
   }
@@ -273,7 +279,9 @@ Graph EdgeReader::finish() {
   Graph graph;
   complete(graph, edges_);
   if (beyond_ != 0 && !edges_.decimals && !real_)
-    fail(beyond_, "a weight that int64 does not hold (its greatest value stands for no edge); where one weight has a decimal point or an exponent, all are float64");
+    fail(beyond_,
+         "a weight that int64 does not hold (its greatest value stands for no edge); where one weight has a decimal "
+         "point or an exponent, all are float64");
   edges_.give(graph, weighted_, base_);
   return graph;
 }

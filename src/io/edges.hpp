@@ -103,13 +103,13 @@ class EdgeStretch {
   std::size_t room = 0;
   std::size_t count = 0;
   std::size_t limit = 0;
-  std::size_t lines = 0;       ///< that were ended
-  bool real = false;           ///< weights are `reals`
-  bool decimals = false;       ///< some weight has decimals or an exponent
-  std::size_t beyond = 0;      ///< the first line, from 1, with a whole number that int64 does not hold, or only as no edge
-  std::int64_t least = 0;      ///< of `wholes`, or 0
+  std::size_t lines = 0;   ///< that were ended
+  bool real = false;       ///< weights are `reals`
+  bool decimals = false;   ///< some weight has decimals or an exponent
+  std::size_t beyond = 0;  ///< the first line, from 1, with a whole number that int64 does not hold, or only as no edge
+  std::int64_t least = 0;  ///< of `wholes`, or 0
   std::int64_t greatest = 0;
-  std::string wrong;           ///< with line `lines` + 1; empty: nothing
+  std::string wrong;  ///< with line `lines` + 1; empty: nothing
 
  private:
   static const char* odd_vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
@@ -185,9 +185,9 @@ class EdgeReader {
   const GraphReadOptions& options_;
   std::size_t lines_ = 0;  ///< that lie behind
   bool weighted_ = true;
-  bool real_ = false;                                                    ///< weights have decimals, whatever they look like
+  bool real_ = false;  ///< weights have decimals, whatever they look like
   std::size_t promised_ = std::numeric_limits<std::size_t>::max() - 1;  ///< edges
-  std::int32_t base_ = 0;                                                ///< subtracted from all vertices at the end
+  std::int32_t base_ = 0;                                               ///< subtracted from all vertices at the end
 
  private:
   void take_edges(std::string_view text);

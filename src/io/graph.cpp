@@ -42,7 +42,8 @@ std::optional<Kind> kind_of_content(std::string_view text) {
 std::unique_ptr<EdgeReader> reader_of(Kind kind, const std::string& name, const GraphReadOptions& options) {
   if (kind.format != GraphFormat::edge_list) {
     const auto refuse = [&](const std::string& option, std::string_view why) {
-      throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(to_string(kind.format)) + " file, " + std::string(why));
+      throw UsageError(option + " has no effect: '" + name + "' is a " + std::string(to_string(kind.format)) +
+                       " file, " + std::string(why));
     };
     if (options.base && *options.base == 0) refuse("--base 0", "whose vertices count from 1");
     if (options.names) refuse("--names", "whose vertices are numbers");
@@ -77,10 +78,11 @@ Graph read_graph(const std::string& path, const GraphReadOptions& options) {
   if (!kind) kind = kind_of_content(input.beginning());
   if (!kind && path == "-") kind = Kind{};
   if (!kind)
-    throw InputError("'" + path +
-                     "': neither its name nor its content says what kind of graph it is; .gr (DIMACS), .mtx (Matrix "
-                     "Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el) and matrices (.npy) can be read, "
-                     "'-' is standard input");
+    throw InputError(
+        "'" + path +
+        "': neither its name nor its content says what kind of graph it is; .gr (DIMACS), .mtx (Matrix "
+        "Market), lists of edges (.csv, .tsv, .txt, .edges, .edgelist, .el) and matrices (.npy) can be read, "
+        "'-' is standard input");
   return read(input, *kind, options);
 }
 

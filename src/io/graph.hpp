@@ -50,11 +50,12 @@ struct Graph {
   std::vector<std::string> names;  ///< of the vertices, or empty; in the order in which the file names them first
 };
 
-/// Reads the graph of a file, or of standard input where the path is "-", packed by gzip or not. The format follows from
-/// the ending of the name (.gr; .mtx; .csv, .tsv, .txt, .edges, .edgelist, .el; each also with .gz behind it), otherwise
-/// from the content; on standard input, what is neither DIMACS nor Matrix Market is an edge list.
+/// Reads the graph of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
+/// from the ending of the name (.gr; .mtx; .csv, .tsv, .txt, .edges, .edgelist, .el; each also with .gz behind it),
+/// otherwise from the content; on standard input, what is neither DIMACS nor Matrix Market is an edge list.
 ///
-/// * DIMACS (9th challenge): lines "c comment", one line "p sp VERTICES EDGES", a line "a FROM TO WEIGHT" for each edge.
+/// * DIMACS (9th challenge): lines "c comment", one line "p sp VERTICES EDGES", a line "a FROM TO WEIGHT" for each
+/// edge.
 /// * Matrix Market: coordinate and array; real, double, integer and pattern; general, symmetric and skew-symmetric. The
 ///   entry in row v, column w is the edge from v to w. An entry of 0 is an edge like any other; one of an array that is
 ///   inf is none.
@@ -62,8 +63,8 @@ struct Graph {
 ///   the first of these that the first line holds outside quotes. Lines that begin with '#' or '%' are comments. The
 ///   first edge tells whether vertices are whole numbers, all up to the greatest of which exist, or names.
 ///
-/// Vertices and, of formats that have it, the number of edges are checked against what the file promises. InputError with
-/// file:line for anything that is wrong.
+/// Vertices and, of formats that have it, the number of edges are checked against what the file promises. InputError
+/// with file:line for anything that is wrong.
 Graph read_graph(const std::string& path, const GraphReadOptions& options = {});
 
 /// The same from memory; `name` stands in messages. Nothing: the format by the content.

@@ -48,7 +48,8 @@ Graph parse_list(std::string_view text, const GraphReadOptions& options = {}) {
 }
 
 /// What is wrong with the text.
-std::string refusal(std::string_view text, std::optional<GraphFormat> format = {}, const GraphReadOptions& options = {}) {
+std::string refusal(std::string_view text, std::optional<GraphFormat> format = {},
+                    const GraphReadOptions& options = {}) {
   try {
     parse(text, format, options);
   } catch (const InputError& error) {
@@ -117,16 +118,21 @@ TEST(Dimacs, WeightsTakeTheNarrowestType) {
 }
 
 TEST(Dimacs, NumbersAreTheNearest) {
-  const Graph graph = parse("p sp 2 4\na 1 2 9007199254740993\na 1 2 0.1\na 1 2 123456789012345678901\na 1 2 -9223372036854775808\n");
-  EXPECT_EQ(edges_of<double>(graph), (std::vector<Real>{{0, 1, 9007199254740992.0}, {0, 1, 0.1}, {0, 1, 123456789012345678901.0}, {0, 1, -0x1p63}}));
+  const Graph graph =
+      parse("p sp 2 4\na 1 2 9007199254740993\na 1 2 0.1\na 1 2 123456789012345678901\na 1 2 -9223372036854775808\n");
+  EXPECT_EQ(
+      edges_of<double>(graph),
+      (std::vector<Real>{{0, 1, 9007199254740992.0}, {0, 1, 0.1}, {0, 1, 123456789012345678901.0}, {0, 1, -0x1p63}}));
   const Graph whole = parse("p sp 2 2\na 1 2 9007199254740993\na 1 2 -9223372036854775808\n");
-  EXPECT_EQ(edges_of<std::int64_t>(whole), (std::vector<Whole>{{0, 1, 9007199254740993}, {0, 1, std::numeric_limits<std::int64_t>::min()}}));
+  EXPECT_EQ(edges_of<std::int64_t>(whole),
+            (std::vector<Whole>{{0, 1, 9007199254740993}, {0, 1, std::numeric_limits<std::int64_t>::min()}}));
 }
 
 TEST(Dimacs, Refusals) {
   const auto dimacs = [](const std::string& text) { return refusal(text, GraphFormat::dimacs); };
   expect_contains(dimacs("a 1 2 3\n"), "test:1: an edge before");
-  expect_contains(dimacs("p sp 2 1\np sp 2 1\na 1 2 3\n"), "test:2: a second line that begins with p; the first is line 1");
+  expect_contains(dimacs("p sp 2 1\np sp 2 1\na 1 2 3\n"),
+                  "test:2: a second line that begins with p; the first is line 1");
   expect_contains(dimacs("p sp 2 1\na 1 2 3\np sp 2 1\n"), "test:3: a second line");
   expect_contains(dimacs("p sp 2 2\na 1 2 3\n"), "test:3: the file ends after 1 of the 2 edges that line 1 promises");
   expect_contains(dimacs("p sp 2 1\na 1 2 3\nc\na 2 1 3\na 2 1 4\n"), "test:4: more edges than the file promises");
@@ -149,7 +155,8 @@ TEST(Dimacs, Refusals) {
   expect_contains(dimacs("p sp 2 1\na 1 2 1e999\n"), "'1e999' is too large for a double");
   expect_contains(dimacs("p sp 2 1\na 1 2 +-3\n"), "'+-3' is not a number");
   expect_contains(dimacs("p sp 2 1\na 1 2 9223372036854775807\n"), "test:2: a weight that int64 does not hold");
-  expect_contains(dimacs("p sp 2 2\na 1 2 3\na 1 2 -9223372036854775809\n"), "test:3: a weight that int64 does not hold");
+  expect_contains(dimacs("p sp 2 2\na 1 2 3\na 1 2 -9223372036854775809\n"),
+                  "test:3: a weight that int64 does not hold");
   expect_contains(dimacs("p sp 2 1\ne 1 2\n"), "'e'; c, p or a is expected");
   expect_contains(dimacs("p sp 2 1\na 1 2 3\nx\n"), "test:3: a line begins with 'x'; c or a is expected");
   expect_contains(dimacs("p edge 2 1\n"), "a problem 'edge'");
@@ -158,7 +165,8 @@ TEST(Dimacs, Refusals) {
   expect_contains(dimacs("p sp 1 -1\n"), "'-1' is no number of edges");
   expect_contains(dimacs("p sp 1\n"), "'' is no number of edges");
   expect_contains(dimacs("p sp 1 1 1\n"), "'1' follows the number of edges");
-  expect_contains(dimacs("p sp 5 9223372036854775806\na 1 2 3\n"), "the file ends after 1 of the 9223372036854775806 edges");
+  expect_contains(dimacs("p sp 5 9223372036854775806\na 1 2 3\n"),
+                  "the file ends after 1 of the 9223372036854775806 edges");
   expect_contains(dimacs("p sp 5 9223372036854775807\n"), "no number of edges");
   expect_contains(dimacs("p sp 5 99999999999999999999\n"), "no number of edges");
   expect_contains(dimacs("c only\n"), "without a line 'p sp");
@@ -168,7 +176,8 @@ TEST(Dimacs, Refusals) {
 }
 
 TEST(MatrixMarket, Coordinate) {
-  const Graph graph = parse("%%MatrixMarket MATRIX Coordinate Integer General\n% comment\n\n3 3 2\n1 2 5\n\n% more\n3 1 -6\n");
+  const Graph graph =
+      parse("%%MatrixMarket MATRIX Coordinate Integer General\n% comment\n\n3 3 2\n1 2 5\n\n% more\n3 1 -6\n");
   EXPECT_EQ(graph.format, GraphFormat::matrix_market);
   EXPECT_EQ(graph.vertices, 3);
   EXPECT_FALSE(graph.undirected);
@@ -205,7 +214,9 @@ TEST(MatrixMarket, Arrays) {
 
 TEST(MatrixMarket, Refusals) {
   const auto market = [](const std::string& text) { return refusal(text, GraphFormat::matrix_market); };
-  const auto entries = [&](const std::string& text) { return market("%%MatrixMarket matrix coordinate integer general\n" + text); };
+  const auto entries = [&](const std::string& text) {
+    return market("%%MatrixMarket matrix coordinate integer general\n" + text);
+  };
   expect_contains(market("3 3 1\n1 2 3\n"), "test:1: the first line is '3 3 1'");
   expect_contains(market("%%MatrixMarket matrix sparse real general\n"), "'sparse' is no form");
   expect_contains(market("%%MatrixMarket matrix coordinate quaternion general\n"), "'quaternion' is no kind");
@@ -213,14 +224,16 @@ TEST(MatrixMarket, Refusals) {
   expect_contains(market("%%MatrixMarket matrix coordinate real hermitian\n"), "complex numbers");
   expect_contains(market("%%MatrixMarket matrix coordinate real other\n"), "'other' is no symmetry");
   expect_contains(market("%%MatrixMarket matrix array pattern general\n"), "a pattern has no values");
-  expect_contains(market("%%MatrixMarket matrix coordinate real general\n"), "without the line that gives the matrix's size");
+  expect_contains(market("%%MatrixMarket matrix coordinate real general\n"),
+                  "without the line that gives the matrix's size");
   expect_contains(entries("3 4 1\n1 2 3\n"), "test:2: a matrix of 3 x 4; a square one");
   expect_contains(entries("3 3\n"), "'ROWS COLUMNS ENTRIES' is expected");
   expect_contains(entries("-3 -3 1\n"), "'-3' is no number of rows");
   expect_contains(entries("2147483648 2147483648 1\n"), "'2147483648' is no number of rows");
   expect_contains(entries("3 3 -1\n"), "'-1' is no number of entries");
   expect_contains(entries("3 3 99999999999999999999\n"), "no number of entries");
-  expect_contains(entries("3 3 1000000000000000000\n1 2 3\n"), "after 1 of the 1000000000000000000 entries that line 2");
+  expect_contains(entries("3 3 1000000000000000000\n1 2 3\n"),
+                  "after 1 of the 1000000000000000000 entries that line 2");
   expect_contains(entries("3 3 2\n1 2 3\n"), "test:4: the file ends after 1 of the 2 entries");
   expect_contains(entries("3 3 1\n1 2 3\n%\n1 3 3\n"), "test:5: more edges than");
   expect_contains(entries("3 3 1\n1 4 3\n"), "test:3: there is no vertex 4");
@@ -233,14 +246,20 @@ TEST(MatrixMarket, Refusals) {
   expect_contains(entries("3 3 1\n1,2,3\n"), "',2,3' stands where a blank is expected");
   expect_contains(entries("3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n"), "test:3: a second line");
   expect_contains(entries("3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n"), "test:4: a second line");
-  const auto symmetric = [&](const std::string& text) { return market("%%MatrixMarket matrix coordinate integer symmetric\n" + text); };
+  const auto symmetric = [&](const std::string& text) {
+    return market("%%MatrixMarket matrix coordinate integer symmetric\n" + text);
+  };
   expect_contains(symmetric("3 3 1\n1 2 3\n"), "test:3: the entry 1 2 lies above the diagonal");
-  const auto skew = [&](const std::string& text) { return market("%%MatrixMarket matrix coordinate integer skew-symmetric\n" + text); };
+  const auto skew = [&](const std::string& text) {
+    return market("%%MatrixMarket matrix coordinate integer skew-symmetric\n" + text);
+  };
   expect_contains(skew("3 3 1\n2 2 3\n"), "on the diagonal");
   expect_contains(skew("3 3 1\n2 1 -9223372036854775808\n"), "opposite");
   expect_contains(skew("3 3 2\n2 1 5\n"), "after 1 of the 2 entries");
   expect_contains(skew("3 3 1\n2 1 5\n3 1 5\n"), "test:4: more edges");
-  const auto array = [&](const std::string& text) { return market("%%MatrixMarket matrix array real general\n" + text); };
+  const auto array = [&](const std::string& text) {
+    return market("%%MatrixMarket matrix array real general\n" + text);
+  };
   expect_contains(array("2 2\n1\n2\n3\n"), "after 3 of the 4 entries");
   expect_contains(array("2 2\n1\n2\n3\n4\n5\n"), "test:7: more values");
   expect_contains(array("2 2\n1 2\n3 4\n"), "'2' follows the value");
@@ -250,10 +269,12 @@ TEST(MatrixMarket, Refusals) {
 
 TEST(EdgeList, Separators) {
   const std::vector<Whole> expected{{0, 1, 5}, {3, 2, -7}};
-  for (const std::string text : {"1 2 5\n4 3 -7\n", "  1   2\t5\n4 3 -7", "1,2,5\n4 , 3 , -7\n", "1;2;5\r\n4;3;-7\r\n",
-                                 "1\t2\t5\n4\t3\t-7\n", "# comment\n% other\n\n1 2 5\n\n#\n4 3 -7\n\n",
-                                 "\"1\",\"2\",5\n\"4\",3,\"-7\"\n", "\xef\xbb\xbf" "1,2,5\n4,3,-7\n",
-                                 "from,to,weight\n1,2,5\n4,3,-7\n"}) {
+  for (const std::string text :
+       {"1 2 5\n4 3 -7\n", "  1   2\t5\n4 3 -7", "1,2,5\n4 , 3 , -7\n", "1;2;5\r\n4;3;-7\r\n", "1\t2\t5\n4\t3\t-7\n",
+        "# comment\n% other\n\n1 2 5\n\n#\n4 3 -7\n\n", "\"1\",\"2\",5\n\"4\",3,\"-7\"\n",
+        "\xef\xbb\xbf"
+        "1,2,5\n4,3,-7\n",
+        "from,to,weight\n1,2,5\n4,3,-7\n"}) {
     const Graph graph = parse_list(text);
     EXPECT_EQ(edges_of<std::int64_t>(graph), expected) << text;
     EXPECT_EQ(graph.vertices, 4);
@@ -304,7 +325,8 @@ TEST(EdgeList, Names) {
 TEST(EdgeList, ManyNames) {
   const auto name = [](int vertex) { return std::string("v").append(std::to_string(vertex)); };
   std::string text;
-  for (int edge = 0; edge < 5000; ++edge) text.append(name(edge)).append(" ").append(name(edge * 7 % 5000)).append("\n");
+  for (int edge = 0; edge < 5000; ++edge)
+    text.append(name(edge)).append(" ").append(name(edge * 7 % 5000)).append("\n");
   const Graph graph = parse_list(text);
   ASSERT_EQ(graph.vertices, 5000);
   for (int edge = 0; edge < 5000; ++edge) {
@@ -347,12 +369,14 @@ TEST(EdgeList, Refusals) {
   expect_contains(list_refusal("1 2 3\n1\n"), "test:2: the line ends where a vertex is expected");
   expect_contains(list_refusal("from to weight\n1 2\n"), "test:2: 2 fields");
   expect_contains(list_refusal("1,2\n,3\n"), "test:2: '' is not a whole number");
-  expect_contains(list_refusal("1 2\na 3\n"), "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names");
+  expect_contains(list_refusal("1 2\na 3\n"),
+                  "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names");
   expect_contains(list_refusal("1,2\n1a,3\n"), "test:2: '1a' is not a whole number");
   expect_contains(list_refusal("1,2\n1.5,3\n"), "test:2: '1.5' is not a whole number");
   expect_contains(list_refusal("1,2\n-1,3\n"), "test:2: there is no vertex -1");
   expect_contains(list_refusal("-1,2\n"), "test:1: there is no vertex -1");
-  expect_contains(list_refusal("1,2\n99999999999,3\n"), "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646");
+  expect_contains(list_refusal("1,2\n99999999999,3\n"),
+                  "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646");
   expect_contains(list_refusal("1,2,3\n1,2,x\n"), "test:2: 'x' is not a number");
   expect_contains(list_refusal("1 2 3\n1 2 nan\n"), "test:2: the weight 'nan' is not a finite number");
   expect_contains(list_refusal("1 2 3\n1 2 1e400\n"), "too large for a double");
@@ -397,7 +421,8 @@ struct Large {
       const auto to = edge == 0 ? vertices - 1 : static_cast<std::int32_t>(random() % vertices);
       const auto weight = static_cast<std::int64_t>(random() % 2000001) - 1000000;
       edges.emplace_back(from, to, weight);
-      const std::string line = std::to_string(from + 1) + " " + std::to_string(to + 1) + " " + std::to_string(weight) + "\n";
+      const std::string line =
+          std::to_string(from + 1) + " " + std::to_string(to + 1) + " " + std::to_string(weight) + "\n";
       dimacs += "a " + line;
       market += line;
       list += line;
@@ -437,7 +462,8 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
     line_of(large.market, "1 2 3 4\n");
     // One edge too many is the last one of the file.
     const auto lines = std::count(large.dimacs.begin(), large.dimacs.end(), '\n');
-    expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options), "test:" + std::to_string(lines + 1) + ": more edges");
+    expect_contains(refusal(large.dimacs + "a 1 1 1\n", {}, options),
+                    "test:" + std::to_string(lines + 1) + ": more edges");
     // One type for all, wherever the number stands that decides.
     std::string text = large.dimacs;
     text.replace(text.rfind(' ') + 1, std::string::npos, "1.5e3");
@@ -446,6 +472,13 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
     text.replace(text.rfind(' ') + 1, std::string::npos, "9000000000");
     EXPECT_EQ(parse(text, {}, options).weights.index(), 2U);
   }
+}
+
+TEST(GraphFiles, StrayCarriageReturns) {
+  expect_contains(list_refusal("from,to,weight\r\r\n1,2,3\n"), "test:1: a carriage return");
+  expect_contains(refusal("c\nc\r\r\np sp 0 0\n", GraphFormat::dimacs), "test:2: a carriage return");
+  expect_contains(list_refusal("1,2,3\n1,2,3\r\r\n"), "test:2: '\\x0d' follows the weight");
+  expect_contains(list_refusal("1,2,3\r1,2,3\r"), "test:1: '\\x0d1' follows the weight");
 }
 
 TEST(GraphFiles, AStopRequestEndsTheReading) {

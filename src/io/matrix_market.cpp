@@ -76,7 +76,6 @@ class MatrixMarketReader final : public EdgeReader {
     const char* const end = line.data() + line.size();
     for (const char* at = skip_blanks(line.data(), end); at != end; at = skip_blanks(at, end)) {
       words.push_back(word_at(at, end));
-      if (words.back().empty()) refuse_line("a carriage return within the line");
       at += words.back().size();
     }
     return words;
@@ -89,7 +88,8 @@ class MatrixMarketReader final : public EdgeReader {
                   "; '%%MatrixMarket matrix coordinate|array real|integer|pattern general|symmetric' is expected");
     const auto is = [&](std::size_t word, std::string_view text) { return equal_but_for_case(words[word], text); };
     dense_ = is(2, "array");
-    if (!dense_ && !is(2, "coordinate")) refuse_line(core::excerpt(words[2]) + " is no form; coordinate or array is expected");
+    if (!dense_ && !is(2, "coordinate"))
+      refuse_line(core::excerpt(words[2]) + " is no form; coordinate or array is expected");
     real_ = is(3, "real") || is(3, "double");
     weighted_ = !is(3, "pattern");
     if (is(3, "complex") || is(4, "hermitian")) refuse_line("complex numbers are no lengths of edges");
@@ -114,12 +114,15 @@ class MatrixMarketReader final : public EdgeReader {
       refuse_line(std::string(dense_ ? "'ROWS COLUMNS'" : "'ROWS COLUMNS ENTRIES'") + " is expected");
     const auto size = [&](std::string_view word) {
       const auto value = whole_number(word, 0, most_vertices);
-      if (!value) refuse_line(core::excerpt(word) + " is no number of rows or columns: a whole one from 0 to 2147483647 is expected");
+      if (!value)
+        refuse_line(core::excerpt(word) +
+                    " is no number of rows or columns: a whole one from 0 to 2147483647 is expected");
       return *value;
     };
     vertices_ = size(words[0]);
     if (const std::int64_t columns = size(words[1]); columns != vertices_)
-      refuse_line("a matrix of " + std::to_string(vertices_) + " x " + std::to_string(columns) + "; a square one is expected");
+      refuse_line("a matrix of " + std::to_string(vertices_) + " x " + std::to_string(columns) +
+                  "; a square one is expected");
     const std::int64_t n = vertices_;
     if (dense_) {
       entries_ = static_cast<std::size_t>(symmetry_ == Symmetry::general     ? n * n
@@ -127,7 +130,8 @@ class MatrixMarketReader final : public EdgeReader {
                                                                              : n * (n - 1) / 2);
     } else {
       const auto entries = whole_number(words[2], 0, std::int64_t{1} << 60);
-      if (!entries) refuse_line(core::excerpt(words[2]) + " is no number of entries: a whole one from 0 on is expected");
+      if (!entries)
+        refuse_line(core::excerpt(words[2]) + " is no number of entries: a whole one from 0 on is expected");
       entries_ = static_cast<std::size_t>(*entries);
     }
     // An entry of an array may be no edge, and is counted as it is read.
@@ -177,7 +181,8 @@ class MatrixMarketReader final : public EdgeReader {
       if (is_comment(at, end)) return at;
       if (entries_read_ == entries_) refuse_line("more values than the matrix has");
       const std::string_view word = word_at(at, end);
-      const bool none = equal_but_for_case(word, "inf") || equal_but_for_case(word, "+inf") || equal_but_for_case(word, "infinity");
+      const bool none =
+          equal_but_for_case(word, "inf") || equal_but_for_case(word, "+inf") || equal_but_for_case(word, "infinity");
       at = skip_blanks(none ? at + word.size() : number(at, end, edges), end);
       if (!at_line_end(at, end)) refuse_line(core::excerpt(word_at(at, end)) + " follows the value");
       if (!none) {

@@ -67,9 +67,9 @@ class TextInput {
   std::stop_token stop_;
   ReadProgress progress_;
   std::unique_ptr<MappedFile> file_;
-  std::string_view text_;         ///< all of it, where it lies in memory as it is
-  ReadBytes read_;                ///< otherwise what gives it
-  std::vector<char> buffer_;      ///< of which the first `filled_` bytes were read and not yet taken
+  std::string_view text_;     ///< all of it, where it lies in memory as it is
+  ReadBytes read_;            ///< otherwise what gives it
+  std::vector<char> buffer_;  ///< of which the first `filled_` bytes were read and not yet taken
   std::size_t filled_ = 0;
   bool ended_ = false;
   std::int64_t packed_done_ = 0;  ///< bytes of a packed file that were unpacked
