@@ -435,7 +435,7 @@ Action setup_shortest_paths(Options& options, Session& session) {
   options.heading("Paths");
   options.flag("--predecessors", arguments->options.predecessors,
                "also find the last vertex but one of each shortest route");
-  options.value("--sources", "A,B,…", "find the routes from these vertices only",
+  options.value("--sources", "A,B", "find the routes from these vertices only",
                 [arguments = arguments.get()](const std::string& text) {
                   std::string_view rest = text;
                   for (bool more = true; more;) {
@@ -493,7 +493,7 @@ ProblemCommands shortest_paths_commands() {
                      {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
                      {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}}}},
       .generators = {road_grid_generator(), random_graph_generator()},
-      .examples = {{"generate", "gradus generate road-grid --rows 100 --columns 200 -o roads.gr"},
+      .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
                    {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
                    {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
                    {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};

@@ -58,7 +58,7 @@ class MatrixMarketReader final : public EdgeReader {
   }
 
   void complete(Graph& graph, const Edges& edges) override {
-    if (lines_ == 0) fail(1, "the file is empty; '%%MatrixMarket matrix …' is expected");
+    if (lines_ == 0) fail(1, "the file is empty; '%%MatrixMarket matrix ...' is expected");
     if (size_line_ == 0) fail(lines_ + 1, "the file ends without the line that gives the matrix's size");
     const std::size_t found = dense_ ? entries_read_ : symmetry_ == Symmetry::skew ? edges.count() / 2 : edges.count();
     if (found < entries_)

@@ -21,9 +21,7 @@ NARROWED = {
 }
 INPUTS = {
     "roads.gr": "gradus generate road-grid --rows 6 --columns 7 -o roads.gr",
-    "roads.gr.gz": "gradus generate road-grid --rows 6 --columns 7 -o r.gr && gzip -c r.gr > roads.gr.gz",
     "flights.csv": "printf 'from,to,km\nRome,Oslo,2000\nOslo,New York,5900\n' > flights.csv",
-    "links.txt": "printf '1 2\n2 3\n3 17\n' > links.txt",
     "adjacency.npy": "gradus generate uniform -n 40 -d 40 -o adjacency.npy",
 }
 
