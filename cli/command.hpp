@@ -48,6 +48,21 @@ struct Command {
   std::vector<WrittenFile> files = {};
 };
 
+/// A kind of input that `gradus generate` makes for a problem.
+struct Generator {
+  /// What all kinds have in common.
+  struct Request {
+    std::string kind;
+    std::uint64_t seed = 0;
+    std::string output;
+  };
+  std::string_view name;
+  std::string_view summary;  ///< a few words
+  /// Adds the kind's own options, which have an effect for this kind only, under the heading at hand. The action makes
+  /// the file.
+  Action (*setup)(Options& options, Session& session, const Request& request);
+};
+
 /// What cli/<problem>.cpp adds to the command line.
 struct ProblemCommands {
   struct Example {
@@ -55,11 +70,14 @@ struct ProblemCommands {
     std::string_view line;
   };
   std::vector<Command> commands;
+  std::vector<Generator> generators = {};
   std::vector<Example> examples;  ///< of commands for all problems: list, verify, bench
 };
 
 /// All of them, in the order of the help: the problems' come first.
 const std::vector<Command>& commands();
+/// Those of all problems.
+const std::vector<Generator>& generators();
 
 // One line per subcommand's file.
 Action setup_generate(Options& options, Session& session);

@@ -33,17 +33,21 @@ std::vector<Command> commands_of_the_program() {
   };
 }
 
-std::vector<Command> all_commands() {
-  const ProblemCommands problems[] = {
+const std::vector<ProblemCommands>& problems() {
+  static const std::vector<ProblemCommands> all = {
 #define GRADUS_PROBLEM(problem) problem##_commands(),
 #include "problems.inc"
 #undef GRADUS_PROBLEM
   };
+  return all;
+}
+
+std::vector<Command> all_commands() {
   std::vector<Command> all;
-  for (const ProblemCommands& problem : problems)
+  for (const ProblemCommands& problem : problems())
     all.insert(all.end(), problem.commands.begin(), problem.commands.end());
   for (Command& command : commands_of_the_program()) {
-    for (const ProblemCommands& problem : problems)
+    for (const ProblemCommands& problem : problems())
       for (const auto& [name, line] : problem.examples)
         if (name == command.name) command.examples.append(command.examples.empty() ? "" : "\n").append(line);
     all.push_back(std::move(command));
@@ -55,6 +59,16 @@ std::vector<Command> all_commands() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = all_commands();
+  return all;
+}
+
+const std::vector<Generator>& generators() {
+  static const std::vector<Generator> all = [] {
+    std::vector<Generator> found;
+    for (const ProblemCommands& problem : problems())
+      found.insert(found.end(), problem.generators.begin(), problem.generators.end());
+    return found;
+  }();
   return all;
 }
 

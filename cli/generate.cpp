@@ -24,7 +24,11 @@ struct Arguments {
   std::int64_t columns = 0;  ///< 0: what is usual for the kind
   std::int64_t size_mib = 0;
   std::optional<io::ElementType> dtype;
-  std::string output;
+  Generator::Request request;
+
+  bool makes_points() const {
+    return std::ranges::find(generators(), std::string_view(request.kind), &Generator::name) == generators().end();
+  }
 };
 
 std::int64_t row_count(const Arguments& arguments, std::int64_t row_bytes) {
@@ -45,10 +49,10 @@ int generate(const Arguments& arguments, const Session& session) {
   const auto row_bytes = core::checked_multiply(columns, static_cast<std::int64_t>(sizeof(T)), "--dimensions");
   const std::int64_t rows = row_count(arguments, row_bytes);
   core::checked_multiply(rows, row_bytes, "the points");
-  const TableFormat format = table_format(arguments.output);
+  const TableFormat format = table_format(arguments.request.output);
   const int threads = cpu::thread_count(session.execution);
 
-  core::AtomicFile file(arguments.output, session.execution.stop);
+  core::AtomicFile file(arguments.request.output, session.execution.stop);
   if (format == TableFormat::npy) {
     file.expect(io::npy_size<T>(rows, columns));
     io::write_npy_header<T>(file, rows, columns);
@@ -74,11 +78,11 @@ int generate(const Arguments& arguments, const Session& session) {
                         {"d", columns},
                         {"dtype", dtype},
                         {"seed", arguments.points.seed},
-                        {"output", arguments.output},
+                        {"output", arguments.request.output},
                         {"seconds", {{"total", seconds}}}});
   else
     session.note(fmt::format("wrote {} x {} ({}) to '{}' in {:.3g} s", counted(rows, "point"), columns, dtype,
-                             arguments.output, seconds));
+                             arguments.request.output, seconds));
   return 0;
 }
 
@@ -87,14 +91,28 @@ int generate(const Arguments& arguments, const Session& session) {
 Action setup_generate(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   core::PointSpecification& points = arguments->points;
-  const std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
-  Options::required(options.value("KIND", "KIND",
-                                  "uniform; blobs (Gaussian groups); or, bit for bit, those of the published "
-                                  "experiments: lab-points, lab-atoms",
-                                  [&points, kinds](const std::string& text) {
-                                    points.kind = static_cast<core::Generator>(parse_choice("KIND", text, kinds));
+  Generator::Request& request = arguments->request;
+  std::vector<std::string> kinds{"uniform", "blobs", "lab-points", "lab-atoms"};
+  const std::size_t kinds_of_points = kinds.size();
+  std::string summaries =
+      "uniform; blobs (Gaussian groups); or, bit for bit, those of the published experiments: lab-points, lab-atoms";
+  for (const Generator& generator : generators()) {
+    kinds.emplace_back(generator.name);
+    summaries.append("; ").append(generator.name).append(" (").append(generator.summary).append(")");
+  }
+  Options::required(options.value("KIND", "KIND", summaries,
+                                  [&points, &request, kinds, kinds_of_points](const std::string& text) {
+                                    const std::size_t kind = parse_choice("KIND", text, kinds);
+                                    request.kind = kinds[kind];
+                                    if (kind < kinds_of_points) points.kind = static_cast<core::Generator>(kind);
                                   },
                                   {.choices = kinds}));
+  Options::required(options.file("-o,--output", request.output, "FILE",
+                                 "output file; of points .npy or .csv, of graphs .gr, .mtx, .csv or .npy"));
+  CLI::Option& seed = options.whole("--seed", request.seed, "seed of the random numbers");
+  options.heading("Points", [arguments = arguments.get()] {
+    return arguments->makes_points() ? "" : fmt::format("{} has no points", arguments->request.kind);
+  });
   options.value("-n,--points", "N", "number of points", [arguments = arguments.get()](const std::string& text) {
     arguments->rows = parse_whole("-n", text, 1, std::numeric_limits<std::int64_t>::max());
   });
@@ -106,7 +124,6 @@ Action setup_generate(Options& options, Session& session) {
                 [arguments = arguments.get()](const std::string& text) {
                   arguments->columns = parse_whole("--dimensions", text, 1, std::numeric_limits<std::int64_t>::max());
                 });
-  Options::required(options.file("-o,--output", arguments->output, "FILE", "output file, .npy or .csv"));
   const std::vector<std::string> types{"f32", "f64"};
   options.value("--dtype", "f32|f64", "type of a coordinate [f32; of lab-atoms: f64]",
                 [arguments = arguments.get(), types](const std::string& text) {
@@ -114,9 +131,10 @@ Action setup_generate(Options& options, Session& session) {
                       parse_choice("--dtype", text, types) == 0 ? io::ElementType::f32 : io::ElementType::f64;
                 },
                 {.choices = types});
-  const auto not_published = [&options, &points](CLI::Option& option) {
-    options.useless_where(option, [&points] {
-      const bool published = points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms;
+  const auto not_published = [&options, &points, arguments = arguments.get()](CLI::Option& option) {
+    options.useless_where(option, [&points, arguments] {
+      const bool published = arguments->makes_points() &&
+                             (points.kind == core::Generator::lab_points || points.kind == core::Generator::lab_atoms);
       return published ? fmt::format("{} are the published points, always the same", core::to_string(points.kind)) : "";
     });
   };
@@ -125,7 +143,7 @@ Action setup_generate(Options& options, Session& session) {
       return points.kind == core::Generator::blobs ? "" : fmt::format("{} has no blobs", core::to_string(points.kind));
     });
   };
-  not_published(options.whole("--seed", points.seed, "seed of the random numbers"));
+  not_published(seed);
   not_published(options.real("--low", points.low, "lower bound of the coordinates (of blobs: of the centres)"));
   not_published(options.real("--high", points.high, "upper bound"));
   of_blobs(options.whole("--clusters", points.clusters, "number of blobs", std::int64_t{1}));
@@ -134,7 +152,17 @@ Action setup_generate(Options& options, Session& session) {
                 [&session](const std::string& text) {
                   session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
                 });
-  return [arguments, &session] {
+  std::vector<std::pair<std::string_view, Action>> actions;
+  for (const Generator& generator : generators()) {
+    options.heading("Of " + std::string(generator.name), [&request, &generator] {
+      return request.kind == generator.name ? "" : fmt::format("it belongs to {}", generator.name);
+    });
+    actions.emplace_back(generator.name, generator.setup(options, session, request));
+  }
+  return [arguments, &session, actions] {
+    for (const auto& [name, action] : actions)
+      if (arguments->request.kind == name) return action();
+    arguments->points.seed = arguments->request.seed;
     const auto usual =
         arguments->points.kind == core::Generator::lab_atoms ? io::ElementType::f64 : io::ElementType::f32;
     return arguments->dtype.value_or(usual) == io::ElementType::f32 ? generate<float>(*arguments, session)

@@ -4,19 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "cli/shortest_paths.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "execution/ways.hpp"
 #include "io/file.hpp"
+#include "io/graph.hpp"
 #include "io/npy.hpp"
+#include "io/number.hpp"
 
 namespace gradus::cli {
 
@@ -29,13 +36,19 @@ constexpr std::string_view problem_name = "shortest_paths";
 struct Arguments {
   std::string input;
   std::string output;
+  io::GraphReadOptions reading;
+  std::string dtype;  ///< of the weights of a text; empty: the least that holds them
   ShortestPathsOptions options;
-  std::int64_t from = -1;
-  std::int64_t to = -1;
+  std::vector<std::string> sources;  ///< as they are called in the file
+  std::string from;
+  std::string to;
+
+  bool wants_route() const { return !from.empty(); }
 };
 
 const std::vector<std::string>& result_names() {
-  static const std::vector<std::string> names{"distances.npy", "predecessors.npy", std::string(summary_name)};
+  static const std::vector<std::string> names{"distances.npy", "predecessors.npy", "names.txt",
+                                              std::string(summary_name)};
   return names;
 }
 
@@ -46,6 +59,75 @@ std::vector<std::string> output_files(const Arguments& arguments) {
   return files;
 }
 
+std::string number(double value) { return core::number_text(value); }
+std::string number(std::integral auto value) { return std::to_string(value); }
+
+/// What the file calls the vertices, which the library counts from 0.
+struct Vertices {
+  std::int64_t count = 0;
+  int base = 0;
+  std::span<const std::string> names = {};
+
+  std::string called(std::int64_t vertex) const {
+    return names.empty() ? std::to_string(vertex + base) : names[static_cast<std::size_t>(vertex)];
+  }
+  Json json(std::int64_t vertex) const {
+    return names.empty() ? Json(vertex + base) : Json(names[static_cast<std::size_t>(vertex)]);
+  }
+  std::int64_t find(const char* option, const std::string& text) const {
+    if (!names.empty()) {
+      const auto found = std::ranges::find(names, text);
+      if (found == names.end())
+        throw UsageError(fmt::format("{}: no vertex is called {}", option, core::excerpt(text)));
+      return found - names.begin();
+    }
+    const std::int64_t vertex = parse_whole(option, text, base, std::numeric_limits<std::int32_t>::max()) - base;
+    if (vertex >= count)
+      throw UsageError(fmt::format("{} {}: the graph has {} (counted from {})", option, text,
+                                   count == 1 ? "1 vertex" : fmt::format("{} vertices", count), base));
+    return vertex;
+  }
+  /// The library's message with the vertices as the file calls them.
+  std::string in_words_of_the_file(std::string_view message) const;
+};
+
+/// What the library calls the types, in the words of --dtype.
+std::string with_option(std::string message) {
+  for (const auto& [library, program] :
+       {std::pair<std::string_view, std::string_view>{"give the weights as int64", "say --dtype i64"},
+        std::pair<std::string_view, std::string_view>{"give the weights as float64", "say --dtype f64"}})
+    if (const std::size_t place = message.find(library); place != std::string::npos)
+      message.replace(place, library.size(), program);
+  return message;
+}
+
+std::string Vertices::in_words_of_the_file(std::string_view message) const {
+  if (names.empty() && base == 0) return std::string(message);
+  // Numbers after these words are vertices, up to words that say how they count.
+  for (const auto& [before, between, after] :
+       {std::array<std::string_view, 3>{"negative cycle, ", " -> ", " (vertices counted from 0)"},
+        std::array<std::string_view, 3>{"from vertex ", " to vertex ", " (counted from 0)"}}) {
+    const std::size_t start = message.find(before);
+    const std::size_t end = message.find(after);
+    if (start == std::string_view::npos || end == std::string_view::npos || end < start) continue;
+    std::string text(message.substr(0, start + before.size()));
+    std::string_view list = message.substr(start + before.size(), end - start - before.size());
+    for (;;) {
+      std::int64_t vertex = -1;
+      const auto [stop, error] = std::from_chars(list.data(), list.data() + list.size(), vertex);
+      list.remove_prefix(static_cast<std::size_t>(stop - list.data()));
+      if (error != std::errc{} || vertex < 0 || vertex >= count) return std::string(message);
+      text += called(vertex);
+      if (!list.starts_with(between)) break;
+      text += between;
+      list.remove_prefix(between.size());
+    }
+    if (!list.empty()) return std::string(message);
+    return text.append(message.substr(end + after.size()));
+  }
+  return std::string(message);
+}
+
 template <class T>
 struct Found {
   std::int64_t reachable = 0;  ///< ordered pairs of different vertices with a route
@@ -53,114 +135,161 @@ struct Found {
 };
 
 template <class T>
-Found<T> look_at(const Matrix<T>& distances) {
+Found<T> look_at(const Matrix<T>& distances, const std::vector<std::int64_t>& sources) {
   constexpr T none =
       std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
   Found<T> found;
-  for (std::int64_t from = 0; from < distances.rows(); ++from)
+  for (std::int64_t row = 0; row < distances.rows(); ++row) {
+    const std::int64_t from = sources.empty() ? row : sources[static_cast<std::size_t>(row)];
     for (std::int64_t to = 0; to < distances.columns(); ++to) {
-      if (from == to || distances(from, to) == none) continue;
+      if (from == to || distances(row, to) == none) continue;
       ++found.reachable;
-      if (!found.longest || distances(from, to) > *found.longest) found.longest = distances(from, to);
+      if (!found.longest || distances(row, to) > *found.longest) found.longest = distances(row, to);
     }
+  }
   return found;
 }
 
-std::string number(double value) { return core::number_text(value); }
-std::string number(std::integral auto value) { return std::to_string(value); }
-
 template <class T>
 struct Route {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
   std::vector<std::int32_t> vertices;
   T distance = 0;
 };
 
 template <class T>
-Json summary_of(const Arguments& arguments, const ShortestPathsResult<T>& result, const Found<T>& found,
-                const std::optional<Route<T>>& route, std::uint64_t memory) {
-  Json summary{{"problem", problem_name},
-               {"input", arguments.input},
-               {"n", result.distances.rows()},
-               {"dtype", execution::element_name<T>()},
-               {"variant", result.report.variant},
-               {"device", result.report.device},
-               {"threads", result.report.threads},
-               {"predecessors", arguments.options.predecessors},
-               {"reachable_pairs", found.reachable},
-               {"longest", found.longest ? Json(*found.longest) : Json(nullptr)}};
-  if (route)
-    summary["route"] = {{"from", arguments.from},
-                        {"to", arguments.to},
-                        {"distance", route->vertices.empty() ? Json(nullptr) : Json(route->distance)},
-                        {"vertices", route->vertices}};
-  summary["memory_bytes"] = memory;
-  return summary;
+Json route_json(const Vertices& vertices, const Route<T>& route) {
+  Json called = Json::array();
+  for (const std::int32_t vertex : route.vertices) called.push_back(vertices.json(vertex));
+  return {{"from", vertices.json(route.from)},
+          {"to", vertices.json(route.to)},
+          {"distance", route.vertices.empty() ? Json(nullptr) : Json(route.distance)},
+          {"vertices", std::move(called)}};
 }
 
 template <class T>
-std::string route_text(const Arguments& arguments, const Route<T>& route) {
-  if (route.vertices.empty()) return fmt::format("there is no route from {} to {}\n", arguments.from, arguments.to);
+std::string route_text(const Vertices& vertices, const Route<T>& route) {
+  if (route.vertices.empty())
+    return fmt::format("there is no route from {} to {}\n", vertices.called(route.from), vertices.called(route.to));
   std::string text = fmt::format("{}:", number(route.distance));
-  for (const std::int32_t vertex : route.vertices) text += fmt::format(" {}", vertex);
+  // A name may hold blanks.
+  const std::string_view between = vertices.names.empty() ? " " : " -> ";
+  for (std::size_t index = 0; index < route.vertices.size(); ++index)
+    text.append(index == 0 ? " " : between).append(vertices.called(route.vertices[index]));
   return text + "\n";
 }
 
-void require_vertex(const char* name, std::int64_t vertex, std::int64_t vertices) {
-  if (vertex >= vertices)
-    throw UsageError(fmt::format("{} {}: the graph has {} (counted from 0)", name, vertex,
-                                 vertices == 1 ? "1 vertex" : fmt::format("{} vertices", vertices)));
+/// Calls the library; vertices in its messages are those of the file.
+template <class Function>
+decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
+                               const Function& function) {
+  return naming_files({{"weights", arguments.input}, {"edges", arguments.input}}, [&]() -> decltype(auto) {
+    try {
+      return function();
+    } catch (const InputError& error) {
+      const std::string message = vertices.in_words_of_the_file(error.what());
+      throw InputError(is_text ? with_option(message) : message);
+    }
+  });
 }
 
-template <class T>
-int find_paths(const Arguments& arguments, const Session& session, MatrixView<const T> weights,
-               core::Clock::time_point start) {
+/// What a large job will take, before it starts.
+void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
+  constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
+  if (memory < worth_a_word) return;
+  session.note(fmt::format("{} x {} distances: at most {} of memory beyond the graph", grouped(rows), grouped(n),
+                           core::size_text(memory)));
+}
+
+/// `graph`: a matrix of weights or a list of edges. `facts` stand in the summary.
+template <class T, class Graph>
+int find_paths(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
+               const Json& facts, core::Clock::time_point start) {
+  constexpr bool given_as_matrix = std::is_same_v<Graph, MatrixView<const T>>;
   const double read = core::seconds_since(start);
-  const ShortestPathsOptions& options = arguments.options;
-  const bool wants_route = arguments.from >= 0;
-  if (wants_route) {
-    require_vertex("--from", arguments.from, weights.rows());
-    require_vertex("--to", arguments.to, weights.rows());
+  ShortestPathsOptions options = arguments.options;
+  for (const std::string& source : arguments.sources) options.sources.push_back(vertices.find("--sources", source));
+  std::optional<Route<T>> route;
+  if (arguments.wants_route()) {
+    route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
+    // What nobody gets to see is not calculated.
+    if (options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
+    options.predecessors = true;
   }
-  const std::int64_t n = weights.rows();
+  std::int64_t row = 0;  // of the route
+  if (route && options.sources.empty()) {
+    row = route->from;
+  } else if (route) {
+    row = std::ranges::find(options.sources, route->from) - options.sources.begin();
+    if (row == std::ssize(options.sources))
+      throw UsageError(fmt::format("--from {}: it must be one of --sources", core::excerpt(arguments.from)));
+  }
+  const std::int64_t n = vertices.count;
+  const std::int64_t rows = options.sources.empty() ? n : std::ssize(options.sources);
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* distances_file = nullptr;
   core::AtomicFile* predecessors_file = nullptr;
+  core::AtomicFile* names_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    distances_file = &outputs->add("distances.npy", io::npy_size<T>(n, n));
-    if (options.predecessors) predecessors_file = &outputs->add("predecessors.npy", io::npy_size<std::int32_t>(n, n));
+    distances_file = &outputs->add("distances.npy", io::npy_size<T>(rows, n));
+    if (options.predecessors)
+      predecessors_file = &outputs->add("predecessors.npy", io::npy_size<std::int32_t>(rows, n));
+    if (!vertices.names.empty()) names_file = &outputs->add("names.txt");
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
-  const auto [result, memory] = naming_files({{"weights", arguments.input}}, [&] {
-    return std::pair(shortest_paths(weights, options, {}, session.execution),
-                     shortest_paths_memory(weights, options, {}, session.execution));
+  const auto [result, memory] = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
+    std::optional<std::uint64_t> needed;
+    if constexpr (given_as_matrix) {
+      needed = shortest_paths_memory(graph, options, {}, session.execution);
+      tell_forecast(session, *needed, rows, n);
+    }
+    return std::pair(shortest_paths(graph, options, {}, session.execution), needed);
   });
   session.end_progress();
-  const Found<T> found = look_at(result.distances);
-  std::optional<Route<T>> route;
-  if (wants_route)
-    route = Route<T>{shortest_path_route(result.predecessors.view(), arguments.from, arguments.to),
-                     result.distances(arguments.from, arguments.to)};
+  const Found<T> found = look_at(result.distances, options.sources);
+  if (route) {
+    const auto predecessors = result.predecessors.view();
+    route->vertices =
+        shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), n), route->from, route->to);
+    route->distance = result.distances(row, route->to);
+  }
 
   const auto write_start = core::Clock::now();
   if (outputs) {
     io::write_npy(*distances_file, result.distances.view());
-    distances_file->finish();
-    if (predecessors_file) {
-      io::write_npy(*predecessors_file, result.predecessors.view());
-      predecessors_file->finish();
-    }
+    if (predecessors_file) io::write_npy(*predecessors_file, result.predecessors.view());
+    if (names_file)
+      for (const std::string& name : vertices.names) names_file->write(name + "\n");
+    for (core::AtomicFile* file : {distances_file, predecessors_file, names_file})
+      if (file) file->finish();
   }
-  Json summary = summary_of(arguments, result, found, route, memory);
+  Json summary{{"problem", problem_name}, {"input", arguments.input}, {"n", n}};
+  summary.update(facts);
+  summary.update({{"dtype", execution::element_name<T>()},
+                  {"variant", result.report.variant},
+                  {"device", result.report.device},
+                  {"threads", result.report.threads},
+                  {"predecessors", options.predecessors},
+                  {"reachable_pairs", found.reachable},
+                  {"longest", found.longest ? Json(*found.longest) : Json(nullptr)}});
+  if (!options.sources.empty()) {
+    Json called = Json::array();
+    for (const std::int64_t source : options.sources) called.push_back(vertices.json(source));
+    summary["sources"] = std::move(called);
+  }
+  if (route) summary["route"] = route_json(vertices, *route);
+  if (memory) summary["memory_bytes"] = *memory;
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "paths", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
-    summary["files"] = facts_of_files({distances_file, predecessors_file});
+    summary["files"] = facts_of_files({distances_file, predecessors_file, names_file});
     summary_file->write(json_text(summary));
     outputs->commit();
   }
@@ -168,24 +297,134 @@ int find_paths(const Arguments& arguments, const Session& session, MatrixView<co
     session.print_json(summary);
     return 0;
   }
-  if (route) session.print(route_text(arguments, *route));
-  session.print(fmt::format("{} ({}): {} with a route{}, {:.3g} s, {}, {}\n",
-                            n == 1 ? "1 vertex" : grouped(n) + " vertices", execution::element_name<T>(),
-                            counted(found.reachable, "pair"),
-                            found.longest ? ", the longest " + number(*found.longest) : "", seconds,
-                            result.report.variant, counted(result.report.threads, "thread")));
+  if (route) session.print(route_text(vertices, *route));
+  session.print(
+      fmt::format("{}{} ({}): {} with a route{}, {:.3g} s, {}, {}\n", n == 1 ? "1 vertex" : grouped(n) + " vertices",
+                  options.sources.empty() ? "" : ", from " + grouped(rows) + " of them", execution::element_name<T>(),
+                  counted(found.reachable, "pair"), found.longest ? ", the longest " + number(*found.longest) : "",
+                  seconds, result.report.variant, counted(result.report.threads, "thread")));
   if (outputs)
-    session.note(fmt::format("wrote distances.npy, {}summary.json to '{}'",
-                             predecessors_file ? "predecessors.npy, " : "", arguments.output));
+    session.note(fmt::format("wrote distances.npy, {}{}summary.json to '{}'",
+                             predecessors_file ? "predecessors.npy, " : "", names_file ? "names.txt, " : "",
+                             arguments.output));
   return 0;
+}
+
+int paths_of_matrix(const Arguments& arguments, const Session& session, core::Clock::time_point start) {
+  const auto refuse = [&](const char* option, const char* why) {
+    throw UsageError(fmt::format("{} has no effect: '{}' is a matrix of weights, {}", option, arguments.input, why));
+  };
+  if (!arguments.dtype.empty()) refuse("--dtype", "and has its type");
+  if (arguments.reading.base) refuse("--base", "whose vertices count from 0");
+  if (arguments.reading.names) refuse("--names", "whose vertices are numbers");
+  if (arguments.reading.header != io::HeaderLine::automatic) refuse("--header", "which has no line of column names");
+  const io::NpyNumbers graph = io::read_npy_numbers(arguments.input, session.execution.stop);
+  if (graph.shape.size() != 2)
+    throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
+  return std::visit(
+      [&](const auto& weights) {
+        using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
+        return find_paths<T>(arguments, session, weights.view, {.count = weights.view.rows()}, Json::object(), start);
+      },
+      graph.values);
+}
+
+/// The weights as T.
+template <class T>
+std::vector<T> converted(const auto& weights) {
+  std::vector<T> wide(static_cast<std::size_t>(weights.view.size()));
+  std::ranges::transform(weights.view, wide.begin(), [](auto weight) { return static_cast<T>(weight); });
+  return wide;
+}
+
+int paths_of_edges(const Arguments& arguments, const Session& session, core::Clock::time_point start) {
+  io::Graph graph = io::read_graph(arguments.input, arguments.reading);
+  session.end_progress();
+  const Vertices vertices{graph.vertices, graph.base, graph.names};
+  Arguments directed = arguments;
+  directed.options.undirected = arguments.options.undirected || graph.undirected;
+  const Json facts{{"edges", graph.from.view.size()},
+                   {"format", io::to_string(graph.format)},
+                   {"undirected", directed.options.undirected},
+                   {"base", graph.names.empty() ? Json(graph.base) : Json(nullptr)}};
+  const auto find = [&](const auto& weights) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.data())>>;
+    const EdgeView<T> edges{graph.vertices, graph.from.view, graph.to.view, weights};
+    return find_paths<T>(directed, session, edges, vertices, facts, start);
+  };
+  return std::visit(
+      [&](const auto& weights) {
+        using Weights = std::remove_cvref_t<decltype(weights)>;
+        const std::string& wanted = arguments.dtype;
+        if constexpr (std::is_same_v<Weights, std::monostate>) {
+          if (wanted == "i64") return find(VectorView<const std::int64_t>());
+          if (wanted == "f64") return find(VectorView<const double>());
+          return find(VectorView<const std::int32_t>());
+        } else {
+          using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
+          if (wanted.empty() || wanted == execution::element_name<T>()) return find(weights.view);
+          if (wanted == "f64") {
+            const std::vector<double> wide = converted<double>(weights);
+            return find(VectorView<const double>(wide));
+          }
+          if (wanted == "i64" && std::is_same_v<T, std::int32_t>) {
+            const std::vector<std::int64_t> wide = converted<std::int64_t>(weights);
+            return find(VectorView<const std::int64_t>(wide));
+          }
+          throw InputError(fmt::format("'{}': weights that {} does not hold; the least type that does is {}",
+                                       arguments.input, wanted, execution::element_name<T>()));
+        }
+      },
+      graph.weights);
+}
+
+bool is_matrix(const std::string& path) {
+  if (path == "-" || io::names_graph(path)) return false;
+  return io::ending_of(path) == ".npy" || io::looks_like_npy(io::MappedFile(path).bytes());
+}
+
+void add_graph_options(Options& options, Session& session, Arguments& arguments) {
+  options.heading("Graph");
+  options.flag("--undirected", arguments.options.undirected, "each edge may be gone both ways");
+  options.flag("--unweighted", arguments.options.unweighted, "each edge is of length 1, whatever its weight");
+  options.value("--no-edge", "VALUE", "another weight that stands for no edge, for example 0 or -1",
+                [&arguments](const std::string& text) {
+                  constexpr double most = std::numeric_limits<double>::max();
+                  arguments.options.no_edge = parse_real("--no-edge", text, -most, most);
+                });
+  options.value("--dtype", "i32|i64|f64",
+                "type of the weights of a text, and of distances [the least that holds the weights]",
+                [&arguments](const std::string& text) {
+                  const std::vector<std::string> types{"i32", "i64", "f64"};
+                  arguments.dtype = types[parse_choice("--dtype", text, types)];
+                },
+                {.choices = {"i32", "i64", "f64"}});
+  options.value("--base", "0|1",
+                "number of the first vertex of a list of edges [0 where a vertex is called so, otherwise 1]",
+                [&arguments](const std::string& text) {
+                  arguments.reading.base = static_cast<int>(parse_choice("--base", text, {"0", "1"}));
+                },
+                {.choices = {"0", "1"}});
+  options.flag("--names", arguments.reading.names,
+               "vertices of a list of edges are names, also where they are numbers");
+  options.choice("--header", arguments.reading.header, bench::header_choices,
+                 "whether the first line of a list of edges names its columns");
+  arguments.reading.note = [&session](const std::string& note) { session.note(note); };
+  arguments.reading.stop = session.execution.stop;
+  arguments.reading.progress = [&session](std::int64_t done, std::int64_t total) {
+    session.execution.progress({"read", done, total, {}});
+  };
 }
 
 Action setup_shortest_paths(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   Options::required(options.file("GRAPH", arguments->input, "GRAPH",
-                                 "a square matrix of weights, from its row to its column: .npy; no edge: the type's "
-                                 "greatest value, or +inf"));
-  options.value("-o,--output", "DIR", "write distances.npy, predecessors.npy if wanted, and summary.json there",
+                                 "edges: .gr (DIMACS), .mtx (Matrix Market), lists 'FROM TO WEIGHT' (.csv, .tsv, .txt, "
+                                 ".edges), each also packed by gzip; - for such on standard input; or a square matrix "
+                                 "of weights, from its row to its column: .npy"));
+  options.value("-o,--output", "DIR",
+                "write distances.npy, predecessors.npy if wanted, names.txt where vertices have names, and "
+                "summary.json there",
                 [arguments = arguments.get()](const std::string& text) {
                   if (text.empty() || text == "-")
                     throw UsageError("--output: " + core::excerpt(text) +
@@ -196,42 +435,40 @@ Action setup_shortest_paths(Options& options, Session& session) {
   options.heading("Paths");
   options.flag("--predecessors", arguments->options.predecessors,
                "also find the last vertex but one of each shortest route");
-  options.useless_where(
-      options.value("--from", "A", "print the shortest route from this vertex, counted from 0, to that of --to",
-                    [arguments = arguments.get()](const std::string& text) {
-                      arguments->from = parse_whole("--from", text, 0, std::numeric_limits<std::int32_t>::max());
-                    }),
-      [arguments = arguments.get()] { return arguments->to < 0 ? "it needs --to" : ""; });
-  options.useless_where(options.value("--to", "B", "the last vertex of that route",
-                                      [arguments = arguments.get()](const std::string& text) {
-                                        arguments->to =
-                                            parse_whole("--to", text, 0, std::numeric_limits<std::int32_t>::max());
-                                      }),
-                        [arguments = arguments.get()] { return arguments->from < 0 ? "it needs --from" : ""; });
-  options.value("--no-edge", "VALUE", "another value that stands for no edge, for example 0 or -1",
+  options.value("--sources", "A,B", "find the routes from these vertices only",
                 [arguments = arguments.get()](const std::string& text) {
-                  constexpr double most = std::numeric_limits<double>::max();
-                  arguments->options.no_edge = parse_real("--no-edge", text, -most, most);
+                  std::string_view rest = text;
+                  for (bool more = true; more;) {
+                    const std::size_t comma = rest.find(',');
+                    const std::string_view source = io::trimmed(rest.substr(0, comma));
+                    if (source.empty()) throw UsageError("--sources: " + core::excerpt(text) + " has an empty place");
+                    arguments->sources.emplace_back(source);
+                    more = comma != std::string_view::npos;
+                    if (more) rest.remove_prefix(comma + 1);
+                  }
                 });
+  const auto vertex = [&](const char* name, const char* placeholder, const char* description, std::string& target,
+                          const std::string& other, const char* missing) {
+    options.useless_where(options.value(name, placeholder, description,
+                                        [name, &target](const std::string& text) {
+                                          if (text.empty()) throw UsageError(fmt::format("{}: '' is no vertex", name));
+                                          target = text;
+                                        }),
+                          [&other, missing] { return other.empty() ? missing : ""; });
+  };
+  vertex("--from", "A", "print the shortest route from this vertex, as the file calls it, to that of --to",
+         arguments->from, arguments->to, "it needs --to");
+  vertex("--to", "B", "the last vertex of that route", arguments->to, arguments->from, "it needs --from");
   options.whole("--tile", arguments->options.tile,
                 "side of the tiles of variants that work in such; 0: the variant's own choice", std::int64_t{0},
                 std::int64_t{1} << 20);
+  add_graph_options(options, session, *arguments);
   return [arguments, &session] {
     const auto start = core::Clock::now();
     require_no_input_overwritten(output_files(*arguments), {arguments->input});
-    if (arguments->from >= 0) arguments->options.predecessors = true;
-    if (io::ending_of(arguments->input) != ".npy")
-      throw InputError("'" + arguments->input +
-                       "': a matrix of weights in a .npy file is expected; numpy.save() writes such");
-    const io::NpyNumbers graph = io::read_npy_numbers(arguments->input, session.execution.stop);
-    if (graph.shape.size() != 2)
-      throw InputError("'" + arguments->input + "': an array of one dimension; a square matrix is expected");
-    return std::visit(
-        [&](const auto& weights) {
-          using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
-          return find_paths<T>(*arguments, session, weights.view, start);
-        },
-        graph.values);
+    arguments->reading.threads = cpu::thread_count(session.execution);
+    return is_matrix(arguments->input) ? paths_of_matrix(*arguments, session, start)
+                                       : paths_of_edges(*arguments, session, start);
   };
 }
 
@@ -239,19 +476,27 @@ Action setup_shortest_paths(Options& options, Session& session) {
 
 ProblemCommands shortest_paths_commands();
 ProblemCommands shortest_paths_commands() {
-  return {.commands = {{"shortest-paths",
-                        "find the shortest paths between all vertices of a graph",
-                        "gradus shortest-paths roads.npy -o paths --predecessors\n"
-                        "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
-                        Common::job,
-                        problem_name,
-                        setup_shortest_paths,
-                        "gradus shortest-paths roads.npy --from 3 --to 17",
-                        "find the shortest route",
-                        {{"distances.npy", "N x N, of the weights' type; written by gradus shortest-paths --output"},
-                         {"predecessors.npy", "N x N, int32: the last vertex but one of each route, or -1"}}}},
-          .examples = {{"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
-                       {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
+  return {
+      .commands = {{"shortest-paths",
+                    "find the shortest paths between all vertices of a graph",
+                    "gradus shortest-paths roads.gr --from 3 --to 17\n"
+                    "gradus shortest-paths flights.csv --undirected -o paths --predecessors\n"
+                    "gradus shortest-paths adjacency.npy --no-edge 0 --from 3 --to 17",
+                    Common::job,
+                    problem_name,
+                    setup_shortest_paths,
+                    "gradus shortest-paths roads.gr --from 3 --to 17",
+                    "find the shortest route",
+                    {{"distances.npy",
+                      "N x N (of --sources: S x N), of the weights' type; written by gradus shortest-paths "
+                      "--output"},
+                     {"predecessors.npy", "likewise, int32: the last vertex but one of each route, or -1"},
+                     {"names.txt", "where vertices have names: a line for each, in the order of rows and columns"}}}},
+      .generators = {road_grid_generator(), random_graph_generator()},
+      .examples = {{"generate", "gradus generate road-grid --rows 20 --columns 30 -o roads.gr"},
+                   {"generate", "gradus generate random-graph --vertices 1000 --edges 5000 -o graph.csv"},
+                   {"verify", "gradus verify shortest-paths --case grid,negative --threads 1,2"},
+                   {"bench", "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2"}}};
 }
 
 }  // namespace gradus::cli

@@ -26,6 +26,7 @@
 /// Complexity: N^3 additions and comparisons, and as many for predecessors unless edges are few; N^2 memory.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
+#include "gradus/graph.hpp"
 #include "gradus/run_report.hpp"
 
 namespace gradus {
@@ -43,18 +45,25 @@ struct ShortestPathsOptions {
   /// for whole numbers from 2^53 on, which a double does not tell apart.
   std::optional<double> no_edge;
   std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
+  /// The vertices from which routes are wanted: the results have a row for each of them, in this order, S rows in all.
+  /// One that is there twice has two rows. Empty: all vertices, S = N. UsageError for vertices that do not exist.
+  std::vector<std::int64_t> sources = {};
+  /// Each edge may be gone both ways; of two between the same vertices the lighter one counts. A negative edge is then
+  /// a negative cycle.
+  bool undirected = false;
+  bool unweighted = false;  ///< each edge is of length 1, whatever its weight
 };
 
 /// Where results go instead of into new memory. Empty views: new memory.
 template <class T>
 struct ShortestPathsMemory {
-  MatrixView<T> distances;                ///< N x N; may be the weights themselves, unless predecessors are wanted
-  MatrixView<std::int32_t> predecessors;  ///< N x N
+  MatrixView<T> distances;                ///< S x N; may be the matrix of weights, unless sources are named
+  MatrixView<std::int32_t> predecessors;  ///< S x N
 };
 
 template <class T>
 struct ShortestPathsResult {
-  Matrix<T> distances;                ///< N x N; empty where the caller gave memory
+  Matrix<T> distances;                ///< S x N; empty where the caller gave memory
   Matrix<std::int32_t> predecessors;  ///< likewise; empty unless wanted
   RunReport report;
 };
@@ -66,8 +75,19 @@ template <class T>
 GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                                     const ShortestPathsMemory<T>& memory, const Execution& execution);
 template <class T>
+GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(const EdgeView<T>& edges, const ShortestPathsOptions& options,
+                                                    const ShortestPathsMemory<T>& memory, const Execution& execution);
+template <class T>
+GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options,
+                                                    const ShortestPathsMemory<T>& memory, const Execution& execution);
+template <class T>
 GRADUS_EXPORT std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                                   const ShortestPathsMemory<T>& memory, const Execution& execution);
+
+/// The element types of weights.
+template <class T>
+concept Weight =
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> || std::same_as<T, float> || std::same_as<T, double>;
 
 }  // namespace detail
 
@@ -88,6 +108,28 @@ ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, c
   return detail::shortest_paths<ElementOf<Weights>>(view_of(weights), options, {}, execution);
 }
 
+/// The same for a graph that is given by its edges. A weight that stands for "no edge" in a matrix does so here too.
+template <detail::Weight T>
+ShortestPathsResult<T> shortest_paths(const EdgeView<T>& edges, const ShortestPathsOptions& options,
+                                      const ShortestPathsMemory<T>& memory, const Execution& execution = {}) {
+  return detail::shortest_paths<T>(edges, options, memory, execution);
+}
+template <detail::Weight T>
+ShortestPathsResult<T> shortest_paths(const EdgeView<T>& edges, const ShortestPathsOptions& options = {},
+                                      const Execution& execution = {}) {
+  return detail::shortest_paths<T>(edges, options, {}, execution);
+}
+template <detail::Weight T>
+ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options,
+                                      const ShortestPathsMemory<T>& memory, const Execution& execution = {}) {
+  return detail::shortest_paths<T>(edges, options, memory, execution);
+}
+template <detail::Weight T>
+ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options = {},
+                                      const Execution& execution = {}) {
+  return detail::shortest_paths<T>(edges, options, {}, execution);
+}
+
 /// Bytes of host memory that `shortest_paths` would take beyond its input, its result included, at most. Reads the
 /// weights: how wide the numbers must be depends on them.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
@@ -97,10 +139,13 @@ std::uint64_t shortest_paths_memory(const Weights& weights, const ShortestPathsO
   return detail::shortest_paths_memory<ElementOf<Weights>>(view_of(weights), options, memory, execution);
 }
 
-/// The vertices of the shortest route from one vertex to another, both included, by the predecessors of a result; only
-/// `from` where both are the same, and none where there is no route. UsageError for vertices that do not exist,
-/// InputError for a matrix that is none of predecessors.
+/// The vertices of the shortest route from one vertex to another, both included, by the predecessors of a result for
+/// all vertices; only `from` where both are the same, and none where there is no route. UsageError for vertices that do
+/// not exist, InputError for a matrix that is none of predecessors.
 GRADUS_EXPORT std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> predecessors,
+                                                            std::int64_t from, std::int64_t to);
+/// The same by the row of predecessors that belongs to `from`.
+GRADUS_EXPORT std::vector<std::int32_t> shortest_path_route(VectorView<const std::int32_t> predecessors,
                                                             std::int64_t from, std::int64_t to);
 
 }  // namespace gradus

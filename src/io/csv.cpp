@@ -1,12 +1,6 @@
 #include "io/csv.hpp"
 
-#include <poll.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -14,77 +8,12 @@
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "io/file.hpp"
-#include "io/image.hpp"
-#include "io/npy.hpp"
+#include "io/growing_block.hpp"
 #include "io/number.hpp"
+#include "io/text_input.hpp"
 
 namespace gradus::io {
 namespace {
-
-/// Doubles in pages of their own. Growing remaps the pages and copies nothing, so that a table whose size is known
-/// only at its end never stands in memory twice.
-class GrowingBlock {
- public:
-  GrowingBlock() = default;
-  GrowingBlock(const GrowingBlock&) = delete;
-  GrowingBlock& operator=(const GrowingBlock&) = delete;
-  ~GrowingBlock() {
-    if (data_) ::munmap(data_, capacity_ * sizeof(double));
-  }
-
-  /// Room for `count` more at the end.
-  double* room(std::size_t count) {
-    if (capacity_ - size_ < count) resize(std::max(size_ + count, capacity_ + capacity_ / 2));
-    return data_ + size_;
-  }
-  void add(std::size_t count) { size_ += count; }
-  void trim() { resize(std::max<std::size_t>(size_, 1)); }
-
-  const double* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
- private:
-  void resize(std::size_t capacity) {
-    constexpr std::size_t page = 4096;
-    const std::size_t bytes = (capacity * sizeof(double) + page - 1) / page * page;
-    void* const moved = data_ ? ::mremap(data_, capacity_ * sizeof(double), bytes, MREMAP_MAYMOVE)
-                              : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (moved == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
-    data_ = static_cast<double*>(moved);
-    capacity_ = bytes / sizeof(double);
-  }
-
-  double* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
-};
-
-/// What the bytes are, where they are no text, with what to do about it; nothing where they may be text.
-std::string_view no_text(std::string_view bytes) {
-  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
-  const std::span<const std::byte> raw = std::as_bytes(std::span(bytes));
-  if (begins("\xff\xfe") || begins("\xfe\xff")) return "text in UTF-16; save it as UTF-8";
-  if (looks_like_npy(raw)) return "this is a .npy array, not text; give the name of a file that ends in .npy";
-  if (looks_like_image(raw)) return "this is a picture, not text; give the name of a file that ends in .png or .jpg";
-  const bool bzip2 = begins("BZh") && bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with("1AY&SY");
-  if (begins("\x1f\x8b") || begins("\x28\xb5\x2f\xfd") || begins("\xfd\x37zXZ") || bzip2)
-    return "this is compressed; unpack it first";
-  if (begins("PK\x03\x04"))
-    return "this is a ZIP archive, such as .npz and .xlsx files are, not text; save the table as .npy or .csv";
-  if (begins("\x89HDF") || begins("PAR1\x15"))
-    return "this is HDF5 or Parquet, not text; save the table as .npy or .csv";
-  return {};
-}
-
-/// A value of a spreadsheet's cell without a number. At the beginning of a line it is no comment.
-bool is_spreadsheet_error(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> errors = {"#N/A",  "#DIV/0!", "#NAME?", "#NULL!",
-                                                             "#NUM!", "#REF!",   "#VALUE!"};
-  return std::any_of(errors.begin(), errors.end(), [&](std::string_view error) {
-    return text.starts_with(error) && (text.size() == error.size() || std::strchr(",;\t\r\n", text[error.size()]));
-  });
-}
 
 /// Any number, also a NaN or an infinity: they are bad data, not names of columns.
 bool is_number(std::string_view text) {
@@ -361,59 +290,33 @@ class CsvParser {
   std::size_t columns_ = 0;      ///< 0: not known yet
   std::vector<std::string> names_;
   std::string note_;
-  std::shared_ptr<GrowingBlock> block_ = std::make_shared<GrowingBlock>();
+  std::shared_ptr<GrowingBlock<double>> block_ = std::make_shared<GrowingBlock<double>>();
 };
+
+}  // namespace
+
+namespace {
+
+CsvTable read_table(TextInput&& input, const CsvOptions& options, const std::stop_token& stop) {
+  CsvParser parser(input.name(), options, stop);
+  input.feed([&](std::string_view text, bool last) { return parser.consume(text, last); });
+  return parser.finish();
+}
 
 }  // namespace
 
 CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options,
                    const std::stop_token& stop) {
-  CsvParser parser(name, options, stop);
-  parser.consume({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, true);
-  return parser.finish();
+  return read_table({bytes, name, stop}, options, stop);
 }
 
 CsvTable read_csv(const std::string& path, const CsvOptions& options, const std::stop_token& stop) {
-  const MappedFile file(path);
-  return parse_csv(file.bytes(), path, options, stop);
+  return read_table(TextInput(path, stop), options, stop);
 }
-
-namespace {
-
-/// Returns when a read will not block. A person may take forever to type, so that the stop request is looked at
-/// meanwhile: a signal need not interrupt this thread.
-void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
-  constexpr int patience_milliseconds = 50;
-  pollfd wanted{descriptor, POLLIN, 0};
-  do {
-    if (stop.stop_requested()) throw InterruptedError("stopped while reading " + std::string(name));
-  } while (stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0);
-}
-
-}  // namespace
 
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options,
                          const std::stop_token& stop) {
-  CsvParser parser(name, options, stop);
-  std::vector<char> buffer(std::size_t{1} << 20);
-  std::size_t filled = 0;
-  for (bool last = false; !last;) {
-    wait_for_input(descriptor, name, stop);
-    const ssize_t got = ::read(descriptor, buffer.data() + filled, buffer.size() - filled);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      throw InputError("cannot read " + std::string(name) + core::reason(errno));
-    }
-    filled += static_cast<std::size_t>(got);
-    last = got == 0;
-    // Only a full buffer is parsed: a long first line is looked at again only after it has doubled.
-    if (!last && filled < buffer.size()) continue;
-    const std::size_t taken = parser.consume({buffer.data(), filled}, last);
-    filled -= taken;
-    std::memmove(buffer.data(), buffer.data() + taken, filled);
-    if (!last && taken == 0) buffer.resize(buffer.size() * 2);
-  }
-  return parser.finish();
+  return read_table({descriptor, name, stop}, options, stop);
 }
 
 }  // namespace gradus::io

@@ -887,7 +887,8 @@ TEST_F(CsvTest, OtherFilesAreRecognised) {
   const auto refusal = [](const std::string& text) { return message_of<InputError>([&] { table_of(text); }); };
   expect_contains(refusal(npy(header("<f4", "(1,)"), stored({1.f}))), "test.csv:1: this is a .npy array");
   expect_contains(refusal(content(corpus + "image/rgb.png")), "test.csv:1: this is a picture");
-  expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "test.csv:1: this is compressed");
+  expect_contains(refusal("\x1f\x8b\x08\0\n1\n"s), "cut off");
+  expect_contains(refusal("\x28\xb5\x2f\xfd"s), "test.csv:1: this is compressed");
   expect_contains(refusal("PK\x03\x04\n1\n"), "test.csv:1: this is a ZIP archive");
   EXPECT_EQ(table_of("PAR1,BZh\n1,2\n").values.view.rows(), 1);
 }

@@ -20,9 +20,11 @@ enum class Kind : std::uint8_t { npy, csv, tsv, image };
 
 Kind kind_of(const std::string& path) {
   const std::string ending = ending_of(path);
+  // Text may be packed.
+  const std::string inner = ending == ".gz" ? ending_of(path.substr(0, path.size() - ending.size())) : ending;
   if (ending == ".npy") return Kind::npy;
-  if (ending == ".tsv") return Kind::tsv;
-  if (ending == ".csv" || ending == ".txt") return Kind::csv;
+  if (inner == ".tsv") return Kind::tsv;
+  if (inner == ".csv" || inner == ".txt") return Kind::csv;
   if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return Kind::image;
   const MappedFile file(path);
   if (looks_like_npy(file.bytes())) return Kind::npy;

@@ -23,11 +23,20 @@ constexpr T no_route() {
 /// A matrix of weights in host memory.
 template <class T>
 struct Graph {
+  using Weight = T;
+
   MatrixView<const T> weights;
   T no_edge = no_route<T>();  ///< stands for none beside no_route()
 
   std::int64_t n() const { return weights.rows(); }
   bool is_edge(T weight) const { return weight != no_edge && weight != no_route<T>(); }
+  T weight(std::int64_t from, std::int64_t to) const { return weights(from, to); }
+  /// The first vertex with an edge below 0 to itself, or -1.
+  std::int64_t negative_loop() const {
+    for (std::int64_t v = 0; v < n(); ++v)
+      if (weights(v, v) < 0 && is_edge(weights(v, v))) return v;
+    return -1;
+  }
 
   /// visit(v, weight) for the edges from u to other vertices, v ascending.
   template <class Visit>

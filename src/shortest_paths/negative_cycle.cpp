@@ -20,14 +20,15 @@ std::string text(Int128 number) {
   return {digits.rbegin(), digits.rend()};
 }
 
-template <class T>
-void refuse_if_negative(const Graph<T>& graph, std::span<const std::int32_t> cycle) {
+template <class AnyGraph>
+void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle) {
+  using T = typename AnyGraph::Weight;
   std::string vertices;
   core::ExactAccumulator exact;
   Int128 whole = 0;
   for (std::size_t index = 0; index < cycle.size(); ++index) {
     const std::int32_t next = cycle[(index + 1) % cycle.size()];
-    const T weight = graph.weights(cycle[index], next);
+    const T weight = graph.weight(cycle[index], next);
     if constexpr (std::is_floating_point_v<T>) exact.add(double{weight});
     else whole += weight;
     vertices += std::to_string(cycle[index]) + " -> ";
@@ -45,27 +46,36 @@ void refuse_if_negative(const Graph<T>& graph, std::span<const std::int32_t> cyc
                    length + "; routes through it have no least length");
 }
 
-template <class T>
-void refuse_negative_cycles(const Graph<T>& graph, const std::stop_token& stop) {
+template <class AnyGraph>
+std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
+                                                                     const std::stop_token& stop) {
+  using Label = Wider<typename AnyGraph::Weight>;
   const std::int64_t n = graph.n();
-  for (std::int64_t v = 0; v < n; ++v)
-    if (graph.weights(v, v) < 0 && graph.is_edge(graph.weights(v, v))) {
-      const auto vertex = static_cast<std::int32_t>(v);
-      refuse_if_negative(graph, std::span(&vertex, 1));
-    }
+  if (graph.negative_loop() >= 0) {
+    const auto vertex = static_cast<std::int32_t>(graph.negative_loop());
+    refuse_if_negative(graph, std::span(&vertex, 1));
+  }
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  SearchTree<Wider<T>>(n).search(
-      graph, -1, order, [&](const std::vector<std::int32_t>& cycle) { refuse_if_negative<T>(graph, cycle); }, stop);
+  SearchTree<Label> tree(n);
+  tree.search(
+      graph, -1, order, [&](const std::vector<std::int32_t>& cycle) { refuse_if_negative(graph, cycle); }, stop);
+  std::vector<Label> least(static_cast<std::size_t>(n));
+  for (std::int64_t v = 0; v < n; ++v) least[static_cast<std::size_t>(v)] = tree.label(v);
+  return least;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                       \
-  template void refuse_if_negative(const Graph<T>&, std::span<const std::int32_t>); \
-  template void refuse_negative_cycles(const Graph<T>&, const std::stop_token&)
-GRADUS_INSTANTIATE(std::int32_t);
-GRADUS_INSTANTIATE(std::int64_t);
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
+#define GRADUS_INSTANTIATE(G)                                                \
+  template void refuse_if_negative(const G&, std::span<const std::int32_t>); \
+  template std::vector<Wider<G::Weight>> refuse_negative_cycles(const G&, const std::stop_token&)
+GRADUS_INSTANTIATE(Graph<std::int32_t>);
+GRADUS_INSTANTIATE(Graph<std::int64_t>);
+GRADUS_INSTANTIATE(Graph<float>);
+GRADUS_INSTANTIATE(Graph<double>);
+GRADUS_INSTANTIATE(SparseGraph<std::int32_t>);
+GRADUS_INSTANTIATE(SparseGraph<std::int64_t>);
+GRADUS_INSTANTIATE(SparseGraph<float>);
+GRADUS_INSTANTIATE(SparseGraph<double>);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::shortest_paths_detail

@@ -216,7 +216,7 @@ void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, Ma
     });
     SearchTree<C> tree(n);
     tree.search(
-        graph, row, order, [&graph](const std::vector<std::int32_t>& cycle) { refuse_if_negative<T>(graph, cycle); },
+        graph, row, order, [&graph](const std::vector<std::int32_t>& cycle) { refuse_if_negative(graph, cycle); },
         stop);
     for (std::int64_t v = 0; v < n; ++v) {
       if (replace) lengths[v] = tree.reached(v) ? tree.label(v) : unreachable<C>();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 
 #include "core/phases.hpp"
 #include "core/stop.hpp"
@@ -13,6 +14,7 @@
 #include "shortest_paths/graph.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 #include "shortest_paths/predecessors.hpp"
+#include "shortest_paths/sparse_graph.hpp"
 
 namespace gradus {
 
@@ -50,13 +52,13 @@ T no_edge_of(const ShortestPathsOptions& options) {
 }
 
 template <class View>
-void check_result(View view, std::int64_t n, const char* what) {
+void check_result(View view, std::int64_t rows, std::int64_t n, const char* what) {
   execution::check_view(view, what);
   if (view.data() == nullptr && view.rows() == 0) return;
-  if (view.rows() != n || view.columns() != n)
+  if (view.rows() != rows || view.columns() != n)
     throw UsageError(std::string(what) + ": memory of " + std::to_string(view.rows()) + " x " +
-                     std::to_string(view.columns()) + " elements for the results of " + std::to_string(n) +
-                     " vertices");
+                     std::to_string(view.columns()) + " elements for the results of " +
+                     (rows == n ? "" : std::to_string(rows) + " of ") + std::to_string(n) + " vertices");
   if (!view.place().is_host())
     throw UnsupportedError(std::string(what) + ": no variant writes results to a GPU; give host memory");
 }
@@ -72,10 +74,19 @@ bool overlap(MatrixView<A> one, MatrixView<B> other) {
   return begin(one) < end(other) && begin(other) < end(one);
 }
 
+void check_sources(const std::vector<std::int64_t>& sources, std::int64_t n) {
+  for (const std::int64_t source : sources)
+    if (source < 0 || source >= n)
+      throw UsageError("sources: there is no vertex " + std::to_string(source) + " among " + std::to_string(n) +
+                       " (counted from 0)");
+}
+
 /// What the caller asks for, checked.
 template <class T>
 struct Request {
-  room::Graph<T> graph;
+  room::Graph<T> graph;  ///< where it is a matrix
+  std::variant<std::monostate, EdgeView<T>, CsrView<T>> edges;
+  std::int64_t vertices = 0;
   ShortestPathsOptions options;
   ShortestPathsMemory<T> memory;
   Execution execution;
@@ -90,22 +101,95 @@ struct Request {
       throw InputError("weights: a matrix of " + std::to_string(weights.rows()) + " x " +
                        std::to_string(weights.columns()) + "; as many rows as columns are needed, one per vertex");
     if (!weights.place().is_host()) throw UnsupportedError("weights: no variant reads them on a GPU; give host memory");
-    if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
-    check_result(memory.distances, n(), "distances");
-    check_result(memory.predecessors, n(), "predecessors");
-    if (memory.predecessors.rows() > 0 && !options.predecessors)
-      throw UsageError("predecessors: there is memory for them, but they are not wanted");
-    if (overlap(memory.predecessors, weights) || overlap(memory.predecessors, memory.distances))
+    vertices = weights.rows();
+    check_rest();
+    if (overlap(memory.predecessors, weights))
       throw UsageError("predecessors: their memory overlaps that of weights or distances");
-    const bool same =
-        memory.distances.data() == weights.data() && memory.distances.row_stride() == weights.row_stride();
+    const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
+                      memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
       throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
-    threads = cpu::thread_count(execution);
   }
 
-  std::int64_t n() const { return graph.n(); }
+  template <class Edges>
+  Request(const Edges& list, const ShortestPathsOptions& wanted, const ShortestPathsMemory<T>& results,
+          const Execution& where)
+      : graph{{}, no_edge_of<T>(wanted)}, edges(list), options(wanted), memory(results), execution(where) {
+    execution::check_execution(execution);
+    room::check_edges(list);
+    vertices = room::vertices_of(list);
+    check_rest();
+  }
+
+  std::int64_t n() const { return vertices; }
+  std::int64_t rows() const { return options.sources.empty() ? n() : std::ssize(options.sources); }
+  std::int64_t source_of(std::int64_t row) const {
+    return options.sources.empty() ? row : options.sources[static_cast<std::size_t>(row)];
+  }
+  bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
+  room::Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
+
+  /// Of the graph as lists, where it is given by its edges.
+  std::uint64_t list_bytes() const {
+    return std::visit(
+        [&](const auto& list) -> std::uint64_t {
+          if constexpr (std::is_same_v<decltype(list), const std::monostate&>) return 0;
+          else
+            return room::sparse_graph_bytes(n(), room::number_of_edges(list), options.undirected,
+                                            static_cast<int>(sizeof(T)));
+        },
+        edges);
+  }
+
+ private:
+  void check_rest() {
+    if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+    check_sources(options.sources, n());
+    check_result(memory.distances, rows(), n(), "distances");
+    check_result(memory.predecessors, rows(), n(), "predecessors");
+    if (memory.predecessors.rows() > 0 && !options.predecessors)
+      throw UsageError("predecessors: there is memory for them, but they are not wanted");
+    if (overlap(memory.predecessors, memory.distances))
+      throw UsageError("predecessors: their memory overlaps that of weights or distances");
+    threads = cpu::thread_count(execution);
+  }
 };
+
+/// The graph in the forms that a job needs, and what its edges tell.
+template <class T>
+struct Prepared {
+  room::Graph<T> graph;         ///< a matrix, once there is one
+  room::SparseGraph<T> sparse;  ///< lists, once there are some
+  Matrix<T> weights;            ///< of `graph`, where the caller gave no such matrix
+  room::Examined<T> facts;
+  bool has_matrix = false;
+  bool has_lists = false;
+};
+
+template <class T>
+Prepared<T> prepared(const Request<T>& request) {
+  const std::stop_token& stop = request.execution.stop;
+  Prepared<T> input;
+  if (request.is_matrix()) {
+    input.graph = request.graph;
+    input.has_matrix = true;
+    input.facts = room::examine(input.graph, request.threads, stop);
+    if (request.taking().as_they_are()) return input;
+    input.weights = room::adapted(input.graph, request.taking(), request.threads, stop);
+    input.graph = {input.weights.view()};
+    input.facts = room::examine(input.graph, request.threads, stop);
+    return input;
+  }
+  std::visit(
+      [&](const auto& list) {
+        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>)
+          input.sparse = room::sparse_graph(list, request.taking(), stop);
+      },
+      request.edges);
+  input.has_lists = true;
+  input.facts = room::examine(input.sparse, stop);
+  return input;
+}
 
 template <class T>
 room::Shape shape_of(const Request<T>& request, const room::Examined<T>& facts) {
@@ -122,29 +206,56 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
 /// Whether results take the place of weights that are needed to the end.
 template <class T>
 bool needs_copy(const Request<T>& request, const room::Examined<T>& facts) {
-  return request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
+  return request.is_matrix() && request.taking().as_they_are() &&
+         request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
          (request.options.predecessors || (std::is_floating_point_v<T> && facts.negative));
+}
+
+/// Sums of bytes that do not wrap.
+class Bytes {
+ public:
+  void add(std::uint64_t bytes) { sum_ = core::checked_add(sum_, bytes, "the memory of the job"); }
+  void add_matrix(std::int64_t rows, std::int64_t columns, std::size_t element) {
+    add(core::checked_multiply(
+        core::checked_multiply(static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), "a matrix"),
+        std::uint64_t{element}, "a matrix"));
+  }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+/// The results and the lists of edges: what every variant takes.
+template <class T>
+Bytes least_memory(const Request<T>& request) {
+  Bytes bytes;
+  if (request.memory.distances.rows() == 0) bytes.add_matrix(request.rows(), request.n(), sizeof(T));
+  if (request.options.predecessors && request.memory.predecessors.rows() == 0)
+    bytes.add_matrix(request.rows(), request.n(), sizeof(std::int32_t));
+  bytes.add(request.list_bytes());
+  return bytes;
 }
 
 template <class T>
 std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& facts, const room::Shape& shape,
                             const room::Variant& variant) {
-  const auto n = static_cast<std::uint64_t>(request.n());
-  const std::uint64_t area = core::checked_multiply(n, n, "the matrix of distances");
-  const auto matrix = [&](std::uint64_t element) { return core::checked_multiply(area, element, "a matrix"); };
-  std::uint64_t bytes = 0;
-  const auto add = [&bytes](std::uint64_t more) { bytes = core::checked_add(bytes, more, "the memory of the job"); };
-  if (request.memory.distances.rows() == 0) add(matrix(sizeof(T)));
-  if (request.options.predecessors && request.memory.predecessors.rows() == 0) add(matrix(sizeof(std::int32_t)));
-  if (facts.width() != room::Width::own) add(matrix(sizeof(room::Wider<T>)));
-  if (needs_copy(request, facts)) add(matrix(sizeof(T)));
+  const std::int64_t n = request.n();
+  Bytes bytes = least_memory(request);
+  const bool chosen_rows = !request.options.sources.empty();
+  if (!request.is_matrix() || !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
+  if (facts.width() != room::Width::own) bytes.add_matrix(n, n, sizeof(room::Wider<T>));
+  else if (chosen_rows) bytes.add_matrix(n, n, sizeof(T));
+  if (chosen_rows && request.options.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
+  if (needs_copy(request, facts)) bytes.add_matrix(n, n, sizeof(T));
   // Lists of edges, or trees, for predecessors; rows' facts.
-  constexpr std::uint64_t tree_bytes = 48;
-  add(core::checked_multiply(tree_bytes * n, static_cast<std::uint64_t>(request.threads), "trees"));
-  if (request.options.predecessors && !shape.floating && shape.edges < shape.vertices * shape.vertices / 16)
-    add(static_cast<std::uint64_t>(shape.edges) * (sizeof(std::int32_t) + sizeof(room::Wider<T>)) + 8 * n);
-  add(variant.memory(shape, request.threads).host);
-  return bytes;
+  constexpr std::int64_t tree_bytes = 48;
+  bytes.add_matrix(n, request.threads, tree_bytes);
+  if (request.options.predecessors && !shape.floating && shape.edges < n * n / 16)
+    bytes.add(static_cast<std::uint64_t>(shape.edges) * (sizeof(std::int32_t) + sizeof(room::Wider<T>)) +
+              8 * static_cast<std::uint64_t>(n));
+  bytes.add(variant.memory(shape, request.threads).host);
+  return bytes.sum();
 }
 
 template <class C>
@@ -168,14 +279,17 @@ template <class T, class C>
   }
 }
 
-/// From the matrix in which a variant worked to the caller's, which may be the same.
+/// From the matrix in which a variant worked to the caller's, which may be the same; the rows that are wanted.
 template <class T, class C>
-void finish(MatrixView<const C> solved, C greatest, MatrixView<T> distances, int threads, const std::stop_token& stop) {
-  const std::int64_t n = solved.rows();
-  std::vector<std::int64_t> too_great(static_cast<std::size_t>(n), -1);  // the first column of each row
-  const std::int64_t stretch = core::stretch_length(n, n, threads);
+void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, MatrixView<T> distances) {
+  const std::int64_t n = request.n();
+  const std::int64_t rows = request.rows();
+  const std::stop_token& stop = request.execution.stop;
+  std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // the first column of each row
+  const std::int64_t stretch = core::stretch_length(rows, n, request.threads);
   const auto finish_row = [&](std::int64_t row) {
-    const C* const from = solved.row(row);
+    const std::int64_t source = request.source_of(row);
+    const C* const from = solved.row(source);
     T* const to = distances.row(row);
     for (std::int64_t column = 0; column < n; ++column) {
       const C distance = from[column];
@@ -193,17 +307,17 @@ void finish(MatrixView<const C> solved, C greatest, MatrixView<T> distances, int
             too_great[static_cast<std::size_t>(row)] = column;
       }
     }
-    to[row] = 0;
+    to[source] = 0;
   };
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t first = 0; first < n; first += stretch) {
+#pragma omp parallel for num_threads(request.threads) schedule(static)
+  for (std::int64_t first = 0; first < rows; first += stretch) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, n); ++row) finish_row(row);
+    for (std::int64_t row = first; row < std::min(first + stretch, rows); ++row) finish_row(row);
   }
   core::honour_stop(stop, "stopped while finishing the matrix");
-  for (std::int64_t row = 0; row < n; ++row)
+  for (std::int64_t row = 0; row < rows; ++row)
     if (const std::int64_t column = too_great[static_cast<std::size_t>(row)]; column >= 0)
-      throw_too_great<T>(row, column, solved(row, column));
+      throw_too_great<T>(request.source_of(row), column, solved(request.source_of(row), column));
 }
 
 /// Whether rounding made a cycle negative.
@@ -236,7 +350,7 @@ void complete(const Request<T>& request, const room::Graph<T>& graph, const room
                                     stop);
   }
   const core::PhaseTimer timer(phases, "finish");
-  finish<T, C>(solved, greatest, distances, request.threads, stop);
+  finish<T, C>(request, solved, greatest, distances);
 }
 
 template <class C>
@@ -249,50 +363,119 @@ room::Problem<C> problem_of(const Execution& execution, const ShortestPathsOptio
   return problem;
 }
 
+/// All distances of a graph in its matrix, then those rows of them that are wanted.
 template <class T>
-void solve(const Request<T>& request, const room::Variant& variant, const room::Examined<T>& facts,
-           MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+void solve_whole(const Request<T>& request, const room::Variant& variant, Prepared<T>& input, MatrixView<T> distances,
+                 MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
   using Wide = room::Wider<T>;
   const std::stop_token& stop = request.execution.stop;
-  room::Graph<T> graph = request.graph;
+  const room::Examined<T>& facts = input.facts;
+  const bool chosen_rows = !request.options.sources.empty();
+  if (!input.has_matrix) {
+    const core::PhaseTimer timer(phases, "prepare");
+    input.weights = Matrix<T>(request.n(), request.n());
+    room::write_matrix(input.sparse, input.weights.view(), request.threads, stop);
+    input.graph = {input.weights.view()};
+  }
+  room::Graph<T> graph = input.graph;
   Matrix<T> copy;
   if (needs_copy(request, facts)) {
     copy = Matrix<T>::copy_of(graph.weights);
     graph.weights = copy.view();
+  }
+  Matrix<std::int32_t> all_predecessors;
+  const MatrixView<std::int32_t> wanted_predecessors = predecessors;
+  if (chosen_rows && request.options.predecessors) {
+    all_predecessors = Matrix<std::int32_t>(request.n(), request.n());
+    predecessors = all_predecessors.view();
   }
   const auto prepare = [&](auto matrix) {
     const core::PhaseTimer timer(phases, "prepare");
     room::fill(graph, matrix, request.threads, stop);
   };
   if (facts.width() == room::Width::own) {
+    Matrix<T> all;
+    MatrixView<T> matrix = distances;
+    if (chosen_rows) {
+      all = Matrix<T>(request.n(), request.n());
+      matrix = all.view();
+    }
     auto problem = problem_of<T>(request.execution, request.options, facts);
-    problem.distances = distances;
+    problem.distances = matrix;
     problem.greatest = facts.greatest;
     problem.predecessors = predecessors;
-    prepare(distances);
+    prepare(matrix);
     const room::Solved solved = variant.run(problem, request.execution, phases);
-    complete<T, T>(request, graph, facts, distances, static_cast<T>(facts.greatest), solved.predecessors, distances,
+    complete<T, T>(request, graph, facts, matrix, static_cast<T>(facts.greatest), solved.predecessors, distances,
                    predecessors, phases);
-    return;
-  }
-  Matrix<Wide> matrix(request.n(), request.n());
-  prepare(matrix.view());
-  room::Solved solved;
-  if constexpr (sizeof(T) == 4) {
-    auto problem = problem_of<Wide>(request.execution, request.options, facts);
-    problem.distances = matrix.view();
-    problem.greatest = facts.greatest;
-    problem.predecessors = predecessors;
-    solved = variant.run(problem, request.execution, phases);
   } else {
-    auto problem = problem_of<T>(request.execution, request.options, facts);
-    problem.wide = matrix.view();
-    problem.greatest = facts.greatest;
-    problem.predecessors = predecessors;
-    solved = variant.run(problem, request.execution, phases);
+    Matrix<Wide> matrix(request.n(), request.n());
+    prepare(matrix.view());
+    room::Solved solved;
+    if constexpr (sizeof(T) == 4) {
+      auto problem = problem_of<Wide>(request.execution, request.options, facts);
+      problem.distances = matrix.view();
+      problem.greatest = facts.greatest;
+      problem.predecessors = predecessors;
+      solved = variant.run(problem, request.execution, phases);
+    } else {
+      auto problem = problem_of<T>(request.execution, request.options, facts);
+      problem.wide = matrix.view();
+      problem.greatest = facts.greatest;
+      problem.predecessors = predecessors;
+      solved = variant.run(problem, request.execution, phases);
+    }
+    complete<T, Wide>(request, graph, facts, matrix.view(), facts.greatest, solved.predecessors, distances,
+                      predecessors, phases);
   }
-  complete<T, Wide>(request, graph, facts, matrix.view(), facts.greatest, solved.predecessors, distances, predecessors,
-                    phases);
+  if (chosen_rows && request.options.predecessors)
+    for (std::int64_t row = 0; row < request.rows(); ++row)
+      std::copy_n(predecessors.row(request.source_of(row)), request.n(), wanted_predecessors.row(row));
+}
+
+/// From a request to its result.
+template <class T>
+ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point start) {
+  const Execution& execution = request.execution;
+  execution::check_memory(least_memory(request).sum(), execution);
+  cpu::start_team(request.threads);
+  std::vector<Phase> phases;
+  Prepared<T> input;
+  {
+    const core::PhaseTimer timer(phases, "examine");
+    input = prepared(request);
+  }
+  const room::Examined<T>& facts = input.facts;
+  const room::Shape shape = shape_of(request, facts);
+  const room::Variant& variant = select(shape, execution);
+  execution::check_memory(memory_needed(request, facts, shape, variant), execution);
+  if (facts.negative) {
+    const core::PhaseTimer timer(phases, "negative_cycles");
+    if (input.has_lists) room::refuse_negative_cycles(input.sparse, execution.stop);
+    else room::refuse_negative_cycles(input.graph, execution.stop);
+  }
+  ShortestPathsResult<T> result;
+  MatrixView<T> distances = request.memory.distances;
+  MatrixView<std::int32_t> predecessors = request.memory.predecessors;
+  if (distances.rows() == 0) {
+    result.distances = Matrix<T>(request.rows(), request.n());
+    distances = result.distances.view();
+  }
+  if (request.options.predecessors && predecessors.rows() == 0) {
+    result.predecessors = Matrix<std::int32_t>(request.rows(), request.n());
+    predecessors = result.predecessors.view();
+  }
+  const int threads = variant.backend == core::Backend::sequential ? 1 : request.threads;
+  {
+    const cpu::PinnedTeam team(request.threads, execution.pinning);
+    solve_whole(request, variant, input, distances, predecessors, phases);
+  }
+  result.report.variant = variant.name;
+  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
+  result.report.threads = threads;
+  core::add_phase(phases, "total", core::seconds_since(start));
+  result.report.phases = std::move(phases);
+  return result;
 }
 
 }  // namespace
@@ -303,7 +486,7 @@ template <class T>
 std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                     const ShortestPathsMemory<T>& memory, const Execution& execution) {
   const Request<T> request(weights, options, memory, execution);
-  const room::Examined<T> facts = room::examine(request.graph, request.threads, execution.stop);
+  const room::Examined<T> facts = prepared(request).facts;
   const room::Shape shape = shape_of(request, facts);
   return memory_needed(request, facts, shape, select(shape, execution));
 }
@@ -312,47 +495,29 @@ template <class T>
 ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                       const ShortestPathsMemory<T>& memory, const Execution& execution) {
   const auto start = core::Clock::now();
-  const Request<T> request(weights, options, memory, execution);
-  cpu::start_team(request.threads);
-  std::vector<Phase> phases;
-  room::Examined<T> facts;
-  {
-    const core::PhaseTimer timer(phases, "examine");
-    facts = room::examine(request.graph, request.threads, execution.stop);
-  }
-  const room::Shape shape = shape_of(request, facts);
-  const room::Variant& variant = select(shape, execution);
-  execution::check_memory(memory_needed(request, facts, shape, variant), execution);
-  if (facts.negative) {
-    const core::PhaseTimer timer(phases, "negative_cycles");
-    room::refuse_negative_cycles(request.graph, execution.stop);
-  }
-  ShortestPathsResult<T> result;
-  MatrixView<T> distances = memory.distances;
-  MatrixView<std::int32_t> predecessors = memory.predecessors;
-  if (distances.rows() == 0) {
-    result.distances = Matrix<T>(request.n(), request.n());
-    distances = result.distances.view();
-  }
-  if (options.predecessors && predecessors.rows() == 0) {
-    result.predecessors = Matrix<std::int32_t>(request.n(), request.n());
-    predecessors = result.predecessors.view();
-  }
-  const int threads = variant.backend == core::Backend::sequential ? 1 : request.threads;
-  {
-    const cpu::PinnedTeam team(request.threads, execution.pinning);
-    solve(request, variant, facts, distances, predecessors, phases);
-  }
-  result.report.variant = variant.name;
-  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
-  result.report.threads = threads;
-  core::add_phase(phases, "total", core::seconds_since(start));
-  result.report.phases = std::move(phases);
-  return result;
+  return find(Request<T>(weights, options, memory, execution), start);
+}
+
+template <class T>
+ShortestPathsResult<T> shortest_paths(const EdgeView<T>& edges, const ShortestPathsOptions& options,
+                                      const ShortestPathsMemory<T>& memory, const Execution& execution) {
+  const auto start = core::Clock::now();
+  return find(Request<T>(edges, options, memory, execution), start);
+}
+
+template <class T>
+ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options,
+                                      const ShortestPathsMemory<T>& memory, const Execution& execution) {
+  const auto start = core::Clock::now();
+  return find(Request<T>(edges, options, memory, execution), start);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                      \
   template ShortestPathsResult<T> shortest_paths(MatrixView<const T>, const ShortestPathsOptions&, \
+                                                 const ShortestPathsMemory<T>&, const Execution&); \
+  template ShortestPathsResult<T> shortest_paths(const EdgeView<T>&, const ShortestPathsOptions&,  \
+                                                 const ShortestPathsMemory<T>&, const Execution&); \
+  template ShortestPathsResult<T> shortest_paths(const CsrView<T>&, const ShortestPathsOptions&,   \
                                                  const ShortestPathsMemory<T>&, const Execution&); \
   template std::uint64_t shortest_paths_memory(MatrixView<const T>, const ShortestPathsOptions&,   \
                                                const ShortestPathsMemory<T>&, const Execution&)
@@ -364,19 +529,18 @@ GRADUS_INSTANTIATE(double);
 
 }  // namespace detail
 
-std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> predecessors, std::int64_t from,
+std::vector<std::int32_t> shortest_path_route(VectorView<const std::int32_t> predecessors, std::int64_t from,
                                               std::int64_t to) {
   execution::check_view(predecessors, "predecessors");
-  const std::int64_t n = predecessors.rows();
-  if (predecessors.columns() != n || !predecessors.place().is_host())
-    throw UsageError("predecessors: a square matrix in host memory is needed");
+  const std::int64_t n = predecessors.size();
+  if (!predecessors.place().is_host()) throw UsageError("predecessors: they must lie in host memory");
   for (const std::int64_t vertex : {from, to})
     if (vertex < 0 || vertex >= n)
       throw UsageError("there is no vertex " + std::to_string(vertex) + " among " + std::to_string(n) +
                        " (counted from 0)");
   std::vector<std::int32_t> route{static_cast<std::int32_t>(to)};
   while (route.back() != from) {
-    const std::int32_t before = predecessors(from, route.back());
+    const std::int32_t before = predecessors[route.back()];
     if (before == -1 && route.size() == 1) return {};
     if (before < 0 || before >= n || std::ssize(route) >= n)
       throw InputError("predecessors: the walk back from vertex " + std::to_string(to) + " does not reach vertex " +
@@ -385,6 +549,16 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
   }
   std::reverse(route.begin(), route.end());
   return route;
+}
+
+std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> predecessors, std::int64_t from,
+                                              std::int64_t to) {
+  execution::check_view(predecessors, "predecessors");
+  if (predecessors.columns() != predecessors.rows() || !predecessors.place().is_host())
+    throw UsageError("predecessors: a square matrix in host memory is needed");
+  // Of a vertex that does not exist there is no row; the other call says so.
+  const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
+  return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);
 }
 
 }  // namespace gradus

@@ -3,6 +3,7 @@
 Needs numpy and Pillow; run it only to add a kind of file. The pixel of the pictures at (x, y) has the values
 (40 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y), and 255 - 60 x as opacity, for 0 <= x < 5 and 0 <= y < 3.
 """
+import gzip
 import io
 import pathlib
 import struct
@@ -78,6 +79,30 @@ put("trajectory/general.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS abc 
 put("trajectory/no_flags.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS\n0 4\n0 6\n0 7\nITEM: ATOMS xs ys zs\n0 0 1\n")
 put("trajectory/triclinic.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz pp pp pp\n"
     b"0 4 1\n0 6 0\n0 7 0\nITEM: ATOMS x y z\n1 2 3\n")
+
+# ---- Graphs ----
+
+put("dimacs/plain.gr", b"c roads\np sp 4 3\na 1 2 5\nc\na 4 3 -7\n\na 2 2 0\n")
+put("dimacs/decimals.gr", b"p sp 2 3\r\na 1 2 9223372036854775807\r\na 2 1 1e-3\r\na 1 1 0000000000000000000000.5")
+put("dimacs/two_headers.gr", b"p sp 2 1\na 1 2 3\np sp 2 1\n")
+put("dimacs/truncated.gr", b"p sp 2147483647 9223372036854775806\na 2147483647 1 3\na 1 4294967297")
+put("dimacs/packed.gr.gz", gzip.compress(b"p sp 2 1\na 1 2 3\n", mtime=0))
+put("matrix_market/coordinate.mtx", b"%%MatrixMarket matrix coordinate integer general\n% roads\n3 3 2\n1 2 5\n\n3 1 -6\n")
+put("matrix_market/real.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 5.5e-1\n3 3 -6\n")
+put("matrix_market/pattern.mtx", b"%%matrixmarket MATRIX coordinate pattern symmetric\n3 3 2\n2 1\n3 3")
+put("matrix_market/skew.mtx", b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 5\n3 1 -6\n")
+put("matrix_market/array.mtx", b"%%MatrixMarket matrix array real general\n2 2\n0\ninf\n3\n4\n")
+put("matrix_market/array_skew.mtx", b"%%MatrixMarket matrix array double skew-symmetric\n3 3\n1\n-2\n3\n")
+put("matrix_market/huge.mtx", b"%%MatrixMarket matrix array integer symmetric\n2147483647 2147483647\n1\n")
+put("edge_list/plain.txt", b"# roads\n1 2 5\n% more\n4\t3  -7\n\n0 1 2.5\n")
+put("edge_list/commas.csv", b'\xef\xbb\xbfsource,target,weight\r\n1,"2",5\r\n"4",3 , "6"\r\n')
+put("edge_list/names.csv", b'home,"New ""York""",1\nNew York , home,2\n12,012,3\n')
+put("edge_list/semicolons.csv", b"a;b\nc;a\n")
+put("edge_list/tabs.tsv", b"from\tto\nNew York\tBoston\n")
+put("edge_list/carriage_returns.csv", b"\xef\xbb\xbfsou\xff\xffsou" + 8 * b"\xff" + b"et,weight\r\r\n")
+put("edge_list/mixed.txt", b"1 2\na 3\n2147483647 1\n-1 2\n")
+put("gzip/text", b"p sp 2 1\na 1 2 3\n")
+put("gzip/packed", gzip.compress(b"1 2\n", mtime=0) + gzip.compress(b"2 3\n", mtime=0) + b"\0\0")
 
 # ---- Pictures ----
 

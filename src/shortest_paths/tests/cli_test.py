@@ -1,9 +1,10 @@
 """The command `gradus shortest-paths`, as a person uses it. tests/cli/run.py runs this."""
 
+import gzip
 import json
 import os
 
-from kit import Case, read_npy, write_npy
+from kit import Case, CompletionCase, content, read_npy, write_npy
 
 NONE = 2**31 - 1
 ROADS = [NONE, 5, 2, NONE, NONE, NONE, NONE, 1, NONE, 2, NONE, 9, NONE, NONE, NONE, NONE]
@@ -19,7 +20,8 @@ NARROWED = {
     "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2": "--variants simd_tiled --repeats 1",
 }
 INPUTS = {
-    "roads.npy": "gradus generate uniform -n 40 -d 40 --low 1 -o roads.npy",
+    "roads.gr": "gradus generate road-grid --rows 6 --columns 7 -o roads.gr",
+    "flights.csv": "printf 'from,to,km\nRome,Oslo,2000\nOslo,New York,5900\n' > flights.csv",
     "adjacency.npy": "gradus generate uniform -n 40 -d 40 -o adjacency.npy",
 }
 
@@ -35,7 +37,8 @@ class ShortestPaths(Case):
         self.assertEqual(back.stdout.splitlines()[0], "there is no route from 3 to 0")
         answer = json.loads(self.succeed("shortest-paths", self.roads(), "--from", 0, "--to", 3, "--json").stdout)
         self.assertEqual(answer["route"], {"from": 0, "to": 3, "distance": 5, "vertices": [0, 2, 1, 3]})
-        self.assertEqual((answer["n"], answer["reachable_pairs"], answer["longest"]), (4, 6, 5))
+        self.assertEqual((answer["n"], answer["reachable_pairs"], answer["longest"]), (4, 3, 5))
+        self.assertEqual(answer["sources"], [0])
         for number in ("4", "9"):
             self.refused(2, "shortest-paths", self.roads(), "--from", number, "--to", 0, says=["--from", "4 vertices"])
         self.refused(2, "shortest-paths", self.roads(), "--from", 0, says=["--to"])
@@ -74,7 +77,7 @@ class ShortestPaths(Case):
         self.refused(3, "shortest-paths", wide, says=["wide.npy", "2 x 3"])
         line = write_npy(self.path("line.npy"), "<i4", (3,), [1] * 3)
         self.refused(3, "shortest-paths", line, says=["line.npy", "one dimension"])
-        self.refused(3, "shortest-paths", self.file("graph.gr", "p sp 1 0\n"), says=["graph.gr", ".npy"])
+        self.refused(3, "shortest-paths", self.file("graph.dat", "1 2 3\n"), says=["graph.dat", ".gr", ".npy"])
         bad = self.roads("<f8", [float("nan")] + [1.0] * 15)
         self.refused(3, "shortest-paths", bad, says=["roads.npy", "NaN", "row 0, column 0"])
 
@@ -86,3 +89,249 @@ class ShortestPaths(Case):
         self.assertEqual(read_npy(os.path.join(out, "distances.npy")), ("<f8", (3, 3), [0, 1, 3, inf, 0, 2, inf, inf, 0]))
         with open(os.path.join(out, "summary.json")) as file:
             self.assertIn("variant", json.load(file))
+
+
+GR = "c roads\np sp 5 6\na 1 2 4\na 2 3 1\na 1 3 9\na 3 4 2\na 4 5 7\na 2 5 30\n"
+MTX = "%%MatrixMarket matrix coordinate integer general\n5 5 6\n1 2 4\n2 3 1\n1 3 9\n3 4 2\n4 5 7\n2 5 30\n"
+LIST = "1,2,4\n2,3,1\n1,3,9\n3,4,2\n4,5,7\n2,5,30\n"
+NAMED = 'from,to,km\nRome,Oslo,2000\nOslo,"New York, NY",5900\n'
+
+
+class GraphFiles(Case):
+    """Graphs that are given by their edges."""
+
+    def route(self, *arguments, **options):
+        result = self.succeed("shortest-paths", *arguments, **options)
+        return result.stdout.splitlines()[0]
+
+    def test_every_format_gives_the_same(self):
+        for name, text in (("g.gr", GR), ("g.mtx", MTX), ("g.csv", LIST), ("g.txt", LIST.replace(",", " ")),
+                           ("g.tsv", LIST.replace(",", "\t")), ("g.edges", LIST.replace(",", ";")),
+                           ("anything", GR), ("other", MTX)):
+            graph = self.file(name, text)
+            packed = self.file(name + ".gz", gzip.compress(text.encode()))
+            for path in (graph, packed):
+                self.assertEqual(self.route(path, "--from", 1, "--to", 5), "14: 1 2 3 4 5")
+                self.assertEqual(self.route(path, "--from", 5, "--to", 1), "there is no route from 5 to 1")
+
+    def test_standard_input(self):
+        for text in (GR, MTX, LIST):
+            self.assertEqual(self.route("-", "--from", 1, "--to", 5, stdin=text), "14: 1 2 3 4 5")
+        packed = self.succeed("shortest-paths", "-", "--from", 1, "--to", 5, stdin=gzip.compress(GR.encode()), text=False)
+        self.assertEqual(packed.stdout.splitlines()[0], b"14: 1 2 3 4 5")
+
+    def test_summary(self):
+        answer = json.loads(self.succeed("shortest-paths", self.file("g.gr", GR), "--json").stdout)
+        self.assertEqual([answer[key] for key in ("n", "edges", "format", "undirected", "base", "dtype")],
+                         [5, 6, "DIMACS", False, 1, "i32"])
+        self.assertEqual((answer["reachable_pairs"], answer["longest"]), (10, 14))
+        self.assertNotIn("sources", answer)
+        answer = json.loads(self.succeed("shortest-paths", self.file("g.csv", NAMED), "--from", "Rome", "--to",
+                                         "New York, NY", "--json").stdout)
+        self.assertEqual(answer["route"], {"from": "Rome", "to": "New York, NY", "distance": 7900,
+                                           "vertices": ["Rome", "Oslo", "New York, NY"]})
+        self.assertEqual((answer["format"], answer["base"], answer["sources"]), ("edge list", None, ["Rome"]))
+
+    def test_names(self):
+        graph = self.file("g.csv", NAMED)
+        self.assertEqual(self.route(graph, "--from", "Rome", "--to", "New York, NY"), "7900: Rome -> Oslo -> New York, NY")
+        out = self.path("out")
+        self.succeed("shortest-paths", graph, "-o", out, "--predecessors")
+        self.assertEqual(sorted(os.listdir(out)), ["distances.npy", "names.txt", "predecessors.npy", "summary.json"])
+        self.assertEqual(content(os.path.join(out, "names.txt"), "r").splitlines(), ["Rome", "Oslo", "New York, NY"])
+        none = 2**31 - 1
+        self.assertEqual(read_npy(os.path.join(out, "distances.npy")),
+                         ("<i4", (3, 3), [0, 2000, 7900, none, 0, 5900, none, none, 0]))
+        self.succeed("shortest-paths", self.file("g.gr", GR), "-o", out)  # has no names
+        self.assertEqual(sorted(os.listdir(out)), ["distances.npy", "summary.json"])
+        self.refused(2, "shortest-paths", graph, "--from", "Roma", "--to", "Oslo", says=["--from", "no vertex", "'Roma'"])
+        self.refused(3, "shortest-paths", graph, "--base", 0, says=["--base 0", "names"])
+        numbers = self.file("n.txt", "1 99999999999\n99999999999 7\n")
+        self.refused(3, "shortest-paths", numbers, says=["n.txt:1", "99999999999"])
+        self.assertEqual(self.route(numbers, "--names", "--from", 1, "--to", 7), "2: 1 -> 99999999999 -> 7")
+
+    def test_sources(self):
+        graph = self.file("g.gr", GR)
+        out = self.path("out")
+        self.succeed("shortest-paths", graph, "--sources", "3,1", "-o", out, "--predecessors")
+        none = 2**31 - 1
+        self.assertEqual(read_npy(os.path.join(out, "distances.npy")),
+                         ("<i4", (2, 5), [none, none, 0, 2, 9, 0, 4, 5, 7, 14]))
+        self.assertEqual(read_npy(os.path.join(out, "predecessors.npy")),
+                         ("<i4", (2, 5), [-1, -1, -1, 2, 3, -1, 0, 1, 2, 3]))
+        self.assertEqual(json.loads(content(os.path.join(out, "summary.json")))["sources"], [3, 1])
+        self.assertEqual(self.route(graph, "--sources", "3,1", "--from", 1, "--to", 5), "14: 1 2 3 4 5")
+        self.refused(2, "shortest-paths", graph, "--sources", "3,6", says=["--sources 6", "5 vertices", "from 1"])
+        self.refused(2, "shortest-paths", graph, "--sources", "3,,1", says=["--sources", "empty"])
+        self.refused(2, "shortest-paths", graph, "--sources", "3", "--from", 1, "--to", 5, says=["--from", "--sources"])
+
+    def test_directions_and_lengths(self):
+        graph = self.file("g.gr", GR)
+        self.assertEqual(self.route(graph, "--undirected", "--from", 5, "--to", 1), "14: 5 4 3 2 1")
+        self.assertEqual(self.route(graph, "--unweighted", "--from", 1, "--to", 5), "2: 1 2 5")
+        self.assertEqual(self.route(graph, "--no-edge", 1, "--from", 1, "--to", 5), "18: 1 3 4 5")
+        symmetric = self.file("s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+        self.assertEqual(self.route(symmetric, "--from", 1, "--to", 3), "2: 1 2 3")
+        self.assertEqual(self.route(symmetric, "--from", 3, "--to", 1), "2: 3 2 1")
+
+    def test_types(self):
+        far = self.file("far.txt", "1 2 2147483000\n2 3 2147483000\n")
+        self.refused(3, "shortest-paths", far, "--base", 1, says=["from vertex 1 to vertex 3", "4294966000", "--dtype i64"])
+        self.assertEqual(self.route(far, "--dtype", "i64", "--from", 1, "--to", 3), "4294966000: 1 2 3")
+        decimals = self.file("d.txt", "1 2 0.5\n2 3 2\n")
+        self.assertEqual(self.route(decimals, "--from", 1, "--to", 3), "2.5: 1 2 3")
+        self.refused(3, "shortest-paths", decimals, "--base", 1, "--dtype", "i64", says=["d.txt", "i64", "f64"])
+        self.assertEqual(self.route(far, "--dtype", "f64", "--from", 1, "--to", 3), "4294966000: 1 2 3")
+
+    def test_the_base(self):
+        zero = self.file("zero.txt", "0 1\n1 2\n")
+        result = self.succeed("shortest-paths", zero, "--from", 0, "--to", 2)
+        self.assertEqual(result.stdout.splitlines()[0], "2: 0 1 2")
+        self.assertIn("a vertex is 0", result.stderr)
+        one = self.file("one.txt", "1 2\n2 3\n")
+        result = self.succeed("shortest-paths", one, "--json")
+        self.assertIn("no vertex is 0", result.stderr)
+        self.assertEqual((json.loads(result.stdout)["n"], json.loads(result.stdout)["base"]), (3, 1))
+        result = self.succeed("shortest-paths", one, "--base", 0, "--json")
+        self.assertEqual(result.stderr, "")
+        self.assertEqual((json.loads(result.stdout)["n"], json.loads(result.stdout)["base"]), (4, 0))
+        self.refused(3, "shortest-paths", zero, "--base", 1, says=["zero.txt:1", "no vertex 0"])
+        self.refused(2, "shortest-paths", one, "--base", 2, says=["--base"])
+
+    def test_options_without_effect(self):
+        graph = self.file("g.gr", GR)
+        matrix = write_npy(self.path("m.npy"), "<i4", (1, 1), [0])
+        for path in (graph, matrix):
+            for option in (["--base", 0], ["--names"], ["--header", "no"]):
+                self.refused(2, "shortest-paths", path, *option, says=[option[0], "no effect"])
+        self.refused(2, "shortest-paths", matrix, "--dtype", "i64", says=["--dtype", "no effect"])
+
+    def test_negative_cycles_are_named_as_in_the_file(self):
+        self.refused(3, "shortest-paths", self.file("c.gr", "p sp 3 3\na 1 2 1\na 2 3 1\na 3 2 -2\n"),
+                     says=["c.gr", "negative cycle", " 2 -> 3 -> 2,", "length -1"])
+        self.refused(3, "shortest-paths", self.file("c.csv", "Rome,Oslo,-3\nOslo,Rome,2\n"),
+                     says=["negative cycle", "Rome -> Oslo -> Rome"])
+
+    def test_broken_files(self):
+        market = "%%MatrixMarket matrix coordinate integer general\n"
+        for name, text, words in [
+            ("a.gr", "a 1 2 3\n", ["a.gr:1", "before the line"]),
+            ("b.gr", GR + "p sp 5 6\n", ["b.gr:9", "second line"]),
+            ("c.gr", GR[:-9], ["c.gr", "after 5 of the 6 edges"]),
+            ("d.gr", GR + "a 1 2 3\n", ["d.gr:9", "more edges"]),
+            ("e.gr", GR.replace("a 4 5", "a 4 6"), ["e.gr:7", "no vertex 6", "1 to 5"]),
+            ("f.gr", GR.replace("30", "9223372036854775808"), ["f.gr:8", "int64"]),
+            ("g.gr", GR.replace("30", "1e400"), ["g.gr:8", "too large"]),
+            ("h.gr", GR.replace("30", "nan"), ["h.gr:8", "not a finite number"]),
+            ("i.gr", "p sp 2147483648 0\n", ["i.gr:1", "2147483648"]),
+            ("j.gr", "p sp -1 0\n", ["j.gr:1", "-1"]),
+            ("k.gr", "p sp 9 999999999999999999\na 1 2 3\n", ["k.gr:3", "after 1 of the 999999999999999999"]),
+            ("l.gr", "", ["l.gr", "empty"]),
+            ("m.gr.gz", gzip.compress(GR.encode())[:-9], ["m.gr.gz", "cut off"]),
+            ("n.gr.gz", gzip.compress(GR.encode()) + b"rest", ["n.gr.gz", "follows"]),
+            ("a.mtx", market + "2 3 1\n1 2 3\n", ["a.mtx:2", "square"]),
+            ("b.mtx", market + "2 2 2\n1 2 3\n", ["b.mtx", "after 1 of the 2"]),
+            ("c.mtx", market + "2 2 1\n1 2 3\n" + market, ["c.mtx:4", "second line"]),
+            ("d.mtx", market.replace("integer", "complex"), ["d.mtx:1", "complex"]),
+            ("e.mtx", market + "2147483647 2147483647 999999999999999999\n", ["e.mtx", "after 0 of the"]),
+            ("a.csv", "1,2,3\n1,2\n", ["a.csv:2", "weight"]),
+            ("b.csv", "1,2\nx,3\n", ["b.csv:2", "'x'", "--names"]),
+            ("c.csv", "1,2,3,4\n", ["c.csv:1", "4 fields"]),
+            ("d.csv", "# only\n", ["d.csv:2", "without an edge"]),
+            ("e.csv", "1,2,3\n-4,2,3\n", ["e.csv:2", "no vertex -4"]),
+        ]:
+            self.refused(3, "shortest-paths", self.file(name, text), says=words)
+        self.refused(3, "shortest-paths", self.path("missing.gr"), says=["missing.gr"])
+
+    def test_a_header_line(self):
+        plain = self.file("h.csv", "home,work\nwork,shop\n")
+        self.assertIn("is taken as an edge", self.succeed("shortest-paths", plain).stderr)
+        for header, n in (("yes", 2), ("no", 3)):
+            result = self.succeed("shortest-paths", plain, "--header", header, "--json")
+            self.assertEqual((json.loads(result.stdout)["n"], result.stderr), (n, ""))
+
+
+class GenerateGraphs(Case):
+    def edges(self, name):
+        return [tuple(map(int, line.split()[1:])) for line in content(self.path(name), "r").splitlines() if line[0] == "a"]
+
+    def test_road_grid(self):
+        self.succeed("generate", "road-grid", "--rows", 4, "--columns", 3, "--lengths", "5,9", "-o", self.path("g.gr"))
+        self.assertTrue(content(self.path("g.gr"), "r").startswith("p sp 12 34\n"))
+        edges = self.edges("g.gr")
+        self.assertEqual(len(edges), 34)
+        lengths = {(one, other): length for one, other, length in edges}
+        self.assertEqual(len(lengths), 34)
+        for (one, other), length in lengths.items():
+            self.assertEqual(lengths[other, one], length)
+            self.assertTrue(5 <= length <= 9)
+            across, down = abs((one - 1) % 3 - (other - 1) % 3), abs((one - 1) // 3 - (other - 1) // 3)
+            self.assertEqual(across + down, 1)
+
+    def test_the_same_on_every_machine(self):
+        self.succeed("generate", "road-grid", "--rows", 3, "--columns", 2, "-o", self.path("g.gr"))
+        self.assertEqual(self.edges("g.gr")[:4], [(1, 2, 741), (1, 3, 82), (2, 1, 741), (2, 4, 318)])
+        contents = set()
+        for seed in (0, 0, 1, 18446744073709551615):
+            self.succeed("generate", "random-graph", "--vertices", 9, "--edges", 20, "--seed", seed, "-o", self.path("g.gr"))
+            contents.add(content(self.path("g.gr")))
+        self.assertEqual(len(contents), 3)
+
+    def test_random_graph(self):
+        self.succeed("generate", "random-graph", "--vertices", 7, "--edges", 42, "--weights", "-3,3", "-o", self.path("g.gr"))
+        edges = self.edges("g.gr")
+        self.assertEqual(len({edge[:2] for edge in edges}), 42)
+        self.assertTrue(all(one != other and 1 <= one <= 7 and 1 <= other <= 7 for one, other, _ in edges))
+        self.assertTrue(all(-3 <= weight <= 3 for _, _, weight in edges))
+        answer = json.loads(self.succeed("generate", "random-graph", "--vertices", 100, "--density", 0.25, "--json", "-o",
+                                         self.path("g.mtx")).stdout)
+        self.assertEqual((answer["kind"], answer["n"], answer["edges"]), ("random-graph", 100, 2475))
+
+    def test_climbs_make_no_negative_cycle(self):
+        self.succeed("generate", "random-graph", "--vertices", 50, "--density", 0.5, "--climbs", "-o", self.path("g.gr"))
+        self.assertLess(min(weight for _, _, weight in self.edges("g.gr")), 0)
+        self.succeed("shortest-paths", self.path("g.gr"))
+
+    def test_every_format_is_the_same_graph(self):
+        answers = set()
+        for ending in ("gr", "mtx", "csv", "npy"):
+            name = self.path("g." + ending)
+            self.succeed("generate", "random-graph", "--vertices", 40, "--edges", 300, "--climbs", "-o", name)
+            answer = json.loads(self.succeed("shortest-paths", name, "--json").stdout)
+            answers.add((answer["n"], answer["reachable_pairs"], answer["longest"]))
+        self.assertEqual(len(answers), 1)
+
+    def test_refusals(self):
+        out = ["-o", self.path("x.gr")]
+        for arguments, says in [
+            (["road-grid", "--rows", 3, *out], ["--columns"]),
+            (["road-grid", "--rows", 2**31 - 1, "--columns", 2, *out], ["2147483647"]),
+            (["road-grid", "--rows", 3, "--columns", 3, "--lengths", "-1,4", *out], ["--lengths"]),
+            (["road-grid", "--rows", 3, "--columns", 3, "--lengths", "5,4", *out], ["--lengths", "'5,4'"]),
+            (["road-grid", "--rows", 3, "--columns", 3, "--lengths", "5", *out], ["--lengths", "1,1000"]),
+            (["road-grid", "--rows", 3, "--columns", 3, "--edges", 4, *out], ["--edges has no effect", "random-graph"]),
+            (["road-grid", "--rows", 3, "--columns", 3, "-n", 4, *out], ["--points has no effect", "road-grid"]),
+            (["uniform", "-n", 4, "--rows", 3, "-o", self.path("x.npy")], ["--rows has no effect"]),
+            (["random-graph", "--edges", 3, *out], ["--vertices"]),
+            (["random-graph", "--vertices", 3, *out], ["--edges", "--density"]),
+            (["random-graph", "--vertices", 3, "--edges", 3, "--density", 0.5, *out], ["one of the two"]),
+            (["random-graph", "--vertices", 3, "--edges", 7, *out], ["--edges 7", "at most 6"]),
+            (["random-graph", "--vertices", 3, "--edges", 2, "--weights", "-1,4", "--climbs", *out], ["--climbs"]),
+            (["random-graph", "--vertices", 3, "--edges", 2, "-o", self.path("x.txt")], [".gr", ".mtx", ".csv", ".npy"]),
+        ]:
+            self.refused(2, "generate", *arguments, says=says)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_more_than_the_disk_holds(self):
+        self.refused(1, "generate", "road-grid", "--rows", 40000, "--columns", 50000, "-o", self.path("huge.gr"),
+                     says=["huge.gr", "are needed"])
+        self.refused(1, "generate", "random-graph", "--vertices", 10**8, "--edges", 1, "-o", self.path("huge.npy"),
+                     says=["huge.npy", "are needed"])
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class GraphTools(CompletionCase):
+    def test_completion(self):
+        self.assertEqual(self.complete("gradus", "generate", "r"), ["road-grid", "random-graph"])
+        self.assertEqual(self.complete("gradus", "shortest-paths", "--dtype", ""), ["i32", "i64", "f64"])
+

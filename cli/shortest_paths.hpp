@@ -1,0 +1,11 @@
+// What the parts of the command line of shortest paths share.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace gradus::cli {
+
+Generator road_grid_generator();
+Generator random_graph_generator();
+
+}  // namespace gradus::cli

@@ -1,0 +1,258 @@
+#include "io/text_input.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+/// Of text that lies in memory, between two looks at the stop request and two reports of the progress.
+constexpr std::size_t bytes_of_a_piece = std::size_t{8} << 20;
+constexpr std::size_t bytes_of_a_buffer = std::size_t{1} << 20;
+constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
+/// A little packed data can stand for an endless line.
+constexpr std::size_t longest_line = std::size_t{1} << 30;
+
+/// Returns when a read will not block. A person may take forever to type, so that the stop request is looked at
+/// meanwhile: a signal need not interrupt this thread.
+void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
+  constexpr int patience_milliseconds = 50;
+  pollfd wanted{descriptor, POLLIN, 0};
+  do {
+    if (stop.stop_requested()) throw InterruptedError("stopped while reading " + std::string(name));
+  } while (stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0);
+}
+
+ReadBytes read_descriptor(int descriptor, std::string name, std::stop_token stop) {
+  return [=](char* into, std::size_t room) -> std::size_t {
+    for (;;) {
+      wait_for_input(descriptor, name, stop);
+      const ssize_t got = ::read(descriptor, into, room);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR) throw InputError("cannot read " + name + core::reason(errno));
+    }
+  };
+}
+
+class Unpacking {
+ public:
+  Unpacking(ReadBytes packed, std::string name) : packed_(std::move(packed)), name_(std::move(name)), buffer_(1 << 17) {
+    constexpr int gzip_alone = 15 + 16;
+    if (::inflateInit2(&stream_, gzip_alone) != Z_OK) throw Error("cannot unpack " + name_ + ": out of memory");
+  }
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+  ~Unpacking() { ::inflateEnd(&stream_); }
+
+  std::size_t read(char* into, std::size_t room) {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    stream_.next_out = reinterpret_cast<Bytef*>(into);
+    stream_.avail_out = static_cast<uInt>(std::min(room, most));
+    const uInt wanted = stream_.avail_out;
+    while (stream_.avail_out == wanted && !done_) {
+      if (stream_.avail_in == 0 && !refill()) {
+        if (!between_members_) fail("the packed data are cut off");
+        done_ = true;
+        break;
+      }
+      if (between_members_) next_member();
+      const int status = ::inflate(&stream_, Z_NO_FLUSH);
+      if (status == Z_STREAM_END) between_members_ = true;
+      else if (status == Z_MEM_ERROR) throw Error("cannot unpack " + name_ + ": out of memory");
+      else if (status != Z_OK && status != Z_BUF_ERROR)
+        fail(std::string("the packed data are damaged") + (stream_.msg ? std::string(": ") + stream_.msg : ""));
+    }
+    return wanted - stream_.avail_out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(name_ + ": " + what + " (byte " + std::to_string(read_ - stream_.avail_in) + ")");
+  }
+
+  bool refill() {
+    const std::size_t got = packed_(buffer_.data(), buffer_.size());
+    stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+    stream_.avail_in = static_cast<uInt>(got);
+    read_ += got;
+    return got > 0;
+  }
+
+  /// What follows a member is another one, or zeros up to the end, with which tapes were filled.
+  void next_member() {
+    if (padded_ || *stream_.next_in == 0) {
+      padded_ = true;
+      while (stream_.avail_in > 0 && *stream_.next_in == 0) {
+        ++stream_.next_in;
+        --stream_.avail_in;
+      }
+      if (stream_.avail_in > 0) fail("something follows the packed data");
+      return;  // inflate() does nothing without input
+    }
+    if (*stream_.next_in != 0x1f) fail("something follows the packed data");
+    ::inflateReset(&stream_);
+    between_members_ = false;
+  }
+
+  ReadBytes packed_;
+  std::string name_;
+  std::vector<char> buffer_;
+  z_stream stream_{};
+  std::uint64_t read_ = 0;
+  bool between_members_ = false;
+  bool padded_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+std::string_view no_text(std::string_view bytes) {
+  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
+  const std::span<const std::byte> raw = std::as_bytes(std::span(bytes));
+  if (begins("\xff\xfe") || begins("\xfe\xff")) return "text in UTF-16; save it as UTF-8";
+  if (looks_like_npy(raw)) return "this is a .npy array, not text; give the name of a file that ends in .npy";
+  if (looks_like_image(raw)) return "this is a picture, not text; give the name of a file that ends in .png or .jpg";
+  const bool bzip2 = begins("BZh") && bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with("1AY&SY");
+  if (looks_like_gzip(bytes)) return "this is packed twice; unpack it once";
+  if (begins("\x28\xb5\x2f\xfd") || begins("\xfd\x37zXZ") || bzip2)
+    return "this is compressed, and not by gzip; unpack it first";
+  if (begins("PK\x03\x04"))
+    return "this is a ZIP archive, such as .npz and .xlsx files are, not text; save the table as .npy or .csv";
+  if (begins("\x89HDF") || begins("PAR1\x15"))
+    return "this is HDF5 or Parquet, not text; save the table as .npy or .csv";
+  return {};
+}
+
+bool is_spreadsheet_error(std::string_view text) {
+  static constexpr std::array<std::string_view, 7> errors = {"#N/A",  "#DIV/0!", "#NAME?", "#NULL!",
+                                                             "#NUM!", "#REF!",   "#VALUE!"};
+  return std::any_of(errors.begin(), errors.end(), [&](std::string_view error) {
+    return text.starts_with(error) && (text.size() == error.size() || std::strchr(",;\t\r\n", text[error.size()]));
+  });
+}
+
+bool looks_like_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+ReadBytes gunzip(ReadBytes packed, std::string name) {
+  return [unpacking = std::make_shared<Unpacking>(std::move(packed), std::move(name))](char* into, std::size_t room) {
+    return unpacking->read(into, room);
+  };
+}
+
+TextInput::TextInput(const std::string& path, std::stop_token stop, ReadProgress progress)
+    : name_(path == "-" ? "standard input" : path), stop_(std::move(stop)), progress_(std::move(progress)) {
+  if (path == "-") {
+    start(read_descriptor(STDIN_FILENO, name_, stop_));
+  } else {
+    file_ = std::make_unique<MappedFile>(path);
+    start({reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()});
+  }
+}
+
+TextInput::TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop)
+    : name_(name), stop_(std::move(stop)) {
+  start({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+TextInput::TextInput(int descriptor, std::string_view name, std::stop_token stop)
+    : name_(name), stop_(std::move(stop)) {
+  start(read_descriptor(descriptor, name_, stop_));
+}
+
+void TextInput::start(std::string_view bytes) {
+  if (!looks_like_gzip(bytes)) {
+    text_ = bytes;
+    return;
+  }
+  packed_total_ = static_cast<std::int64_t>(bytes.size());
+  read_ = gunzip(
+      [this, bytes](char* into, std::size_t room) {
+        const auto done = static_cast<std::size_t>(packed_done_);
+        const std::size_t count = std::min(room, bytes.size() - done);
+        std::memcpy(into, bytes.data() + done, count);
+        packed_done_ += static_cast<std::int64_t>(count);
+        return count;
+      },
+      name_);
+}
+
+void TextInput::start(ReadBytes read) {
+  read_ = std::move(read);
+  fill(2);
+  if (!looks_like_gzip({buffer_.data(), filled_})) return;
+  std::vector<char> first(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(filled_));
+  filled_ = 0;
+  ended_ = false;
+  ReadBytes packed = [first = std::move(first), taken = std::size_t{0}, rest = std::move(read_)](
+                         char* into, std::size_t room) mutable {
+    if (taken == first.size()) return rest(into, room);
+    const std::size_t count = std::min(room, first.size() - taken);
+    std::memcpy(into, first.data() + taken, count);
+    taken += count;
+    return count;
+  };
+  read_ = gunzip(std::move(packed), name_);
+}
+
+/// Until the buffer holds that much, or the text has ended.
+void TextInput::fill(std::size_t enough) {
+  if (buffer_.size() < enough) buffer_.resize(std::max(enough, bytes_of_a_buffer));
+  while (filled_ < enough && !ended_) {
+    core::honour_stop(stop_, "stopped while reading " + name_);
+    const std::size_t got = read_(buffer_.data() + filled_, buffer_.size() - filled_);
+    filled_ += got;
+    ended_ = got == 0;
+  }
+}
+
+std::string_view TextInput::beginning() {
+  if (!read_) return text_.substr(0, bytes_of_a_beginning);
+  fill(bytes_of_a_beginning);
+  return {buffer_.data(), filled_};
+}
+
+void TextInput::feed_text(const TakeLines& take) {
+  std::size_t length = bytes_of_a_piece;
+  std::size_t done = 0;
+  for (bool last = false; !last;) {
+    core::honour_stop(stop_, "stopped while reading " + name_);
+    const std::string_view piece = text_.substr(done, length);
+    last = done + piece.size() == text_.size();
+    const std::size_t taken = take(piece, last);
+    if (taken == 0) length *= 2;
+    done += taken;
+    if (progress_) progress_(static_cast<std::int64_t>(done), static_cast<std::int64_t>(text_.size()));
+  }
+}
+
+void TextInput::feed(const TakeLines& take) {
+  if (!read_) return feed_text(take);
+  std::size_t enough = bytes_of_a_buffer;
+  for (bool last = false; !last;) {
+    // Only a full buffer is parsed: a long first line is looked at again only after it has doubled.
+    fill(enough);
+    last = ended_;
+    const std::size_t taken = take({buffer_.data(), filled_}, last);
+    if (last) break;
+    if (taken == 0) enough *= 2;
+    if (enough > longest_line) throw InputError(name_ + ": a line of more than " + core::size_text(longest_line));
+    filled_ -= taken;
+    std::memmove(buffer_.data(), buffer_.data() + taken, filled_);
+    if (progress_ && packed_total_ > 0) progress_(packed_done_, packed_total_);
+  }
+}
+
+}  // namespace gradus::io

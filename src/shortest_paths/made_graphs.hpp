@@ -1,0 +1,108 @@
+// Graphs made from numbers alone, edge by edge: each is a function of the seed and of its place, so that it depends
+// neither on threads nor on the machine.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/philox.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+struct MadeEdge {
+  std::int64_t from = 0;  ///< counted from 0
+  std::int64_t to = 0;
+  std::int64_t weight = 0;
+};
+
+/// Whole numbers, each as likely as any other: from `least` to `greatest`, both included.
+struct WeightRange {
+  std::int64_t least = 1;
+  std::int64_t greatest = 1000;
+
+  std::int64_t draw(const core::Philox& random, std::uint64_t index) const {
+    return least + static_cast<std::int64_t>(random.below(index, static_cast<std::uint64_t>(greatest - least) + 1));
+  }
+};
+
+/// Crossings in rows and columns, each with roads to its neighbours, as long in the one direction as in the other.
+struct RoadGrid {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  WeightRange lengths = {};
+  std::uint64_t seed = 0;
+
+  std::int64_t vertices() const { return rows * columns; }
+  std::int64_t edges() const { return vertices() == 0 ? 0 : 2 * (rows * (columns - 1) + columns * (rows - 1)); }
+
+  /// Calls use(edge) for the edges from a vertex, by ascending ends.
+  template <class Use>
+  void edges_from(std::int64_t vertex, const Use& use) const {
+    constexpr std::uint64_t stream = 22;
+    const core::Philox random(seed, stream);
+    const std::int64_t row = vertex / columns;
+    const std::int64_t column = vertex % columns;
+    const auto to_right = [&](std::int64_t left) { return lengths.draw(random, static_cast<std::uint64_t>(left) * 2); };
+    const auto down = [&](std::int64_t above) {
+      return lengths.draw(random, static_cast<std::uint64_t>(above) * 2 + 1);
+    };
+    if (row > 0) use(MadeEdge{vertex, vertex - columns, down(vertex - columns)});
+    if (column > 0) use(MadeEdge{vertex, vertex - 1, to_right(vertex - 1)});
+    if (column + 1 < columns) use(MadeEdge{vertex, vertex + 1, to_right(vertex)});
+    if (row + 1 < rows) use(MadeEdge{vertex, vertex + columns, down(vertex)});
+  }
+};
+
+/// Different edges between different vertices, drawn without order from all that there are.
+struct RandomEdges {
+  std::int64_t vertices = 0;
+  std::int64_t edges = 0;  ///< at most most_edges()
+  WeightRange weights = {};
+  /// Each vertex lies at a height of up to the greatest weight, and its edges' weights include the climb: some are
+  /// negative, no cycle is, and shortest routes are those without the climbs.
+  bool climbs = false;
+  std::uint64_t seed = 0;
+
+  static std::int64_t most_edges(std::int64_t vertices) { return vertices == 0 ? 0 : vertices * (vertices - 1); }
+
+  MadeEdge edge(std::int64_t index) const {
+    constexpr std::uint64_t weight_stream = 24;
+    constexpr std::uint64_t height_stream = 25;
+    const std::uint64_t pair = pair_of(static_cast<std::uint64_t>(index));
+    const auto others = static_cast<std::uint64_t>(vertices - 1);
+    MadeEdge made{static_cast<std::int64_t>(pair / others), static_cast<std::int64_t>(pair % others), 0};
+    if (made.to >= made.from) ++made.to;
+    made.weight = weights.draw(core::Philox(seed, weight_stream), static_cast<std::uint64_t>(index));
+    const WeightRange heights{0, weights.greatest};
+    const core::Philox random(seed, height_stream);
+    if (climbs)
+      made.weight += heights.draw(random, static_cast<std::uint64_t>(made.to)) -
+                     heights.draw(random, static_cast<std::uint64_t>(made.from));
+    return made;
+  }
+
+ private:
+  /// A permutation of all pairs, by a Feistel network over a power of four of numbers; those that are no pair are
+  /// permuted on until they are one, which keeps it a permutation.
+  std::uint64_t pair_of(std::uint64_t index) const {
+    constexpr std::uint64_t stream = 23;
+    constexpr std::uint64_t rounds = 4;
+    const core::Philox random(seed, stream);
+    const auto pairs = static_cast<std::uint64_t>(most_edges(vertices));
+    const int half = (std::bit_width(pairs - 1) + 1) / 2;
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    do {
+      std::uint64_t high = index >> half;
+      std::uint64_t low = index & mask;
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        const std::uint64_t next = high ^ (random.bits(low << 2 | round) & mask);
+        high = low;
+        low = next;
+      }
+      index = high << half | low;
+    } while (index >= pairs);
+    return index;
+  }
+};
+
+}  // namespace gradus::shortest_paths_detail

@@ -1,0 +1,295 @@
+#include "shortest_paths/sparse_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/checked.hpp"
+#include "core/stop.hpp"
+#include "execution/request.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+constexpr std::string_view while_listing = "stopped while listing the edges of each vertex";
+
+void check_vertices(std::int64_t vertices) {
+  if (vertices < 0) throw UsageError("edges: " + std::to_string(vertices) + " is not a number of vertices");
+  if (vertices > std::numeric_limits<std::int32_t>::max())
+    throw InputError("edges: " + std::to_string(vertices) + " vertices are more than the supported 2147483647");
+}
+
+template <class T>
+void check_list(VectorView<T> list, const char* what, std::int64_t edges, bool may_be_empty) {
+  execution::check_view(list, what);
+  if (!list.place().is_host())
+    throw UnsupportedError(std::string(what) + ": lists of edges are read from host memory only");
+  if (list.size() == edges || (may_be_empty && list.empty())) return;
+  throw UsageError(std::string(what) + ": " + std::to_string(list.size()) + " elements for " + std::to_string(edges) +
+                   " edges; one for each is needed");
+}
+
+[[noreturn]] void throw_no_such_vertex(std::int64_t edge, std::int64_t from, std::int64_t to, std::int64_t n) {
+  throw InputError("edges: edge " + std::to_string(edge) + " goes from vertex " + std::to_string(from) + " to vertex " +
+                   std::to_string(to) + ", of " + std::to_string(n) + " vertices (all counted from 0)");
+}
+
+template <class T>
+[[noreturn]] void throw_no_length(std::int64_t edge, std::int64_t from, std::int64_t to, T weight) {
+  throw InputError("edges: " + std::string(std::isnan(weight) ? "NaN" : "-inf") + " is the length of edge " +
+                   std::to_string(edge) + ", from vertex " + std::to_string(from) + " to vertex " + std::to_string(to) +
+                   " (all counted from 0); an edge has a finite length, and +inf stands for no edge");
+}
+
+/// visit(from, to, number of the edge) for [first, last) of the list.
+template <class T, class Visit>
+void visit_edges(const EdgeView<T>& edges, std::int64_t first, std::int64_t last, const Visit& visit) {
+  for (std::int64_t edge = first; edge < last; ++edge) visit(edges.from[edge], edges.to[edge], edge);
+}
+template <class T, class Visit>
+void visit_edges(const CsrView<T>& edges, std::int64_t first, std::int64_t last, const Visit& visit) {
+  const std::int64_t* const starts = edges.starts.data();
+  std::int64_t from = first < last ? std::upper_bound(starts, starts + edges.starts.size(), first) - starts - 1 : 0;
+  for (std::int64_t edge = first; edge < last; ++edge) {
+    while (starts[from + 1] == edge) ++from;
+    visit(static_cast<std::int32_t>(from), edges.targets[edge], edge);
+  }
+}
+
+template <class T>
+void check_starts(const EdgeView<T>& /*edges*/) {}
+template <class T>
+void check_starts(const CsrView<T>& edges) {
+  const VectorView<const std::int64_t> starts = edges.starts;
+  if (starts.empty()) return;
+  if (starts[0] != 0)
+    throw InputError("edges: those from vertex 0 start at number " + std::to_string(starts[0]) + " instead of 0");
+  for (std::int64_t v = 1; v < starts.size(); ++v)
+    if (starts[v] < starts[v - 1] || starts[v] > edges.targets.size())
+      throw InputError("edges: those from vertex " + std::to_string(v - 1) + " (counted from 0) are number " +
+                       std::to_string(starts[v - 1]) + " up to " + std::to_string(starts[v]) + ", of " +
+                       std::to_string(edges.targets.size()) + "; starts must ascend from 0 to the number of edges");
+  if (starts[starts.size() - 1] != edges.targets.size())
+    throw InputError("edges: the last of the starts is " + std::to_string(starts[starts.size() - 1]) +
+                     " instead of the number of edges, " + std::to_string(edges.targets.size()));
+}
+
+template <class T>
+VectorView<const T> weights_of(const EdgeView<T>& edges) {
+  return edges.weights;
+}
+template <class T>
+VectorView<const T> weights_of(const CsrView<T>& edges) {
+  return edges.weights;
+}
+/// `work(first, last)` for stretches of [0, count), with a look at the stop request between them.
+template <class Work>
+void in_stretches(std::int64_t count, const std::stop_token& stop, const Work& work) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+    core::honour_stop(stop, while_listing);
+    work(first, std::min(first + core::operations_between_looks, count));
+  }
+}
+
+/// From the numbers of edges, which stand one place further, to where those of each vertex start.
+void add_up(Buffer<std::int64_t>& starts) {
+  for (std::int64_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
+}
+
+template <class T>
+void take_loop(SparseGraph<T>& graph, std::int32_t v, T weight) {
+  if (weight >= 0 || (graph.loop >= 0 && graph.loop < v)) return;
+  if (graph.loop != v || weight < graph.loop_weight) graph.loop_weight = weight;
+  graph.loop = v;
+}
+
+template <class T, class Edges>
+SparseGraph<T> list_edges(const Edges& edges, const Taking<T>& taking, const std::stop_token& stop) {
+  const std::int64_t n = vertices_of(edges);
+  const std::int64_t count = number_of_edges(edges);
+  const VectorView<const T> weights = weights_of(edges);
+  check_starts(edges);
+  const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
+  const auto is_edge = [&](T weight) { return weight != taking.no_edge && weight != no_route<T>(); };
+  SparseGraph<T> graph;
+  // Two places further than in the end: while arcs are put into their places, the starts move up by one vertex.
+  Buffer<std::int64_t> next(n + 2, 0);
+  in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
+    visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
+      if (from < 0 || from >= n || to < 0 || to >= n) throw_no_such_vertex(edge, from, to, n);
+      const T weight = weight_of(edge);
+      if constexpr (std::is_floating_point_v<T>)
+        if (!(weight > -std::numeric_limits<T>::infinity())) throw_no_length(edge, from, to, weight);
+      if (!is_edge(weight)) return;
+      if (from == to) {
+        if (!taking.unweighted) take_loop(graph, from, weight);
+        return;
+      }
+      ++next[from + 2];
+      if (taking.undirected) ++next[to + 2];
+    });
+  });
+  add_up(next);
+  graph.arcs = Buffer<Arc<T>>(next[n + 1]);
+  in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
+    visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
+      const T weight = weight_of(edge);
+      if (from == to || !is_edge(weight)) return;
+      const T length = taking.unweighted ? T{1} : weight + T{0};  // -0 becomes 0 so
+      graph.arcs[next[from + 1]++] = {to, length};
+      if (taking.undirected) graph.arcs[next[to + 1]++] = {from, length};
+    });
+  });
+  graph.starts = Buffer<std::int64_t>(n + 1);
+  std::copy_n(next.data(), n + 1, graph.starts.data());
+  return graph;
+}
+
+}  // namespace
+
+template <class T>
+void check_edges(const EdgeView<T>& edges) {
+  check_vertices(edges.vertices);
+  check_list(edges.from, "edges: from", edges.from.size(), false);
+  check_list(edges.to, "edges: to", edges.from.size(), false);
+  check_list(edges.weights, "edges: weights", edges.from.size(), true);
+}
+
+template <class T>
+void check_edges(const CsrView<T>& edges) {
+  check_list(edges.starts, "edges: starts", edges.starts.size(), false);
+  check_vertices(edges.vertices());
+  check_list(edges.targets, "edges: targets", edges.targets.size(), false);
+  check_list(edges.weights, "edges: weights", edges.targets.size(), true);
+  if (edges.starts.empty() && !edges.targets.empty())
+    throw UsageError("edges: starts: there are none for " + std::to_string(edges.targets.size()) +
+                     " edges; one more than there are vertices is needed");
+}
+
+std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool undirected, int element_bytes) {
+  const std::uint64_t arc = element_bytes == 4 ? sizeof(Arc<std::int32_t>) : sizeof(Arc<std::int64_t>);
+  const std::uint64_t arcs =
+      core::checked_multiply(static_cast<std::uint64_t>(edges), undirected ? 2 * arc : arc, "edges");
+  // The starts are there twice for a while.
+  return core::checked_add(arcs, (static_cast<std::uint64_t>(vertices) + 2) * 16, "edges");
+}
+
+template <class T>
+SparseGraph<T> sparse_graph(const EdgeView<T>& edges, const Taking<T>& taking, const std::stop_token& stop) {
+  return list_edges<T>(edges, taking, stop);
+}
+template <class T>
+SparseGraph<T> sparse_graph(const CsrView<T>& edges, const Taking<T>& taking, const std::stop_token& stop) {
+  return list_edges<T>(edges, taking, stop);
+}
+
+template <class T>
+SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop) {
+  const std::int64_t n = matrix.n();
+  SparseGraph<T> graph;
+  graph.starts = Buffer<std::int64_t>(n + 1, 0);
+  const std::int64_t stretch = core::stretch_length(n, n, threads);
+  const auto each_row = [&](const auto& work) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t first = 0; first < n; first += stretch) {
+      if (stop.stop_requested()) continue;
+      for (std::int64_t u = first; u < std::min(first + stretch, n); ++u) work(u);
+    }
+    core::honour_stop(stop, while_listing);
+  };
+  each_row([&](std::int64_t u) {
+    const T* const row = matrix.weights.row(u);
+    std::int64_t count = 0;
+    for (std::int64_t v = 0; v < n; ++v) count += static_cast<std::int64_t>(matrix.is_edge(row[v]));
+    graph.starts[u + 1] = count - static_cast<std::int64_t>(matrix.is_edge(row[u]));
+  });
+  add_up(graph.starts);
+  graph.arcs = Buffer<Arc<T>>(graph.starts[n]);
+  each_row([&](std::int64_t u) {
+    Arc<T>* arc = graph.arcs.data() + graph.starts[u];
+    matrix.for_each_edge_from(u, [&](std::int64_t v, T weight) {
+      *arc++ = {static_cast<std::int32_t>(v), weight + T{0}};
+    });
+  });
+  for (std::int64_t v = 0; v < n; ++v)
+    if (matrix.is_edge(matrix.weights(v, v))) take_loop(graph, static_cast<std::int32_t>(v), matrix.weights(v, v));
+  return graph;
+}
+
+template <class T>
+Examined<T> examine(const SparseGraph<T>& graph, const std::stop_token& stop) {
+  Examined<T> all;
+  all.edges = graph.edges();
+  all.negative = graph.loop >= 0;
+  for (std::int64_t u = 0; u < graph.n(); ++u) {
+    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
+    Wider<T> greatest = 0;
+    graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
+      all.negative |= weight < 0;
+      all.positive &= weight > 0;
+      const Wider<T> wide = weight;
+      greatest = std::max(greatest, wide < 0 ? -wide : wide);
+    });
+    all.greatest += greatest;
+  }
+  return all;
+}
+
+template <class T>
+Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+  constexpr std::int64_t side = 64;  // of the blocks in which the matrix is read along and across
+  const std::int64_t n = matrix.n();
+  Matrix<T> weights(n, n);
+  const auto weight_at = [&](std::int64_t u, std::int64_t v) {
+    const T weight = matrix.weights(u, v);
+    if (!matrix.is_edge(weight)) return no_route<T>();
+    return taking.unweighted ? T{1} : weight;
+  };
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t top = 0; top < n; top += side)
+    for (std::int64_t left = 0; left < n && !stop.stop_requested(); left += side)
+      for (std::int64_t u = top; u < std::min(top + side, n); ++u)
+        for (std::int64_t v = left; v < std::min(left + side, n); ++v) {
+          const T there = weight_at(u, v);
+          weights(u, v) = taking.undirected ? std::min(there, weight_at(v, u)) : there;
+        }
+  core::honour_stop(stop, "stopped while adapting the matrix");
+  return weights;
+}
+
+template <class T>
+void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
+  const std::int64_t n = graph.n();
+  const std::int64_t stretch = core::stretch_length(n, n, threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < n; first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t u = first; u < std::min(first + stretch, n); ++u) {
+      T* const row = weights.row(u);
+      std::fill_n(row, n, no_route<T>());
+      graph.for_each_edge_from(u, [row](std::int32_t v, T weight) { row[v] = std::min(row[v], weight); });
+    }
+  }
+  if (graph.loop >= 0) weights(graph.loop, graph.loop) = graph.loop_weight;
+  core::honour_stop(stop, "stopped while making a matrix of the edges");
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                         \
+  template void check_edges(const EdgeView<T>&);                                                      \
+  template void check_edges(const CsrView<T>&);                                                       \
+  template SparseGraph<T> sparse_graph(const EdgeView<T>&, const Taking<T>&, const std::stop_token&); \
+  template SparseGraph<T> sparse_graph(const CsrView<T>&, const Taking<T>&, const std::stop_token&);  \
+  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);                 \
+  template Examined<T> examine(const SparseGraph<T>&, const std::stop_token&);                        \
+  template Matrix<T> adapted(const Graph<T>&, const Taking<T>&, int, const std::stop_token&);         \
+  template void write_matrix(const SparseGraph<T>&, MatrixView<T>, int, const std::stop_token&)
+GRADUS_INSTANTIATE(std::int32_t);
+GRADUS_INSTANTIATE(std::int64_t);
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::shortest_paths_detail
