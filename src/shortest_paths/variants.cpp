@@ -2,6 +2,7 @@
 #include "shortest_paths/variants.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/checked.hpp"
@@ -26,6 +27,18 @@ Memory tiles_memory(const Shape& shape, int) {
   const auto rounded = static_cast<std::uint64_t>((shape.vertices + 63) / 64 * 64);
   return {.host = core::checked_multiply(core::checked_multiply(rounded, rounded, "tiles"),
                                          static_cast<std::uint64_t>(shape.element_bytes), "tiles")};
+}
+
+// The edges once more, with other weights. Of each thread: lengths, those that wait, trees where they are needed.
+Memory searches_memory(const Shape& shape, int threads) {
+  const auto n = static_cast<std::uint64_t>(shape.vertices);
+  const auto edges = static_cast<std::uint64_t>(shape.edges);
+  const std::uint64_t number = shape.wide ? 16 : 8;
+  const std::uint64_t tree = shape.floating && shape.negative ? 80 : 0;
+  const std::uint64_t of_thread = n * (number + 20 + tree) + std::min(edges, 2 * n) * 2 * (number + 8);
+  const auto busy = static_cast<std::uint64_t>(std::clamp<std::int64_t>(shape.rows(), 1, threads));
+  return {.host = core::checked_add(core::checked_multiply(edges, 2 * number, "edges"),
+                                    core::checked_multiply(of_thread, busy, "searches"), "searches")};
 }
 
 Support on_gpu(const Shape& shape, const execution::Machine& machine) {
@@ -94,6 +107,13 @@ constexpr Variant table[] = {
      .supports = in_own_type,
      .memory = tiles_memory,
      .run = GRADUS_RUNS(simd_tiled)},
+    {.name = "openmp_dijkstra",
+     .summary =
+         "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
+     .contract = exact,
+     .backend = Backend::openmp,
+     .memory = searches_memory,
+     .run = GRADUS_RUNS(openmp_dijkstra)},
     {.name = "cuda_naive",
      .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
      .contract = exact,
@@ -135,17 +155,63 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   });
 }
 
-// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020). A core relaxes at
-// best a vector of 64 bytes in a clock.
+// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
+constexpr double gpu_ready_seconds = 0.4;
+
+// Seconds that one core takes (docs/results/shortest-paths-choice.txt): to find the routes from one vertex along the
+// edges, where more of them leave a vertex the more often its length improves before it is settled; and to relax a
+// matrix in vector registers.
+double search_seconds(const Shape& shape) {
+  if (shape.vertices == 0) return 0;
+  const auto n = static_cast<double>(shape.vertices);
+  const auto edges = static_cast<double>(shape.edges);
+  const double once = 1e-9 * (n * (20 + 30 * std::log1p(edges / n)) + 1.3 * edges);
+  // Trees of floating numbers are grown along the edges once more.
+  return shape.floating && shape.negative ? 3 * once : once;
+}
+
+double relax_seconds(const Shape& shape) {
+  const double rounded = std::ceil(static_cast<double>(shape.vertices) / 64) * 64;
+  constexpr double bytes_per_second = 1e11;
+  constexpr double wide_bytes_per_second = 5e9;  // openmp_tiled, in numbers of 16 bytes
+  return rounded * rounded * rounded *
+         (shape.wide ? 16 / wide_bytes_per_second : shape.element_bytes / bytes_per_second);
+}
+
+/// With the predecessors that come after it.
+double whole_matrix_seconds(const Shape& shape) {
+  const double relax = relax_seconds(shape);
+  if (!shape.predecessors) return relax;
+  const auto n = static_cast<double>(shape.vertices);
+  const auto edges = static_cast<double>(shape.edges);
+  if (shape.floating) return relax + n * search_seconds(shape);
+  return relax + std::min(n * edges * 1e-9, relax);
+}
+
+double searches_seconds(const Shape& shape) { return static_cast<double>(shape.rows()) * search_seconds(shape); }
+
+/// Whether searches take less time than relaxing the whole matrix on as many cores.
+bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_matrix_seconds(shape); }
+
+/// Whether they take less time on all cores than a GPU.
+bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
+  constexpr double bytes_per_second = 2e13;
+  const double on_gpu = gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
+  return searches_seconds(shape) / machine.physical_cores < on_gpu;
+}
+
+// A core relaxes at best a vector of 64 bytes in a clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
-  constexpr double seconds = 0.4;
-  return shape.relaxations() * shape.element_bytes >= seconds * bytes_per_second * machine.physical_cores;
+  return shape.relaxations() * shape.element_bytes >= gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
+         !searches_beat_gpu(shape, machine);
 }
 
 }  // namespace
 
 std::span<const Variant> variants() { return table; }
+
+bool takes_edge_lists(const Variant& variant) { return variant.name == "openmp_dijkstra"; }
 
 constinit const core::Ladder ladder{
     .problem = Room::name,
@@ -167,6 +233,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   if (device == Device::automatic && gpu_pays(shape, machine) && on_device.supports(shape, machine) &&
       fits_gpu(on_device, shape, machine))
     return on_device;
+  if (searches_pay(shape)) return core::find_variant(variants(), "openmp_dijkstra", Room::name);
   return core::find_variant(variants(), shape.wide ? "openmp_tiled" : "simd_tiled", Room::name);
 }
 
