@@ -477,8 +477,8 @@ TEST(GraphFiles, LinesAreCountedAcrossStretches) {
 TEST(GraphFiles, StrayCarriageReturns) {
   expect_contains(list_refusal("from,to,weight\r\r\n1,2,3\n"), "test:1: a carriage return");
   expect_contains(refusal("c\nc\r\r\np sp 0 0\n", GraphFormat::dimacs), "test:2: a carriage return");
-  expect_contains(list_refusal("1,2,3\n1,2,3\r\r\n"), "test:2: '\\x0d' follows the weight");
-  expect_contains(list_refusal("1,2,3\r1,2,3\r"), "test:1: '\\x0d1' follows the weight");
+  expect_contains(list_refusal("1,2,3\n1,2,3\r\r\n"), "test:2: '\\x0d");
+  expect_contains(list_refusal("1,2,3\r1,2,3\r"), "test:1: 5 fields");
 }
 
 TEST(GraphFiles, AStopRequestEndsTheReading) {
