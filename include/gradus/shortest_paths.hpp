@@ -1,6 +1,7 @@
 /// All-pairs shortest paths: the length of the shortest route between every two vertices of a graph, and the route.
 ///
-/// The graph is a matrix of weights: weights(v, w) is the length of the edge from v to w. Negative lengths are allowed;
+/// The graph is a matrix of weights, weights(v, w) the length of the edge from v to w, or lists of its edges (graph.hpp);
+/// results are the same for both. Negative lengths are allowed;
 /// zero and the least denormal are edges like any other, and -0 is 0. "No edge" is the type's greatest value for whole
 /// numbers, +inf for floating ones, and ShortestPathsOptions::no_edge beside it. An element on the diagonal is an edge
 /// from a vertex to itself: it shortens nothing, unless it is negative.
@@ -23,7 +24,8 @@
 ///   shortest. Floating numbers: one that is reported is negative by exact sums; those that lie within rounding may go
 ///   unseen, and the result is then as if they were of length 0.
 ///
-/// Complexity: N^3 additions and comparisons, and as many for predecessors unless edges are few; N^2 memory.
+/// Complexity: N^3 additions and comparisons, and as many for predecessors, in N^2 memory; or, where edges or sources are
+/// few, O(S (edges + N) log N) in O(S N + edges) memory.
 #pragma once
 
 #include <concepts>
@@ -68,6 +70,14 @@ struct ShortestPathsResult {
   RunReport report;
 };
 
+/// One route.
+template <class T>
+struct ShortestRoute {
+  std::vector<std::int32_t> vertices;  ///< from the first to the last, both included; empty: there is no route
+  T distance = 0;                      ///< "no edge" where there is no route
+  RunReport report;
+};
+
 namespace detail {
 
 /// What the functions below call.
@@ -83,6 +93,16 @@ GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, con
 template <class T>
 GRADUS_EXPORT std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                                   const ShortestPathsMemory<T>& memory, const Execution& execution);
+
+template <class T>
+GRADUS_EXPORT ShortestRoute<T> shortest_route(MatrixView<const T> weights, std::int64_t from, std::int64_t to,
+                                              const ShortestPathsOptions& options, const Execution& execution);
+template <class T>
+GRADUS_EXPORT ShortestRoute<T> shortest_route(const EdgeView<T>& edges, std::int64_t from, std::int64_t to,
+                                              const ShortestPathsOptions& options, const Execution& execution);
+template <class T>
+GRADUS_EXPORT ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std::int64_t to,
+                                              const ShortestPathsOptions& options, const Execution& execution);
 
 /// The element types of weights.
 template <class T>
@@ -128,6 +148,27 @@ template <detail::Weight T>
 ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options = {},
                                       const Execution& execution = {}) {
   return detail::shortest_paths<T>(edges, options, {}, execution);
+}
+
+/// The shortest route from one vertex to another: that of the canonical predecessors. Errors are those of
+/// shortest_paths(), but for distances to other vertices, which are not looked at; UsageError for vertices that do not
+/// exist, and where the options name sources. Memory O(edges + N); time O((edges + N) log N) at most, for the search ends
+/// where the route does. Where edges are negative all of them must be looked at first, as for negative cycles.
+template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
+ShortestRoute<ElementOf<Weights>> shortest_route(const Weights& weights, std::int64_t from, std::int64_t to,
+                                                 const ShortestPathsOptions& options = {},
+                                                 const Execution& execution = {}) {
+  return detail::shortest_route<ElementOf<Weights>>(view_of(weights), from, to, options, execution);
+}
+template <detail::Weight T>
+ShortestRoute<T> shortest_route(const EdgeView<T>& edges, std::int64_t from, std::int64_t to,
+                                const ShortestPathsOptions& options = {}, const Execution& execution = {}) {
+  return detail::shortest_route<T>(edges, from, to, options, execution);
+}
+template <detail::Weight T>
+ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std::int64_t to,
+                                const ShortestPathsOptions& options = {}, const Execution& execution = {}) {
+  return detail::shortest_route<T>(edges, from, to, options, execution);
 }
 
 /// Bytes of host memory that `shortest_paths` would take beyond its input, its result included, at most. Reads the

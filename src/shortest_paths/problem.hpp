@@ -51,17 +51,37 @@ constexpr T unreachable() {
 struct Shape {
   std::int64_t vertices = 0;
   std::int64_t edges = 0;     ///< without those from a vertex to itself
+  std::int64_t sources = -1;  ///< from how many vertices routes are wanted; -1: from all
   int element_bytes = 4;      ///< of the type in which the variant computes
   bool floating = false;      ///< float, double; otherwise whole numbers
   bool negative = false;      ///< some edge is
   bool wide = false;          ///< sums do not fit the element type: Problem::wide
   bool predecessors = false;  ///< wanted
 
+  std::int64_t rows() const { return sources < 0 ? vertices : sources; }  ///< of the results
   /// An addition and a comparison each.
   double relaxations() const {
     const auto n = static_cast<double>(vertices);
     return n * n * n;
   }
+};
+
+template <class T>
+struct SparseGraph;
+
+/// The same job for variants that take a graph as lists of its edges (takes_edge_lists()), and the results as
+/// the caller gets them: "no route" is the greatest whole number, and InputError is thrown for a distance that T does
+/// not hold, of the first row that has one.
+template <class T>
+struct SparseProblem {
+  const SparseGraph<T>* graph = nullptr;
+  std::span<const std::int64_t> sources;    ///< a row of the results for each; empty: for all vertices
+  std::int64_t target = -1;                 ///< the only vertex to which the route is wanted, or -1: all
+  std::span<const Wider<T>> least_lengths;  ///< where an edge is negative: of any route that ends at each vertex
+  bool positive = true;                     ///< all edges are
+  bool wide_sums = false;                   ///< floating numbers: sums might overflow in T
+  MatrixView<T> distances;
+  MatrixView<std::int32_t> predecessors;  ///< or empty
 };
 
 /// A graph without negative cycles (of floating numbers: but for what rounding hides), and the matrix in which a
@@ -76,6 +96,8 @@ struct Problem {
   MatrixView<T> distances;
   /// Where Shape::wide: instead, for the same reason.
   MatrixView<Wider<T>> wide;
+  /// Instead of all matrices here, for variants that take lists.
+  const SparseProblem<T>* sparse = nullptr;
   /// No distance is greater in magnitude. Below unreachable() / 2 for whole numbers.
   Wider<T> greatest = 0;
   /// N x N, wanted; or empty. A variant for whole numbers may write them (Solved), as the canonical rule says it for
@@ -86,7 +108,7 @@ struct Problem {
   bool negative = false;
   std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
 
-  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }
+  std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of a matrix
   bool is_wide() const { return wide.data() != nullptr; }
   Shape shape() const {
     return {.vertices = n(),
@@ -117,6 +139,8 @@ struct Room {
 using Variant = core::Variant<Room>;
 
 std::span<const Variant> variants();
+/// Whether it works on lists of edges (Problem::sparse) instead of a matrix.
+bool takes_edge_lists(const Variant& variant);
 /// The same for those who know no problem.
 extern const core::Ladder ladder;
 

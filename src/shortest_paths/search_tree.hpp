@@ -28,8 +28,9 @@ class SearchTree {
         depth_(size(n_ + 1)), labelled_(size(n_)), queued_(size(n_)), queue_(size(n_)) {}
 
   /// From `source`, or from all vertices where it is negative: the least label of any route that ends there, none of
-  /// them above 0. `order` has all vertices, in the order in which they had better be looked at first.
-  /// is_negative(cycle) is asked of a cycle's vertices in order; it throws, or says by returning that it is none.
+  /// them above 0. `order` has vertices in the order in which they had better be looked at first: the source at least,
+  /// or all. is_negative(cycle) is asked of a cycle's vertices in order; it throws, or says by returning that it is
+  /// none.
   template <class Graph, class IsNegative>
   void search(const Graph& graph, std::int64_t source, const std::vector<std::int32_t>& order,
               const IsNegative& is_negative, const std::stop_token& stop) {

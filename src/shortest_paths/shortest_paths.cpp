@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "shortest_paths/finish.hpp"
 #include "shortest_paths/graph.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 #include "shortest_paths/predecessors.hpp"
@@ -24,14 +25,6 @@ namespace {
 
 constexpr const char* problem_name = "shortest_paths";
 
-template <class T>
-constexpr std::string_view type_name() {
-  if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
-  else if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
-  else if constexpr (std::is_same_v<T, float>) return "float32";
-  else return "float64";
-}
-
 /// The option's value in the graph's own type.
 template <class T>
 T no_edge_of(const ShortestPathsOptions& options) {
@@ -42,11 +35,11 @@ T no_edge_of(const ShortestPathsOptions& options) {
                                                         wanted < -static_cast<double>(std::numeric_limits<T>::min()));
   if (std::isnan(wanted) || !in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is none of " +
-                     std::string(type_name<T>()));
+                     std::string(room::type_name<T>()));
   // Beyond, neighbouring whole numbers are the same double: another one may have been meant.
   if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
     throw UsageError("the value for 'no edge', " + core::number_text(wanted) +
-                     ", must be nearer to 0 than 2^53; the greatest " + std::string(type_name<T>()) +
+                     ", must be nearer to 0 than 2^53; the greatest " + std::string(room::type_name<T>()) +
                      " stands for none without being named");
   return static_cast<T>(wanted);
 }
@@ -77,7 +70,7 @@ bool overlap(MatrixView<A> one, MatrixView<B> other) {
 void check_sources(const std::vector<std::int64_t>& sources, std::int64_t n) {
   for (const std::int64_t source : sources)
     if (source < 0 || source >= n)
-      throw UsageError("sources: there is no vertex " + std::to_string(source) + " among " + std::to_string(n) +
+      throw UsageError("there is no vertex " + std::to_string(source) + " among " + std::to_string(n) +
                        " (counted from 0)");
 }
 
@@ -91,6 +84,7 @@ struct Request {
   ShortestPathsMemory<T> memory;
   Execution execution;
   int threads = 1;
+  std::int64_t target = -1;  ///< the only vertex to which the route is wanted, or -1: all
 
   Request(MatrixView<const T> weights, const ShortestPathsOptions& wanted, const ShortestPathsMemory<T>& results,
           const Execution& where)
@@ -193,7 +187,9 @@ Prepared<T> prepared(const Request<T>& request) {
 
 template <class T>
 room::Shape shape_of(const Request<T>& request, const room::Examined<T>& facts) {
-  return facts.shape(request.n(), request.options.predecessors);
+  room::Shape shape = facts.shape(request.n(), request.options.predecessors);
+  if (!request.options.sources.empty()) shape.sources = request.rows();
+  return shape;
 }
 
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
@@ -242,6 +238,14 @@ std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& 
                             const room::Variant& variant) {
   const std::int64_t n = request.n();
   Bytes bytes = least_memory(request);
+  bytes.add(variant.memory(shape, request.threads).host);
+  constexpr std::int64_t tree_bytes = 48;
+  if (room::takes_edge_lists(variant)) {
+    if (request.is_matrix()) bytes.add(room::sparse_graph_bytes(n, facts.edges, false, static_cast<int>(sizeof(T))));
+    if (request.is_matrix() && !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
+    if (facts.negative) bytes.add_matrix(n, 1, tree_bytes + 2 * sizeof(room::Wider<T>));
+    return bytes.sum();
+  }
   const bool chosen_rows = !request.options.sources.empty();
   if (!request.is_matrix() || !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
   if (facts.width() != room::Width::own) bytes.add_matrix(n, n, sizeof(room::Wider<T>));
@@ -249,34 +253,11 @@ std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& 
   if (chosen_rows && request.options.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
   if (needs_copy(request, facts)) bytes.add_matrix(n, n, sizeof(T));
   // Lists of edges, or trees, for predecessors; rows' facts.
-  constexpr std::int64_t tree_bytes = 48;
   bytes.add_matrix(n, request.threads, tree_bytes);
   if (request.options.predecessors && !shape.floating && shape.edges < n * n / 16)
     bytes.add(static_cast<std::uint64_t>(shape.edges) * (sizeof(std::int32_t) + sizeof(room::Wider<T>)) +
               8 * static_cast<std::uint64_t>(n));
-  bytes.add(variant.memory(shape, request.threads).host);
   return bytes.sum();
-}
-
-template <class C>
-std::string number_text(C number) {
-  if constexpr (std::is_floating_point_v<C>) return core::number_text(static_cast<double>(number));
-  else return room::text(number);
-}
-
-/// InputError for a distance that T does not hold.
-template <class T, class C>
-[[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
-  const std::string message = "weights: the distance from vertex " + std::to_string(from) + " to vertex " +
-                              std::to_string(to) + " (counted from 0) is ";
-  if constexpr (std::is_same_v<T, double>) {
-    throw InputError(message + "beyond the largest float64; multiply the weights by a small power of two");
-  } else {
-    constexpr bool in_int64 = std::is_same_v<T, std::int32_t>;
-    throw InputError(message + number_text(distance) + ", which " + std::string(type_name<T>()) +
-                     " does not hold; give the weights as " + (in_int64 ? "int64" : "float64") +
-                     (std::is_same_v<T, std::int64_t> ? ", which rounds" : ""));
-  }
 }
 
 /// From the matrix in which a variant worked to the caller's, which may be the same; the rows that are wanted.
@@ -289,24 +270,11 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
   const std::int64_t stretch = core::stretch_length(rows, n, request.threads);
   const auto finish_row = [&](std::int64_t row) {
     const std::int64_t source = request.source_of(row);
-    const C* const from = solved.row(source);
+    const C* const lengths = solved.row(source);
     T* const to = distances.row(row);
-    for (std::int64_t column = 0; column < n; ++column) {
-      const C distance = from[column];
-      if constexpr (std::is_floating_point_v<T>) {
-        to[column] = static_cast<T>(distance) + T{0};
-        if (std::isinf(to[column]) && distance != room::unreachable<C>() &&
-            too_great[static_cast<std::size_t>(row)] < 0)
-          too_great[static_cast<std::size_t>(row)] = column;
-      } else {
-        const bool route = distance <= greatest;
-        to[column] = route ? static_cast<T>(distance) : room::no_route<T>();
-        if constexpr (!std::is_same_v<T, C>)
-          if (route && (distance >= room::no_route<T>() || distance < std::numeric_limits<T>::min()) &&
-              too_great[static_cast<std::size_t>(row)] < 0)
-            too_great[static_cast<std::size_t>(row)] = column;
-      }
-    }
+    const auto route_to = [=](std::int64_t v) { return std::is_floating_point_v<T> || lengths[v] <= greatest; };
+    too_great[static_cast<std::size_t>(row)] = room::finish_row(
+        n, request.target, to, [=](std::int64_t v) { return lengths[v]; }, route_to);
     to[source] = 0;
   };
 #pragma omp parallel for num_threads(request.threads) schedule(static)
@@ -317,7 +285,7 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
   core::honour_stop(stop, "stopped while finishing the matrix");
   for (std::int64_t row = 0; row < rows; ++row)
     if (const std::int64_t column = too_great[static_cast<std::size_t>(row)]; column >= 0)
-      throw_too_great<T>(request.source_of(row), column, solved(request.source_of(row), column));
+      room::throw_too_great<T>(request.source_of(row), column, solved(request.source_of(row), column));
 }
 
 /// Whether rounding made a cycle negative.
@@ -449,10 +417,16 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
   const room::Shape shape = shape_of(request, facts);
   const room::Variant& variant = select(shape, execution);
   execution::check_memory(memory_needed(request, facts, shape, variant), execution);
+  if (room::takes_edge_lists(variant) && !input.has_lists) {
+    const core::PhaseTimer timer(phases, "prepare");
+    input.sparse = room::sparse_graph(input.graph, request.threads, execution.stop);
+    input.has_lists = true;
+  }
+  std::vector<room::Wider<T>> least_lengths;
   if (facts.negative) {
     const core::PhaseTimer timer(phases, "negative_cycles");
-    if (input.has_lists) room::refuse_negative_cycles(input.sparse, execution.stop);
-    else room::refuse_negative_cycles(input.graph, execution.stop);
+    least_lengths = input.has_lists ? room::refuse_negative_cycles(input.sparse, execution.stop)
+                                    : room::refuse_negative_cycles(input.graph, execution.stop);
   }
   ShortestPathsResult<T> result;
   MatrixView<T> distances = request.memory.distances;
@@ -468,7 +442,22 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
   const int threads = variant.backend == core::Backend::sequential ? 1 : request.threads;
   {
     const cpu::PinnedTeam team(request.threads, execution.pinning);
-    solve_whole(request, variant, input, distances, predecessors, phases);
+    if (room::takes_edge_lists(variant)) {
+      room::SparseProblem<T> job;
+      job.graph = &input.sparse;
+      job.sources = request.options.sources;
+      job.target = request.target;
+      job.least_lengths = least_lengths;
+      job.positive = facts.positive;
+      job.wide_sums = facts.width() != room::Width::own;
+      job.distances = distances;
+      job.predecessors = predecessors;
+      auto problem = problem_of<T>(execution, request.options, facts);
+      problem.sparse = &job;
+      variant.run(problem, execution, phases);
+    } else {
+      solve_whole(request, variant, input, distances, predecessors, phases);
+    }
   }
   result.report.variant = variant.name;
   result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
@@ -476,6 +465,27 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
   core::add_phase(phases, "total", core::seconds_since(start));
   result.report.phases = std::move(phases);
   return result;
+}
+
+/// One route by the row of predecessors of its first vertex.
+template <class T, class Edges>
+ShortestRoute<T> find_route(const Edges& edges, std::int64_t from, std::int64_t to, const ShortestPathsOptions& options,
+                            const Execution& execution) {
+  const auto start = core::Clock::now();
+  if (!options.sources.empty()) throw UsageError("sources: a route has one, its first vertex");
+  ShortestPathsOptions of_row = options;
+  of_row.sources = {from, to};  // so that both are checked
+  of_row.predecessors = true;
+  Request<T> request(edges, of_row, {}, execution);
+  request.options.sources.pop_back();
+  request.target = to;
+  ShortestPathsResult<T> row = find(request, start);
+  ShortestRoute<T> route;
+  route.vertices =
+      shortest_path_route(VectorView<const std::int32_t>(row.predecessors.row(0), row.predecessors.columns()), from, to);
+  route.distance = row.distances(0, to);
+  route.report = std::move(row.report);
+  return route;
 }
 
 }  // namespace
@@ -512,7 +522,29 @@ ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPat
   return find(Request<T>(edges, options, memory, execution), start);
 }
 
+template <class T>
+ShortestRoute<T> shortest_route(MatrixView<const T> weights, std::int64_t from, std::int64_t to,
+                                const ShortestPathsOptions& options, const Execution& execution) {
+  return find_route<T>(weights, from, to, options, execution);
+}
+template <class T>
+ShortestRoute<T> shortest_route(const EdgeView<T>& edges, std::int64_t from, std::int64_t to,
+                                const ShortestPathsOptions& options, const Execution& execution) {
+  return find_route<T>(edges, from, to, options, execution);
+}
+template <class T>
+ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std::int64_t to,
+                                const ShortestPathsOptions& options, const Execution& execution) {
+  return find_route<T>(edges, from, to, options, execution);
+}
+
 #define GRADUS_INSTANTIATE(T)                                                                      \
+  template ShortestRoute<T> shortest_route(MatrixView<const T>, std::int64_t, std::int64_t,        \
+                                           const ShortestPathsOptions&, const Execution&);         \
+  template ShortestRoute<T> shortest_route(const EdgeView<T>&, std::int64_t, std::int64_t,         \
+                                           const ShortestPathsOptions&, const Execution&);         \
+  template ShortestRoute<T> shortest_route(const CsrView<T>&, std::int64_t, std::int64_t,          \
+                                           const ShortestPathsOptions&, const Execution&);         \
   template ShortestPathsResult<T> shortest_paths(MatrixView<const T>, const ShortestPathsOptions&, \
                                                  const ShortestPathsMemory<T>&, const Execution&); \
   template ShortestPathsResult<T> shortest_paths(const EdgeView<T>&, const ShortestPathsOptions&,  \

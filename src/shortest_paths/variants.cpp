@@ -28,6 +28,18 @@ Memory tiles_memory(const Shape& shape, int) {
                                          static_cast<std::uint64_t>(shape.element_bytes), "tiles")};
 }
 
+// The edges once more, with other weights. Of each thread: lengths, those that wait, trees where they are needed.
+Memory searches_memory(const Shape& shape, int threads) {
+  const auto n = static_cast<std::uint64_t>(shape.vertices);
+  const auto edges = static_cast<std::uint64_t>(shape.edges);
+  const std::uint64_t number = shape.wide ? 16 : 8;
+  const std::uint64_t tree = shape.floating && shape.negative ? 80 : 0;
+  const std::uint64_t of_thread = n * (number + 20 + tree) + std::min(edges, 2 * n) * 2 * (number + 8);
+  const auto busy = static_cast<std::uint64_t>(std::clamp<std::int64_t>(shape.rows(), 1, threads));
+  return {.host = core::checked_add(core::checked_multiply(edges, 2 * number, "edges"),
+                                    core::checked_multiply(of_thread, busy, "searches"), "searches")};
+}
+
 Support on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   return in_own_type(shape, machine);
@@ -94,6 +106,13 @@ constexpr Variant table[] = {
      .supports = in_own_type,
      .memory = tiles_memory,
      .run = GRADUS_RUNS(simd_tiled)},
+    {.name = "openmp_dijkstra",
+     .summary =
+         "along the edges, from one vertex after the other; the vertices among threads, and those that wait in buckets",
+     .contract = exact,
+     .backend = Backend::openmp,
+     .memory = searches_memory,
+     .run = GRADUS_RUNS(openmp_dijkstra)},
     {.name = "cuda_naive",
      .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
      .contract = exact,
@@ -147,6 +166,8 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
 
 std::span<const Variant> variants() { return table; }
 
+bool takes_edge_lists(const Variant& variant) { return variant.name == "openmp_dijkstra"; }
+
 constinit const core::Ladder ladder{
     .problem = Room::name,
     .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
@@ -156,6 +177,13 @@ constinit const core::Ladder ladder{
           return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
         },
 };
+
+/// Whether searches along the edges take less time than relaxing the whole matrix.
+static bool searches_pay(const Shape& shape) {
+  const auto n = static_cast<double>(shape.vertices);
+  const double search = static_cast<double>(shape.edges) * 4 + n * 40;
+  return static_cast<double>(shape.rows()) * search < shape.relaxations() * 0.2;
+}
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_dpx", Room::name);
@@ -167,6 +195,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   if (device == Device::automatic && gpu_pays(shape, machine) && on_device.supports(shape, machine) &&
       fits_gpu(on_device, shape, machine))
     return on_device;
+  if (searches_pay(shape)) return core::find_variant(variants(), "openmp_dijkstra", Room::name);
   return core::find_variant(variants(), shape.wide ? "openmp_tiled" : "simd_tiled", Room::name);
 }
 

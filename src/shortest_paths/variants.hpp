@@ -20,6 +20,8 @@ Solved openmp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Solved simd_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
+Solved openmp_dijkstra(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
 Solved cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Solved cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);

@@ -279,19 +279,43 @@ TEST(ShortestPaths, TheJudgeRejectsWrongResults) {
   EXPECT_NE(verdict([](auto& result) { result.distances = Matrix<double>(3, 3); }), "");
 }
 
+/// All edges there can be, where `edges` is none.
+Shape shape_of(std::int64_t vertices, std::int64_t edges = -1, std::int64_t sources = -1) {
+  return {.vertices = vertices, .edges = edges < 0 ? vertices * (vertices - 1) : edges, .sources = sources};
+}
+
+Shape wide(Shape shape) {
+  shape.element_bytes = 8;
+  shape.wide = true;
+  return shape;
+}
+
 TEST(ShortestPaths, AGpuIsChosenWhereTheGraphIsLargeAndFitsIt) {
   const execution::Machine machine = tests::machine_with_gpu();
   const auto chosen = [&](const Shape& shape, Device device = Device::automatic) {
     return choose(shape, machine, device).name;
   };
-  EXPECT_EQ(chosen({.vertices = 16384}), "cuda_dpx");
-  EXPECT_EQ(chosen({.vertices = 16384}, Device::cpu), "simd_tiled");
-  EXPECT_EQ(chosen({.vertices = 256}), "simd_tiled");
-  EXPECT_EQ(chosen({.vertices = 256}, Device::gpu), "cuda_dpx");
-  EXPECT_EQ(chosen({.vertices = 200000}), "simd_tiled") << "three times as much memory as the GPU has";
-  EXPECT_EQ(chosen({.vertices = 16384, .element_bytes = 8, .wide = true}), "openmp_tiled");
-  EXPECT_THROW(chosen({.vertices = 256, .element_bytes = 8, .wide = true}, Device::gpu), UnsupportedError);
-  EXPECT_EQ(choose({.vertices = 256}, tests::machine_with_untouchable_gpus()).name, "simd_tiled");
+  EXPECT_EQ(chosen(shape_of(16384)), "cuda_dpx");
+  EXPECT_EQ(chosen(shape_of(16384), Device::cpu), "simd_tiled");
+  EXPECT_EQ(chosen(shape_of(256)), "simd_tiled");
+  EXPECT_EQ(chosen(shape_of(256), Device::gpu), "cuda_dpx");
+  EXPECT_EQ(chosen(shape_of(200000)), "simd_tiled") << "three times as much memory as the GPU has";
+  EXPECT_EQ(chosen(wide(shape_of(16384))), "openmp_tiled");
+  EXPECT_THROW(chosen(wide(shape_of(256)), Device::gpu), UnsupportedError);
+  EXPECT_EQ(choose(shape_of(256), tests::machine_with_untouchable_gpus()).name, "simd_tiled");
+}
+
+TEST(ShortestPaths, SearchesAreChosenWhereEdgesOrSourcesAreFew) {
+  const auto chosen = [&](const Shape& shape) {
+    return choose(shape, execution::this_machine(), Device::cpu).name;
+  };
+  EXPECT_EQ(chosen(shape_of(20000, 100000)), "openmp_dijkstra");
+  EXPECT_EQ(chosen(shape_of(20000)), "simd_tiled");
+  EXPECT_EQ(chosen(shape_of(20000, -1, 2)), "openmp_dijkstra");
+  EXPECT_EQ(chosen(shape_of(1000, 10000)), "openmp_dijkstra");
+  EXPECT_EQ(chosen(wide(shape_of(1000, 10000))), "openmp_dijkstra");
+  EXPECT_EQ(choose(shape_of(1000, 3000), tests::machine_with_gpu()).name, "openmp_dijkstra");
+  EXPECT_EQ(choose(shape_of(1000, 3000), tests::machine_with_gpu(), Device::gpu).name, "cuda_dpx");
 }
 
 }  // namespace

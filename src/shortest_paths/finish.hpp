@@ -1,0 +1,74 @@
+// From lengths as a variant finds them to distances as the caller gets them, and what is said where these do not hold
+// those.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+#include "shortest_paths/graph.hpp"
+#include "shortest_paths/negative_cycle.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+template <class T>
+constexpr std::string_view type_name() {
+  if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+  else if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+  else if constexpr (std::is_same_v<T, float>) return "float32";
+  else return "float64";
+}
+
+template <class C>
+std::string length_text(C number) {
+  if constexpr (std::is_floating_point_v<C>) return core::number_text(static_cast<double>(number));
+  else return text(static_cast<Int128>(number));
+}
+
+/// InputError for a distance that T does not hold.
+template <class T, class C>
+[[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
+  const std::string message = "weights: the distance from vertex " + std::to_string(from) + " to vertex " +
+                              std::to_string(to) + " (counted from 0) is ";
+  if constexpr (std::is_same_v<T, double>) {
+    throw InputError(message + "beyond the largest float64; multiply the weights by a small power of two");
+  } else {
+    constexpr bool in_int64 = std::is_same_v<T, std::int32_t>;
+    throw InputError(message + length_text(distance) + ", which " + std::string(type_name<T>()) +
+                     " does not hold; give the weights as " + (in_int64 ? "int64" : "float64") +
+                     (std::is_same_v<T, std::int64_t> ? ", which rounds" : ""));
+  }
+}
+
+/// A row of distances from lengths in another type or the same: no_route() where there is no route_to(v), which of
+/// floating numbers an infinite length tells as well. Returns the first vertex to which T does not hold the distance, or
+/// -1. `target`: the only vertex whose length counts, or -1.
+template <class T, class LengthTo, class RouteTo>
+std::int64_t finish_row(std::int64_t n, std::int64_t target, T* row, const LengthTo& length_to,
+                        const RouteTo& route_to) {
+  using C = decltype(length_to(0));
+  std::int64_t too_great = -1;
+  if (target >= 0) std::fill_n(row, n, no_route<T>());
+  for (std::int64_t v = std::max<std::int64_t>(target, 0); v < (target >= 0 ? target + 1 : n); ++v) {
+    const bool route = route_to(v);
+    const C length = length_to(v);
+    if constexpr (std::is_floating_point_v<T>) {
+      row[v] = route ? static_cast<T>(length) + T{0} : no_route<T>();
+      if (std::isinf(row[v]) && too_great < 0 && route && length != unreachable<C>()) too_great = v;
+    } else {
+      row[v] = route ? static_cast<T>(length) : no_route<T>();
+      if constexpr (!std::is_same_v<T, C>)
+        if (route && (length >= no_route<T>() || length < std::numeric_limits<T>::min()) && too_great < 0)
+          too_great = v;
+    }
+  }
+  return too_great;
+}
+
+}  // namespace gradus::shortest_paths_detail

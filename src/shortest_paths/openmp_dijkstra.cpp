@@ -1,0 +1,487 @@
+// openmp_dijkstra: Dijkstra's algorithm from one vertex after the other, the vertices among threads.
+//
+// What changes from `openmp_tiled`: not all pairs at once by way of ever more vertices, but all routes from one vertex,
+// along the edges that there are. A row of the result is one search, which needs no other row: threads take the next
+// source that is left, without a barrier, and a few sources cost no more than themselves. What a search works on, a
+// length for each vertex and the vertices that wait, is a thread's own and used again, and stays in its caches; the
+// edges are read by all. Vertices wait in buckets (bucket_heap.hpp).
+//
+// * Edges below 0: lengths of whole numbers are brought to w(u, v) + h(u) - h(v), where h(v) is the least length of any
+//   route that ends at v. None of these is negative, the same routes are shortest, and nothing is rounded (Johnson).
+//   With floating numbers the differences would be, and the sums along a route no longer be within the header's bound.
+//   There such a search gives the order only in which vertices are then looked at by search_tree.hpp, which adds up the
+//   weights themselves: where rounding has disturbed little, each is looked at once.
+// * Whole numbers are added up in 32 bits where lengths allow it, which the search finds out as it goes: it settles
+//   vertices in ascending order, and gives up at a length above which a sum might wrap. Then it is done again in 64
+//   bits, and in 128.
+// * Where all edges are of one length, vertices wait in a line: breadth-first search.
+// * Predecessors of whole numbers: each edge is looked at when the vertex from which it goes is settled. The lowest of
+//   those vertices by which a length is reached is the canonical one, whatever the order. Where there is a cycle of
+//   length 0, which shows as a cycle of edges of length 0 under h, a breadth-first search along the edges on shortest
+//   routes finds fewest edges.
+// * One route ends with the last vertex that is as near as its end.
+//
+// Work for each source: an addition and a comparison for each edge, and a place in the heap for each vertex; at most
+// O((edges + N) log N). Memory for each thread: some 40 N bytes. Limits: no loop is shared, so one source takes one
+// thread.
+//
+// Sources: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959); D. B. Johnson, "Efficient
+// algorithms for shortest paths in sparse networks" (1977).
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "shortest_paths/bucket_heap.hpp"
+#include "shortest_paths/finish.hpp"
+#include "shortest_paths/negative_cycle.hpp"
+#include "shortest_paths/search_tree.hpp"
+#include "shortest_paths/sparse_graph.hpp"
+#include "shortest_paths/variants.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+__extension__ using UInt128 = unsigned __int128;
+
+constexpr std::string_view while_searching = "stopped while searching for routes";
+
+std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+/// More than any length: "not reached".
+template <class Key>
+constexpr Key not_reached() {
+  if constexpr (std::numeric_limits<Key>::has_infinity) return std::numeric_limits<Key>::infinity();
+  else return static_cast<Key>(~Key{0});
+}
+
+template <class W>
+constexpr W most_of() {
+  if constexpr (sizeof(W) == 16) return W{1} << 126;
+  else return std::numeric_limits<W>::max();
+}
+
+/// Edges of lengths that are not below 0, as a search reads them. Key: the type in which they are added up.
+template <class Key, class W>
+struct Network {
+  std::int64_t n = 0;
+  const std::int64_t* starts = nullptr;
+  const Arc<W>* arcs = nullptr;
+  Key heaviest = 0;
+  bool equal = false;  ///< all are as heavy, and above 0
+
+  Network(std::int64_t vertices, const std::int64_t* first_arcs, const Arc<W>* all)
+      : n(vertices), starts(first_arcs), arcs(all) {
+    Key lightest = not_reached<Key>();
+    for (std::int64_t edge = 0; edge < edges(); ++edge) {
+      heaviest = std::max(heaviest, static_cast<Key>(arcs[edge].weight));
+      lightest = std::min(lightest, static_cast<Key>(arcs[edge].weight));
+    }
+    equal = edges() > 0 && lightest == heaviest && lightest > 0;
+  }
+
+  std::int64_t edges() const { return starts[n]; }
+};
+
+/// A network of other weights than the graph's own.
+template <class Key, class W>
+struct OwnNetwork {
+  Buffer<Arc<W>> arcs;
+  Network<Key, W> network;
+
+  /// weight_of(from, arc): of each of the graph's arcs.
+  template <class T, class WeightOf>
+  OwnNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
+      : arcs(arcs_of(graph, weight_of)), network(graph.n(), graph.starts.data(), arcs.data()) {}
+
+ private:
+  template <class T, class WeightOf>
+  static Buffer<Arc<W>> arcs_of(const SparseGraph<T>& graph, const WeightOf& weight_of) {
+    Buffer<Arc<W>> arcs(graph.edges());
+    for (std::int64_t from = 0; from < graph.n(); ++from)
+      for (std::int64_t edge = graph.starts[from]; edge < graph.starts[from + 1]; ++edge)
+        arcs[edge] = {graph.arcs[edge].to, weight_of(from, graph.arcs[edge])};
+    return arcs;
+  }
+};
+
+enum class Outcome : std::uint8_t { done, too_long, stopped };
+
+/// The searches of a thread, one after the other.
+template <class Key, class W>
+class Search {
+ public:
+  Search(const Network<Key, W>& network, const std::stop_token& stop)
+      : network_(network), stop_(stop), length_(network.n), waiting_(network.n, network.edges(), network.heaviest),
+        line_(network.equal ? network.n : 0) {
+    if constexpr (!std::numeric_limits<Key>::has_infinity)
+      longest_ = static_cast<Key>(not_reached<Key>() - 1 - network.heaviest);
+  }
+
+  /// From the source to all vertices, or to those that are no further than the target. `predecessors`: a row, or null.
+  Outcome run(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
+    std::fill_n(length_.data(), network_.n, not_reached<Key>());
+    length_[source] = 0;
+    if (predecessors == nullptr) return run_from<false>(source, target, nullptr);
+    std::fill_n(predecessors, network_.n, -1);
+    return run_from<true>(source, target, predecessors);
+  }
+
+  const Key* lengths() const { return length_.data(); }
+  bool reached(std::int64_t v) const { return length_[v] != not_reached<Key>(); }
+  const std::vector<std::int32_t>& order() const { return order_; }
+  void keep_order() { keep_order_ = true; }
+
+  /// Predecessors on routes of fewest edges among the shortest, after run() to all vertices.
+  void find_fewest_edges(std::int64_t source, std::int32_t* predecessors) {
+    std::fill_n(predecessors, network_.n, -1);
+    edges_to_.assign(size(network_.n), -1);
+    edges_to_[size(source)] = 0;
+    order_.assign(1, static_cast<std::int32_t>(source));
+    for (std::size_t place = 0; place < order_.size(); ++place) {
+      const std::int32_t u = order_[place];
+      const std::int32_t next = edges_to_[size(u)] + 1;
+      for_each_arc(u, [&](std::int32_t v, Key weight) {
+        if (length_[u] + weight != length_[v]) return;
+        if (edges_to_[size(v)] < 0) {
+          edges_to_[size(v)] = next;
+          predecessors[v] = u;
+          order_.push_back(v);
+        } else if (edges_to_[size(v)] == next && u < predecessors[v]) {
+          predecessors[v] = u;
+        }
+      });
+    }
+  }
+
+ private:
+  template <class Visit>
+  void for_each_arc(std::int32_t u, const Visit& visit) const {
+    const Arc<W>* const end = network_.arcs + network_.starts[u + 1];
+    for (const Arc<W>* arc = network_.arcs + network_.starts[u]; arc != end; ++arc)
+      visit(arc->to, static_cast<Key>(arc->weight));
+  }
+
+  template <bool with_predecessors>
+  Outcome run_from(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
+    return network_.equal ? in_line<with_predecessors>(source, target, predecessors)
+                          : by_length<with_predecessors>(source, target, predecessors);
+  }
+
+  /// Looks at all edges from u; reach(v, length) where that is an improvement.
+  template <bool with_predecessors, class Reach>
+  void settle(std::int32_t u, Key length, std::int32_t* predecessors, const Reach& reach) {
+    for_each_arc(u, [&](std::int32_t v, Key weight) {
+      const Key by_way = length + weight;
+      if (by_way < length_[v]) {
+        length_[v] = by_way;
+        if constexpr (with_predecessors) predecessors[v] = u;
+        reach(v, by_way);
+      } else if constexpr (with_predecessors && !std::numeric_limits<Key>::has_infinity) {
+        if (by_way == length_[v] && u < predecessors[v]) predecessors[v] = u;
+      }
+    });
+  }
+
+  template <bool with_predecessors>
+  Outcome by_length(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
+    order_.clear();
+    waiting_.clear();
+    waiting_.push(0, static_cast<std::int32_t>(source), length_.data());
+    for (typename BucketHeap<Key>::Entry least; waiting_.pop(least, length_.data());) {
+      if (target >= 0 && least.key > length_[target]) break;
+      if (const Outcome outcome = look(least.key); outcome != Outcome::done) return outcome;
+      if (keep_order_) order_.push_back(least.vertex);
+      settle<with_predecessors>(least.vertex, least.key, predecessors,
+                                [this](std::int32_t v, Key length) { waiting_.push(length, v, length_.data()); });
+    }
+    return Outcome::done;
+  }
+
+  template <bool with_predecessors>
+  Outcome in_line(std::int64_t source, std::int64_t target, std::int32_t* predecessors) {
+    std::int64_t last = 0;
+    line_[last++] = static_cast<std::int32_t>(source);
+    for (std::int64_t first = 0; first < last; ++first) {
+      const std::int32_t u = line_[first];
+      const Key length = length_[u];
+      if (target >= 0 && length > length_[target]) break;
+      if (const Outcome outcome = look(length); outcome != Outcome::done) return outcome;
+      settle<with_predecessors>(u, length, predecessors, [&](std::int32_t v, Key) { line_[last++] = v; });
+    }
+    if (keep_order_) order_.assign(line_.data(), line_.data() + last);
+    return Outcome::done;
+  }
+
+  Outcome look(Key length) {
+    if constexpr (!std::numeric_limits<Key>::has_infinity)
+      if (length > longest_) return Outcome::too_long;
+    constexpr std::uint32_t settled_between_looks = 4096;
+    if (++settled_ % settled_between_looks == 0 && stop_.stop_requested()) return Outcome::stopped;
+    return Outcome::done;
+  }
+
+  const Network<Key, W>& network_;
+  const std::stop_token& stop_;
+  Buffer<Key> length_;
+  BucketHeap<Key> waiting_;
+  Buffer<std::int32_t> line_;
+  std::vector<std::int32_t> order_;
+  std::vector<std::int32_t> edges_to_;
+  Key longest_ = 0;
+  std::uint32_t settled_ = 0;
+  bool keep_order_ = false;
+};
+
+/// Whether edges of length 0 close a cycle: whether some are left when all vertices that no such edge enters are taken
+/// away, again and again.
+template <class Key, class W>
+bool has_zero_cycle(const Network<Key, W>& network) {
+  std::vector<std::int64_t> entering(size(network.n));
+  const auto for_each_zero = [&](std::int64_t u, const auto& visit) {
+    for (std::int64_t edge = network.starts[u]; edge < network.starts[u + 1]; ++edge)
+      if (network.arcs[edge].weight == 0) visit(network.arcs[edge].to);
+  };
+  for (std::int64_t u = 0; u < network.n; ++u) for_each_zero(u, [&](std::int32_t v) { ++entering[size(v)]; });
+  std::vector<std::int32_t> taken;
+  for (std::int64_t v = 0; v < network.n; ++v)
+    if (entering[size(v)] == 0) taken.push_back(static_cast<std::int32_t>(v));
+  for (std::size_t place = 0; place < taken.size(); ++place)
+    for_each_zero(taken[place], [&](std::int32_t v) {
+      if (--entering[size(v)] == 0) taken.push_back(v);
+    });
+  return std::ssize(taken) < network.n;
+}
+
+/// The rows of the result, shared among threads; what went wrong in which.
+template <class T>
+class Rows {
+ public:
+  Rows(const SparseProblem<T>& job, const Execution& execution, const std::stop_token& stop)
+      : job_(job), execution_(execution), stop_(stop), n_(job.graph->n()),
+        count_(job.sources.empty() ? n_ : std::ssize(job.sources)) {}
+
+  std::int64_t count() const { return count_; }
+  std::int64_t source(std::int64_t row) const { return job_.sources.empty() ? row : job_.sources[size(row)]; }
+  std::int32_t* predecessors(std::int64_t row) const {
+    return job_.predecessors.data() != nullptr ? job_.predecessors.row(row) : nullptr;
+  }
+
+  /// solve(search, row) says how the row came out, for each row of the list, each thread with a search of its own that
+  /// make() makes. Returns the rows whose lengths were too long.
+  template <class Make, class Solve>
+  std::vector<std::int64_t> each(const std::vector<std::int64_t>& list, const Make& make, const Solve& solve) {
+    std::vector<std::int64_t> too_long;
+    std::exception_ptr failure;
+    std::atomic<std::int64_t> done = 0;
+    std::mutex mutex;
+    const auto rows = std::ssize(list);
+    const int threads = rows > 1 ? cpu::thread_count(execution_) : 1;
+#pragma omp parallel num_threads(threads)
+    {
+      decltype(make()) search;
+#pragma omp for schedule(dynamic) nowait
+      for (std::int64_t index = 0; index < rows; ++index) {
+        if (stop_.stop_requested()) continue;
+        try {
+          if (!search) search = make();
+          const std::int64_t row = list[size(index)];
+          if (solve(*search, row) == Outcome::too_long) {
+            const std::lock_guard lock(mutex);
+            too_long.push_back(row);
+          }
+          const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
+          report(finished, rows);
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          if (!failure) failure = std::current_exception();
+        }
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    core::honour_stop(stop_, while_searching);
+    std::sort(too_long.begin(), too_long.end());
+    return too_long;
+  }
+
+  /// Writes a row of distances: length_to(v) in a type that holds all of them, where reached(v).
+  template <class LengthTo, class Reached>
+  void write(std::int64_t row, const LengthTo& length_to, const Reached& reached) {
+    T* const to = job_.distances.row(row);
+    const std::int64_t from = source(row);
+    const std::int64_t too_great = finish_row(n_, job_.target, to, length_to, reached);
+    to[from] = 0;
+    if (too_great < 0) return;
+    const std::lock_guard lock(mutex_);
+    if (first_too_great_ >= 0 && first_too_great_ <= row) return;
+    first_too_great_ = row;
+    where_ = too_great;
+    distance_ = length_to(too_great);
+  }
+
+  /// After all rows.
+  void refuse_too_great() const {
+    if (first_too_great_ >= 0) throw_too_great<T>(source(first_too_great_), where_, distance_);
+  }
+
+  std::vector<std::int64_t> all() const {
+    std::vector<std::int64_t> rows(size(count_));
+    for (std::int64_t row = 0; row < count_; ++row) rows[size(row)] = row;
+    return rows;
+  }
+
+ private:
+  /// From the calling thread only, as Execution::progress is promised.
+  void report(std::int64_t done, std::int64_t rows) const {
+    if (execution_.progress && omp_get_thread_num() == 0) execution_.progress({"search", done, rows, {}});
+  }
+
+  const SparseProblem<T>& job_;
+  const Execution& execution_;
+  const std::stop_token& stop_;
+  std::int64_t n_;
+  std::int64_t count_;
+  std::mutex mutex_;
+  std::int64_t first_too_great_ = -1;
+  std::int64_t where_ = -1;
+  Wider<T> distance_ = 0;
+};
+
+/// Those rows of the list that can be had with sums in Key; returns the others. h: of each vertex, or empty.
+template <class Key, class W, class T>
+std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseProblem<T>& job, Rows<T>& rows,
+                                   const std::vector<std::int64_t>& list, const std::stop_token& stop) {
+  const std::span<const Wider<T>> h = job.least_lengths;
+  const bool is_whole = !std::numeric_limits<T>::has_infinity;
+  const bool fewest_edges = is_whole && job.predecessors.data() != nullptr && !job.positive && has_zero_cycle(network);
+  const std::int64_t target = fewest_edges ? -1 : job.target;
+  const auto solve = [&](Search<Key, W>& search, std::int64_t row) {
+    const std::int64_t source = rows.source(row);
+    std::int32_t* const predecessors = rows.predecessors(row);
+    const Outcome outcome = search.run(source, target, fewest_edges ? nullptr : predecessors);
+    if (outcome != Outcome::done) return outcome;
+    if (fewest_edges) search.find_fewest_edges(source, predecessors);
+    const auto reached = [&](std::int64_t v) { return search.reached(v); };
+    if constexpr (std::numeric_limits<T>::has_infinity) {
+      rows.write(
+          row, [&](std::int64_t v) { return static_cast<Wider<T>>(search.lengths()[v]); }, reached);
+    } else if (h.empty()) {
+      rows.write(
+          row, [&](std::int64_t v) { return static_cast<Wider<T>>(search.lengths()[v]); }, reached);
+    } else {
+      const Wider<T> from = h[size(source)];
+      rows.write(
+          row, [&](std::int64_t v) { return static_cast<Wider<T>>(search.lengths()[v]) - from + h[size(v)]; }, reached);
+    }
+    return outcome;
+  };
+  return rows.each(
+      list, [&] { return std::make_unique<Search<Key, W>>(network, stop); }, solve);
+}
+
+/// Whole numbers, in the least width that holds the lengths.
+template <class T>
+void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
+  const SparseGraph<T>& graph = *job.graph;
+  const std::span<const Wider<T>> h = job.least_lengths;
+  const auto weight_of = [&](std::int64_t from, const Arc<T>& arc) {
+    const Wider<T> weight = arc.weight;
+    return h.empty() ? weight : weight + h[size(from)] - h[size(arc.to)];
+  };
+  Wider<T> heaviest = 0;
+  for (std::int64_t from = 0; from < graph.n(); ++from)
+    for (std::int64_t edge = graph.starts[from]; edge < graph.starts[from + 1]; ++edge)
+      heaviest = std::max(heaviest, weight_of(from, graph.arcs[edge]));
+  const auto solve_with = [&]<class Key, class W>(Key, W, const std::vector<std::int64_t>& list) {
+    if (list.empty() || heaviest > static_cast<Wider<T>>(most_of<W>())) return list;
+    if constexpr (std::is_same_v<T, W>)
+      if (h.empty())
+        return solve_in(Network<Key, W>(graph.n(), graph.starts.data(), graph.arcs.data()), job, rows, list, stop);
+    const OwnNetwork<Key, W> own(
+        graph, [&](std::int64_t from, const Arc<T>& arc) { return static_cast<W>(weight_of(from, arc)); });
+    return solve_in(own.network, job, rows, list, stop);
+  };
+  std::vector<std::int64_t> left = solve_with(std::uint32_t{}, std::int32_t{}, rows.all());
+  left = solve_with(std::uint64_t{}, std::int64_t{}, left);
+  if constexpr (sizeof(T) == 8) solve_with(UInt128{}, Int128{}, left);
+}
+
+/// Floating numbers of which none is negative: sums along a route never decrease, in floating arithmetic too.
+template <class T>
+void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
+  const SparseGraph<T>& graph = *job.graph;
+  if (!job.wide_sums) {
+    solve_in(Network<T, T>(graph.n(), graph.starts.data(), graph.arcs.data()), job, rows, rows.all(), stop);
+    return;
+  }
+  using Wide = Wider<T>;
+  const OwnNetwork<Wide, Wide> own(graph,
+                                   [](std::int64_t, const Arc<T>& arc) { return static_cast<Wide>(arc.weight); });
+  solve_in(own.network, job, rows, rows.all(), stop);
+}
+
+/// Floating numbers some of which are negative: trees, whose vertices are looked at in about the right order. Label:
+/// the type of sums.
+template <class Label, class T>
+void solve_by_trees(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
+  const SparseGraph<T>& graph = *job.graph;
+  const std::int64_t n = graph.n();
+  const OwnNetwork<double, double> about(graph, [&](std::int64_t from, const Arc<T>& arc) {
+    const Wider<T> weight = arc.weight + job.least_lengths[size(from)] - job.least_lengths[size(arc.to)];
+    constexpr double most = 1e300;  // so that no sum is infinite
+    return static_cast<double>(std::clamp<Wider<T>>(weight, 0, most));
+  });
+  struct Both {
+    Search<double, double> about;
+    SearchTree<Label> tree;
+    std::vector<std::int32_t> order;
+  };
+  const auto make = [&] {
+    auto both = std::make_unique<Both>(Both{Search<double, double>(about.network, stop), SearchTree<Label>(n), {}});
+    both->about.keep_order();
+    return both;
+  };
+  rows.each(rows.all(), make, [&](Both& both, std::int64_t row) {
+    const std::int64_t source = rows.source(row);
+    if (const Outcome outcome = both.about.run(source, -1, nullptr); outcome != Outcome::done) return outcome;
+    both.tree.search(
+        graph, source, both.about.order(),
+        [&graph](const std::vector<std::int32_t>& cycle) { refuse_if_negative(graph, cycle); }, stop);
+    const auto reached = [&](std::int64_t v) { return both.tree.reached(v); };
+    rows.write(
+        row, [&](std::int64_t v) { return static_cast<Wider<T>>(both.tree.label(v)); }, reached);
+    if (std::int32_t* const predecessors = rows.predecessors(row); predecessors != nullptr)
+      for (std::int64_t v = 0; v < n; ++v) predecessors[v] = reached(v) ? both.tree.predecessor(v) : -1;
+    return Outcome::done;
+  });
+}
+
+}  // namespace
+
+template <class T>
+Solved openmp_dijkstra(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "search");
+  const SparseProblem<T>& job = *problem.sparse;
+  Rows<T> rows(job, execution, problem.stop);
+  if constexpr (!std::numeric_limits<T>::has_infinity) solve_whole_numbers(job, rows, problem.stop);
+  else if (job.least_lengths.empty()) solve_floating(job, rows, problem.stop);
+  else if (job.wide_sums) solve_by_trees<Wider<T>>(job, rows, problem.stop);
+  else solve_by_trees<T>(job, rows, problem.stop);
+  rows.refuse_too_great();
+  return {.predecessors = job.predecessors.data() != nullptr};
+}
+
+GRADUS_SHORTEST_PATHS_RUNG(openmp_dijkstra)
+
+}  // namespace gradus::shortest_paths_detail
