@@ -1,10 +1,10 @@
 /// All-pairs shortest paths: the length of the shortest route between every two vertices of a graph, and the route.
 ///
-/// The graph is a matrix of weights, weights(v, w) the length of the edge from v to w, or lists of its edges (graph.hpp);
-/// results are the same for both. Negative lengths are allowed;
-/// zero and the least denormal are edges like any other, and -0 is 0. "No edge" is the type's greatest value for whole
-/// numbers, +inf for floating ones, and ShortestPathsOptions::no_edge beside it. An element on the diagonal is an edge
-/// from a vertex to itself: it shortens nothing, unless it is negative.
+/// The graph is a matrix of weights, weights(v, w) the length of the edge from v to w, or lists of its edges
+/// (graph.hpp); results are the same for both. Negative lengths are allowed; zero and the least denormal are edges like
+/// any other, and -0 is 0. "No edge" is the type's greatest value for whole numbers, +inf for floating ones, and
+/// ShortestPathsOptions::no_edge beside it. An element on the diagonal is an edge from a vertex to itself: it shortens
+/// nothing, unless it is negative.
 ///
 /// Canonical result:
 ///
@@ -24,8 +24,8 @@
 ///   shortest. Floating numbers: one that is reported is negative by exact sums; those that lie within rounding may go
 ///   unseen, and the result is then as if they were of length 0.
 ///
-/// Complexity: N^3 additions and comparisons, and as many for predecessors, in N^2 memory; or, where edges or sources are
-/// few, O(S (edges + N) log N) in O(S N + edges) memory.
+/// Complexity: N^3 additions and comparisons, and as many for predecessors, in N^2 memory; or, where edges or sources
+/// are few, O(S (edges + N) log N) in O(S N + edges) memory.
 #pragma once
 
 #include <concepts>
@@ -152,8 +152,8 @@ ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPat
 
 /// The shortest route from one vertex to another: that of the canonical predecessors. Errors are those of
 /// shortest_paths(), but for distances to other vertices, which are not looked at; UsageError for vertices that do not
-/// exist, and where the options name sources. Memory O(edges + N); time O((edges + N) log N) at most, for the search ends
-/// where the route does. Where edges are negative all of them must be looked at first, as for negative cycles.
+/// exist, and where the options name sources. Memory O(edges + N); time O((edges + N) log N) at most, for the search
+/// ends where the route does. Where edges are negative all of them must be looked at first, as for negative cycles.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
 ShortestRoute<ElementOf<Weights>> shortest_route(const Weights& weights, std::int64_t from, std::int64_t to,
                                                  const ShortestPathsOptions& options = {},

@@ -47,8 +47,8 @@ template <class T, class C>
 }
 
 /// A row of distances from lengths in another type or the same: no_route() where there is no route_to(v), which of
-/// floating numbers an infinite length tells as well. Returns the first vertex to which T does not hold the distance, or
-/// -1. `target`: the only vertex whose length counts, or -1.
+/// floating numbers an infinite length tells as well. Returns the first vertex to which T does not hold the distance,
+/// or -1. `target`: the only vertex whose length counts, or -1.
 template <class T, class LengthTo, class RouteTo>
 std::int64_t finish_row(std::int64_t n, std::int64_t target, T* row, const LengthTo& length_to,
                         const RouteTo& route_to) {

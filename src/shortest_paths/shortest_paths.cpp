@@ -481,8 +481,8 @@ ShortestRoute<T> find_route(const Edges& edges, std::int64_t from, std::int64_t 
   request.target = to;
   ShortestPathsResult<T> row = find(request, start);
   ShortestRoute<T> route;
-  route.vertices =
-      shortest_path_route(VectorView<const std::int32_t>(row.predecessors.row(0), row.predecessors.columns()), from, to);
+  route.vertices = shortest_path_route(
+      VectorView<const std::int32_t>(row.predecessors.row(0), row.predecessors.columns()), from, to);
   route.distance = row.distances(0, to);
   route.report = std::move(row.report);
   return route;
@@ -538,20 +538,20 @@ ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std:
   return find_route<T>(edges, from, to, options, execution);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                      \
-  template ShortestRoute<T> shortest_route(MatrixView<const T>, std::int64_t, std::int64_t,        \
-                                           const ShortestPathsOptions&, const Execution&);         \
-  template ShortestRoute<T> shortest_route(const EdgeView<T>&, std::int64_t, std::int64_t,         \
-                                           const ShortestPathsOptions&, const Execution&);         \
-  template ShortestRoute<T> shortest_route(const CsrView<T>&, std::int64_t, std::int64_t,          \
-                                           const ShortestPathsOptions&, const Execution&);         \
-  template ShortestPathsResult<T> shortest_paths(MatrixView<const T>, const ShortestPathsOptions&, \
-                                                 const ShortestPathsMemory<T>&, const Execution&); \
-  template ShortestPathsResult<T> shortest_paths(const EdgeView<T>&, const ShortestPathsOptions&,  \
-                                                 const ShortestPathsMemory<T>&, const Execution&); \
-  template ShortestPathsResult<T> shortest_paths(const CsrView<T>&, const ShortestPathsOptions&,   \
-                                                 const ShortestPathsMemory<T>&, const Execution&); \
-  template std::uint64_t shortest_paths_memory(MatrixView<const T>, const ShortestPathsOptions&,   \
+#define GRADUS_INSTANTIATE(T)                                                                                          \
+  template ShortestRoute<T> shortest_route(MatrixView<const T>, std::int64_t, std::int64_t,                            \
+                                           const ShortestPathsOptions&, const Execution&);                             \
+  template ShortestRoute<T> shortest_route(const EdgeView<T>&, std::int64_t, std::int64_t,                             \
+                                           const ShortestPathsOptions&, const Execution&);                             \
+  template ShortestRoute<T> shortest_route(const CsrView<T>&, std::int64_t, std::int64_t, const ShortestPathsOptions&, \
+                                           const Execution&);                                                          \
+  template ShortestPathsResult<T> shortest_paths(MatrixView<const T>, const ShortestPathsOptions&,                     \
+                                                 const ShortestPathsMemory<T>&, const Execution&);                     \
+  template ShortestPathsResult<T> shortest_paths(const EdgeView<T>&, const ShortestPathsOptions&,                      \
+                                                 const ShortestPathsMemory<T>&, const Execution&);                     \
+  template ShortestPathsResult<T> shortest_paths(const CsrView<T>&, const ShortestPathsOptions&,                       \
+                                                 const ShortestPathsMemory<T>&, const Execution&);                     \
+  template std::uint64_t shortest_paths_memory(MatrixView<const T>, const ShortestPathsOptions&,                       \
                                                const ShortestPathsMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);

@@ -306,9 +306,7 @@ TEST(ShortestPaths, AGpuIsChosenWhereTheGraphIsLargeAndFitsIt) {
 }
 
 TEST(ShortestPaths, SearchesAreChosenWhereEdgesOrSourcesAreFew) {
-  const auto chosen = [&](const Shape& shape) {
-    return choose(shape, execution::this_machine(), Device::cpu).name;
-  };
+  const auto chosen = [&](const Shape& shape) { return choose(shape, execution::this_machine(), Device::cpu).name; };
   EXPECT_EQ(chosen(shape_of(20000, 100000)), "openmp_dijkstra");
   EXPECT_EQ(chosen(shape_of(20000)), "simd_tiled");
   EXPECT_EQ(chosen(shape_of(20000, -1, 2)), "openmp_dijkstra");
