@@ -202,10 +202,53 @@ void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t ro
                            core::size_text(memory)));
 }
 
+/// What every summary begins with.
+template <class T>
+Json beginning_of_summary(const Arguments& arguments, std::int64_t n, const Json& facts, const RunReport& report) {
+  Json summary{{"problem", problem_name}, {"input", arguments.input}, {"n", n}};
+  summary.update(facts);
+  summary.update({{"dtype", execution::element_name<T>()},
+                  {"variant", report.variant},
+                  {"device", report.device},
+                  {"threads", report.threads}});
+  return summary;
+}
+
+std::string vertices_text(std::int64_t n) { return n == 1 ? "1 vertex" : grouped(n) + " vertices"; }
+
+/// One route, and nothing else: in memory and time that do not depend on how many others there are.
+template <class T, class Graph>
+int find_route(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
+               const Json& facts, core::Clock::time_point start) {
+  constexpr bool given_as_matrix = std::is_same_v<Graph, MatrixView<const T>>;
+  const double read = core::seconds_since(start);
+  Route<T> route{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
+  ShortestRoute<T> result = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
+    return shortest_route(graph, route.from, route.to, arguments.options, session.execution);
+  });
+  session.end_progress();
+  route.vertices = std::move(result.vertices);
+  route.distance = result.distance;
+  const double seconds = core::seconds_since(start);
+  if (session.json) {
+    Json summary = beginning_of_summary<T>(arguments, vertices.count, facts, result.report);
+    summary["route"] = route_json(vertices, route);
+    summary["seconds"] = seconds_of(read, "paths", result.report.phases, 0, seconds);
+    session.print_json(summary);
+    return 0;
+  }
+  session.print(route_text(vertices, route));
+  session.print(fmt::format("{} ({}), {:.3g} s, {}, {}\n", vertices_text(vertices.count), execution::element_name<T>(),
+                            seconds, result.report.variant, counted(result.report.threads, "thread")));
+  return 0;
+}
+
 /// `graph`: a matrix of weights or a list of edges. `facts` stand in the summary.
 template <class T, class Graph>
 int find_paths(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
+  if (arguments.wants_route() && arguments.sources.empty() && arguments.output.empty())
+    return find_route<T>(arguments, session, graph, vertices, facts, start);
   constexpr bool given_as_matrix = std::is_same_v<Graph, MatrixView<const T>>;
   const double read = core::seconds_since(start);
   ShortestPathsOptions options = arguments.options;
@@ -213,8 +256,6 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<Route<T>> route;
   if (arguments.wants_route()) {
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
-    // What nobody gets to see is not calculated.
-    if (options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
     options.predecessors = true;
   }
   std::int64_t row = 0;  // of the route
@@ -270,13 +311,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     for (core::AtomicFile* file : {distances_file, predecessors_file, names_file})
       if (file) file->finish();
   }
-  Json summary{{"problem", problem_name}, {"input", arguments.input}, {"n", n}};
-  summary.update(facts);
-  summary.update({{"dtype", execution::element_name<T>()},
-                  {"variant", result.report.variant},
-                  {"device", result.report.device},
-                  {"threads", result.report.threads},
-                  {"predecessors", options.predecessors},
+  Json summary = beginning_of_summary<T>(arguments, n, facts, result.report);
+  summary.update({{"predecessors", options.predecessors},
                   {"reachable_pairs", found.reachable},
                   {"longest", found.longest ? Json(*found.longest) : Json(nullptr)}});
   if (!options.sources.empty()) {
@@ -298,11 +334,11 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     return 0;
   }
   if (route) session.print(route_text(vertices, *route));
-  session.print(
-      fmt::format("{}{} ({}): {} with a route{}, {:.3g} s, {}, {}\n", n == 1 ? "1 vertex" : grouped(n) + " vertices",
-                  options.sources.empty() ? "" : ", from " + grouped(rows) + " of them", execution::element_name<T>(),
-                  counted(found.reachable, "pair"), found.longest ? ", the longest " + number(*found.longest) : "",
-                  seconds, result.report.variant, counted(result.report.threads, "thread")));
+  session.print(fmt::format("{}{} ({}): {} with a route{}, {:.3g} s, {}, {}\n", vertices_text(n),
+                            options.sources.empty() ? "" : ", from " + grouped(rows) + " of them",
+                            execution::element_name<T>(), counted(found.reachable, "pair"),
+                            found.longest ? ", the longest " + number(*found.longest) : "", seconds,
+                            result.report.variant, counted(result.report.threads, "thread")));
   if (outputs)
     session.note(fmt::format("wrote distances.npy, {}{}summary.json to '{}'",
                              predecessors_file ? "predecessors.npy, " : "", names_file ? "names.txt, " : "",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -211,7 +212,7 @@ Action setup_random_graph(Options& options, Session& session, const Generator::R
       throw UsageError("give the number of edges (--edges) or their share (--density), one of the two");
     const std::int64_t most = RandomEdges::most_edges(made.vertices);
     if (graph->density > 0)
-      made.edges = std::min(most, static_cast<std::int64_t>(graph->density * static_cast<double>(most) + 0.5));
+      made.edges = std::min(most, std::int64_t{std::llround(graph->density * static_cast<double>(most))});
     if (made.edges > most)
       throw UsageError(fmt::format("--edges {}: there are at most {} different edges", made.edges, most));
     if (made.climbs && made.weights.least < 0)

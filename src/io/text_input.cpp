@@ -36,7 +36,7 @@ void wait_for_input(int descriptor, std::string_view name, const std::stop_token
   } while (stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0);
 }
 
-ReadBytes read_descriptor(int descriptor, std::string name, std::stop_token stop) {
+ReadBytes read_descriptor(int descriptor, const std::string& name, const std::stop_token& stop) {
   return [=](char* into, std::size_t room) -> std::size_t {
     for (;;) {
       wait_for_input(descriptor, name, stop);

@@ -37,8 +37,10 @@ class ShortestPaths(Case):
         self.assertEqual(back.stdout.splitlines()[0], "there is no route from 3 to 0")
         answer = json.loads(self.succeed("shortest-paths", self.roads(), "--from", 0, "--to", 3, "--json").stdout)
         self.assertEqual(answer["route"], {"from": 0, "to": 3, "distance": 5, "vertices": [0, 2, 1, 3]})
-        self.assertEqual((answer["n"], answer["reachable_pairs"], answer["longest"]), (4, 3, 5))
-        self.assertEqual(answer["sources"], [0])
+        self.assertEqual(answer["n"], 4)
+        answer = json.loads(self.succeed("shortest-paths", self.roads(), "--sources", "0", "--from", 0, "--to", 3,
+                                         "--json").stdout)
+        self.assertEqual((answer["reachable_pairs"], answer["longest"], answer["sources"]), (3, 5, [0]))
         for number in ("4", "9"):
             self.refused(2, "shortest-paths", self.roads(), "--from", number, "--to", 0, says=["--from", "4 vertices"])
         self.refused(2, "shortest-paths", self.roads(), "--from", 0, says=["--to"])
@@ -130,7 +132,7 @@ class GraphFiles(Case):
                                          "New York, NY", "--json").stdout)
         self.assertEqual(answer["route"], {"from": "Rome", "to": "New York, NY", "distance": 7900,
                                            "vertices": ["Rome", "Oslo", "New York, NY"]})
-        self.assertEqual((answer["format"], answer["base"], answer["sources"]), ("edge list", None, ["Rome"]))
+        self.assertEqual((answer["format"], answer["base"]), ("edge list", None))
 
     def test_names(self):
         graph = self.file("g.csv", NAMED)
