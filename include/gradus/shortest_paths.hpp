@@ -45,7 +45,7 @@ struct ShortestPathsOptions {
   std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
 };
 
-/// Where results go instead of into new memory. Empty views: new memory.
+/// Where results go instead of into new memory: in host memory or on the GPU. Empty views: new host memory.
 template <class T>
 struct ShortestPathsMemory {
   MatrixView<T> distances;                ///< N x N; may be the weights themselves, unless predecessors are wanted
@@ -72,10 +72,12 @@ GRADUS_EXPORT std::uint64_t shortest_paths_memory(MatrixView<const T> weights, c
 }  // namespace detail
 
 /// The shortest paths between all vertices of the graph with these weights (N x N, N >= 0), whose elements are
-/// std::int32_t, std::int64_t, float or double. Throws UsageError for impossible options and views (see array.hpp),
-/// InputError for NaN, -inf, negative cycles and distances that the type does not hold, UnsupportedError for a variant
-/// or device that cannot run here, Error where memory does not suffice, InterruptedError after a stop request. After an
-/// error the caller's memory holds anything.
+/// std::int32_t, std::int64_t, float or double. Weights that lie on a GPU are used there, after what is in
+/// Execution::stream; they come to host memory only where floating numbers want predecessors, where a negative cycle
+/// has to be named, and where a cycle of length 0 decides about predecessors. Throws UsageError for impossible options
+/// and views (see array.hpp), InputError for NaN, -inf, negative cycles and distances that the type does not hold,
+/// UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice, InterruptedError
+/// after a stop request. After an error the caller's memory holds anything.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
 ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, const ShortestPathsOptions& options,
                                                        const ShortestPathsMemory<ElementOf<Weights>>& memory,

@@ -2,6 +2,7 @@
 #include "gradus/shortest_paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "shortest_paths/gpu/gpu_graph.hpp"
 #include "shortest_paths/graph.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 #include "shortest_paths/predecessors.hpp"
@@ -57,8 +59,24 @@ void check_result(View view, std::int64_t n, const char* what) {
     throw UsageError(std::string(what) + ": memory of " + std::to_string(view.rows()) + " x " +
                      std::to_string(view.columns()) + " elements for the results of " + std::to_string(n) +
                      " vertices");
-  if (!view.place().is_host())
-    throw UnsupportedError(std::string(what) + ": no variant writes results to a GPU; give host memory");
+}
+
+/// The request, with the GPU on which views lie as the one to run on.
+template <class T>
+Execution where_views_lie(MatrixView<const T> weights, const ShortestPathsMemory<T>& memory,
+                          const Execution& execution) {
+  const std::array<execution::NamedPlace, 3> all{{{weights.place(), "weights"},
+                                                  {memory.distances.place(), "distances"},
+                                                  {memory.predecessors.place(), "predecessors"}}};
+  const auto* const there =
+      std::ranges::find_if(all, [](const execution::NamedPlace& one) { return !one.place.is_host(); });
+  if (there == all.end()) return execution;
+  Execution here = execution::run_where_it_lies(there->place, there->what, execution);
+  for (const execution::NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
+  if (here.variant.empty()) return here;
+  const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
+  execution::check_takes_device_input(room::variants(), variant, there->place, there->what, problem_name);
+  return here;
 }
 
 /// Whether two views have bytes in common.
@@ -89,7 +107,6 @@ struct Request {
     if (weights.rows() != weights.columns())
       throw InputError("weights: a matrix of " + std::to_string(weights.rows()) + " x " +
                        std::to_string(weights.columns()) + "; as many rows as columns are needed, one per vertex");
-    if (!weights.place().is_host()) throw UnsupportedError("weights: no variant reads them on a GPU; give host memory");
     if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
     check_result(memory.distances, n(), "distances");
     check_result(memory.predecessors, n(), "predecessors");
@@ -101,6 +118,7 @@ struct Request {
         memory.distances.data() == weights.data() && memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
       throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
+    execution = where_views_lie(weights, memory, execution);
     threads = cpu::thread_count(execution);
   }
 
@@ -119,6 +137,52 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
   return variant;
 }
 
+/// Whether the job runs on a GPU whatever the edges are like, so that they can be looked at there.
+template <class T>
+bool is_bound_for_gpu(const Request<T>& request) {
+  // For less the processor is done before the GPU has answered.
+  constexpr std::int64_t worth_a_look_there = 512;
+  const Execution& execution = request.execution;
+  if (!request.graph.weights.place().is_host()) return true;
+  if (request.n() < worth_a_look_there || !execution::why_no_gpu(execution::this_machine()).empty()) return false;
+  if (execution.variant.empty()) return execution.device == Device::gpu;
+  return core::find_variant(room::variants(), execution.variant, problem_name).device_input;
+}
+
+/// The graph, what a look at its edges tells, and where it runs on a GPU and was looked at there, the job.
+template <class T>
+struct Looked {
+  room::Graph<T> graph;  ///< its weights on the GPU, where there is a job
+  room::Examined<T> facts;
+  std::shared_ptr<cuda::Job> job;
+
+  /// `there`: on the GPU.
+  Looked(const Request<T>& request, bool there, std::vector<Phase>& phases) : graph(request.graph) {
+    if (there) {
+      if constexpr (cuda::is_compiled) {
+        bring(request, 0, phases);
+        const core::PhaseTimer timer(phases, "examine");
+        facts = room::examine_on_gpu(graph, *job);
+        return;
+      } else {
+        cuda::refuse_without_cuda("weights");
+      }
+    }
+    const core::PhaseTimer timer(phases, "examine");
+    facts = room::examine(graph, request.threads, request.execution.stop);
+  }
+
+  /// To the GPU.
+  void bring(const Request<T>& request, std::uint64_t job_bytes, std::vector<Phase>& phases) {
+    if constexpr (cuda::is_compiled) {
+      const core::PhaseTimer timer(phases, "to_device");
+      job = room::bring_to_gpu(graph, request.execution, job_bytes);
+    } else {
+      cuda::refuse_without_cuda("weights");
+    }
+  }
+};
+
 /// Whether results take the place of weights that are needed to the end.
 template <class T>
 bool needs_copy(const Request<T>& request, const room::Examined<T>& facts) {
@@ -136,8 +200,16 @@ std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& 
   const auto add = [&bytes](std::uint64_t more) { bytes = core::checked_add(bytes, more, "the memory of the job"); };
   if (request.memory.distances.rows() == 0) add(matrix(sizeof(T)));
   if (request.options.predecessors && request.memory.predecessors.rows() == 0) add(matrix(sizeof(std::int32_t)));
-  if (facts.width() != room::Width::own) add(matrix(sizeof(room::Wider<T>)));
-  if (needs_copy(request, facts)) add(matrix(sizeof(T)));
+  if (variant.device_input) {
+    // What trees, or levels, that are left to the processor take: see solve_on_gpu().
+    if (request.options.predecessors ? shape.floating || !facts.positive : shape.floating && facts.negative) {
+      add(matrix(static_cast<std::uint64_t>(shape.element_bytes)));
+      add(matrix(3 * sizeof(T)));
+    }
+  } else {
+    if (facts.width() != room::Width::own) add(matrix(sizeof(room::Wider<T>)));
+    if (needs_copy(request, facts)) add(matrix(sizeof(T)));
+  }
   // Lists of edges, or trees, for predecessors; rows' facts.
   constexpr std::uint64_t tree_bytes = 48;
   add(core::checked_multiply(tree_bytes * n, static_cast<std::uint64_t>(request.threads), "trees"));
@@ -249,6 +321,128 @@ room::Problem<C> problem_of(const Execution& execution, const ShortestPathsOptio
   return problem;
 }
 
+/// What is left to do when a variant has found the distances on a GPU, and what is left is not for one.
+template <class T, class C>
+void complete_by_host(const Request<T>& request, const Looked<T>& looked, MatrixView<const C> solved, C greatest,
+                      MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  const std::int64_t n = request.n();
+  Matrix<C> matrix(n, n);
+  room::Graph<T> graph = request.graph;
+  Matrix<T> weights;
+  {
+    const core::PhaseTimer timer(phases, "to_host");
+    room::copy_matrix(solved, matrix.view(), *looked.job);
+    if (!graph.weights.place().is_host()) {
+      weights = Matrix<T>(n, n);
+      room::copy_matrix(graph.weights, weights.view(), *looked.job);
+      graph.weights = weights.view();
+    }
+  }
+  const auto here = [n](auto wanted, auto& own) {
+    if (wanted.place().is_host()) return wanted;
+    own = std::remove_reference_t<decltype(own)>(n, n);
+    return own.view();
+  };
+  Matrix<T> own_distances;
+  Matrix<std::int32_t> own_predecessors;
+  const MatrixView<T> distances_here = here(distances, own_distances);
+  const MatrixView<std::int32_t> predecessors_here = here(predecessors, own_predecessors);
+  complete<T, C>(request, graph, looked.facts, matrix.view(), greatest, false, distances_here, predecessors_here,
+                 phases);
+  if (!distances.place().is_host()) room::copy_matrix(MatrixView<const T>(distances_here), distances, *looked.job);
+  if (!predecessors.place().is_host())
+    room::copy_matrix(MatrixView<const std::int32_t>(predecessors_here), predecessors, *looked.job);
+}
+
+/// As solve(), by a variant that works on a GPU, to which the graph was brought.
+template <class T, class C>
+void solve_on_gpu(const Request<T>& request, const room::Variant& variant, const Looked<T>& looked,
+                  MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  constexpr bool floating = std::is_floating_point_v<T>;
+  const std::int64_t n = request.n();
+  const room::Examined<T>& facts = looked.facts;
+  cuda::Job& job = *looked.job;
+  const auto greatest = static_cast<C>(facts.greatest);
+  const bool wanted = request.options.predecessors && n > 0;
+  const bool copied = request.graph.weights.place().is_host();
+  const auto is_there = [](auto view) { return view.rows() > 0 && !view.place().is_host(); };
+  if (is_there(distances)) room::admit(job, distances.data(), "distances");
+  if (is_there(predecessors)) room::admit(job, predecessors.data(), "predecessors");
+
+  // The variant works where the result is wanted, or where the copy of the weights is, unless these are still needed.
+  const MatrixView<T> copy(const_cast<T*>(looked.graph.weights.data()), n, n, looked.graph.weights.place());
+  MatrixView<C> solved;
+  if constexpr (std::is_same_v<T, C>) {
+    const bool keep = wanted || (floating && facts.negative);
+    if (is_there(distances) && distances.contiguous() && !(keep && distances.data() == request.graph.weights.data()))
+      solved = distances;
+    else if (copied && !(wanted && !floating)) solved = copy;
+  }
+  if (solved.data() == nullptr) solved = room::take_matrix<C>(job, n);
+  {
+    const core::PhaseTimer timer(phases, "prepare");
+    room::fill_on_gpu(looked.graph, solved, job);
+  }
+  auto problem = problem_of<C>(request.execution, request.options, facts);
+  problem.distances = solved;
+  problem.greatest = facts.greatest;
+  problem.gpu = &job;
+  variant.run(problem, request.execution, phases);
+
+  MatrixView<std::int32_t> found;
+  if constexpr (floating) {
+    if (wanted || (facts.negative && room::diagonal_sank_on_gpu<C>(solved, job)))
+      return complete_by_host<T, C>(request, looked, solved, greatest, distances, predecessors, phases);
+  } else if (wanted) {
+    const core::PhaseTimer timer(phases, "predecessors");
+    if (!facts.positive && room::has_zero_cycle_on_gpu<C>(solved, greatest, job))
+      return complete_by_host<T, C>(request, looked, solved, greatest, distances, predecessors, phases);
+    found =
+        is_there(predecessors) && predecessors.contiguous() ? predecessors : room::take_matrix<std::int32_t>(job, n);
+    room::find_predecessors_on_gpu<T, C>(looked.graph, facts, solved, greatest, found, job);
+  }
+  MatrixView<T> finished = distances;
+  {
+    const core::PhaseTimer timer(phases, "finish");
+    if (!is_there(distances)) {
+      if constexpr (std::is_same_v<T, C>) finished = solved;
+      else finished = copied ? copy : room::take_matrix<T>(job, n);
+    }
+    if (const std::int64_t place = room::finish_on_gpu<T, C>(solved, greatest, finished, job); place >= 0)
+      throw_too_great<T>(place / n, place % n, room::element_on_gpu<C>(solved, place / n, place % n, job));
+  }
+  const core::PhaseTimer timer(phases, "to_host");
+  if (finished.data() != distances.data()) room::copy_matrix<T>(finished, distances, job);
+  if (found.data() != predecessors.data()) room::copy_matrix<std::int32_t>(found, predecessors, job);
+}
+
+/// The job's part on a GPU, from the graph on.
+template <class T>
+void run_on_gpu(const Request<T>& request, const room::Variant& variant, Looked<T>& looked, MatrixView<T> distances,
+                MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  const room::Examined<T>& facts = looked.facts;
+  const room::Shape shape = shape_of(request, facts);
+  if (!looked.job) looked.bring(request, variant.memory(shape, request.threads).device, phases);
+  if (facts.negative) {
+    const core::PhaseTimer timer(phases, "negative_cycles");
+    if (room::may_have_negative_cycle(looked.graph, facts, *looked.job)) {
+      room::Graph<T> graph = request.graph;
+      Matrix<T> weights;
+      if (!graph.weights.place().is_host()) {
+        weights = Matrix<T>(request.n(), request.n());
+        room::copy_matrix(graph.weights, weights.view(), *looked.job);
+        graph.weights = weights.view();
+      }
+      room::refuse_negative_cycles(graph, request.execution.stop);
+    }
+  }
+  if (facts.width() == room::Width::own)
+    return solve_on_gpu<T, T>(request, variant, looked, distances, predecessors, phases);
+  if constexpr (sizeof(T) == 4)
+    return solve_on_gpu<T, room::Wider<T>>(request, variant, looked, distances, predecessors, phases);
+  throw Error("internal error: distances that need more than 64 bits on a GPU");
+}
+
 template <class T>
 void solve(const Request<T>& request, const room::Variant& variant, const room::Examined<T>& facts,
            MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
@@ -303,9 +497,10 @@ template <class T>
 std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                     const ShortestPathsMemory<T>& memory, const Execution& execution) {
   const Request<T> request(weights, options, memory, execution);
-  const room::Examined<T> facts = room::examine(request.graph, request.threads, execution.stop);
+  std::vector<Phase> phases;
+  const room::Examined<T> facts = Looked<T>(request, !weights.place().is_host(), phases).facts;
   const room::Shape shape = shape_of(request, facts);
-  return memory_needed(request, facts, shape, select(shape, execution));
+  return memory_needed(request, facts, shape, select(shape, request.execution));
 }
 
 template <class T>
@@ -315,15 +510,12 @@ ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const Shortes
   const Request<T> request(weights, options, memory, execution);
   cpu::start_team(request.threads);
   std::vector<Phase> phases;
-  room::Examined<T> facts;
-  {
-    const core::PhaseTimer timer(phases, "examine");
-    facts = room::examine(request.graph, request.threads, execution.stop);
-  }
+  Looked<T> looked(request, is_bound_for_gpu(request), phases);
+  const room::Examined<T>& facts = looked.facts;
   const room::Shape shape = shape_of(request, facts);
-  const room::Variant& variant = select(shape, execution);
+  const room::Variant& variant = select(shape, request.execution);
   execution::check_memory(memory_needed(request, facts, shape, variant), execution);
-  if (facts.negative) {
+  if (facts.negative && !variant.device_input) {
     const core::PhaseTimer timer(phases, "negative_cycles");
     room::refuse_negative_cycles(request.graph, execution.stop);
   }
@@ -341,10 +533,11 @@ ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const Shortes
   const int threads = variant.backend == core::Backend::sequential ? 1 : request.threads;
   {
     const cpu::PinnedTeam team(request.threads, execution.pinning);
-    solve(request, variant, facts, distances, predecessors, phases);
+    if (!variant.device_input) solve(request, variant, facts, distances, predecessors, phases);
+    else if constexpr (cuda::is_compiled) run_on_gpu(request, variant, looked, distances, predecessors, phases);
   }
   result.report.variant = variant.name;
-  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
+  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, request.execution);
   result.report.threads = threads;
   core::add_phase(phases, "total", core::seconds_since(start));
   result.report.phases = std::move(phases);
