@@ -11,15 +11,17 @@
 /// * Distance D(i, j): the least sum of weights of any route from i to j; D(i, i) = 0; "no edge" where there is none.
 /// * Whole numbers: exact, to the bit the same of every variant. A distance that its type does not hold, or that would
 ///   read as "no edge", is an InputError that names the pair and the type that holds it.
-/// * Floating numbers: what a variant gives for D(i, j) is the length of a route from i to j, added up in some order:
-///   with N vertices and u the unit roundoff, at most (N - 1) u / (1 - (N - 1) u) times the sum of the absolute weights
-///   on the route away from its exact length, and no more than that above the shortest one's. Which bits depends on the
-///   variant. A distance beyond the largest number is an InputError as above.
+/// * Floating numbers: D(i, j) is the length of a route from i to j, added up in some order. With N vertices, u the
+/// unit
+///   roundoff and g = (N - 1) u / (1 - (N - 1) u), it is at most g times the sum of the absolute weights on a shortest
+///   route above that one's exact length, and at most g times the sum of those on its own route below its own exact
+///   length. Which bits depends on the variant. A distance beyond the largest number is an InputError as above.
 /// * Predecessor P(i, j): the last vertex but one of a shortest route from i to j, counted from 0; -1 where there is
 ///   none, and on the diagonal. Whole numbers: the lowest v other than j with an edge from v to j and
 ///   D(i, v) + weights(v, j) = D(i, j). Where the graph has a cycle of length 0 through two vertices or more, only v on
 ///   a route of fewest edges among the shortest count. Floating numbers: walking back from j by P(i, .) reaches i in
-///   fewer than N steps, and the exact length of that route is within the bound above.
+///   fewer than N steps, by a route whose exact length exceeds the least by at most 2 g times the sum of the absolute
+///   weights on both.
 /// * A negative cycle, anywhere in the graph, is an InputError that names its vertices in order: no route through it is
 ///   shortest. Floating numbers: one that is reported is negative by exact sums; those that lie within rounding may go
 ///   unseen, and the result is then as if they were of length 0.
@@ -56,7 +58,7 @@ struct ShortestPathsOptions {
   bool unweighted = false;  ///< each edge is of length 1, whatever its weight
 };
 
-/// Where results go instead of into new memory. Empty views: new memory.
+/// Where results go instead of into new memory: in host memory or on the GPU. Empty views: new host memory.
 template <class T>
 struct ShortestPathsMemory {
   MatrixView<T> distances;                ///< S x N; may be the matrix of weights, unless sources are named
@@ -112,10 +114,12 @@ concept Weight =
 }  // namespace detail
 
 /// The shortest paths between all vertices of the graph with these weights (N x N, N >= 0), whose elements are
-/// std::int32_t, std::int64_t, float or double. Throws UsageError for impossible options and views (see array.hpp),
-/// InputError for NaN, -inf, negative cycles and distances that the type does not hold, UnsupportedError for a variant
-/// or device that cannot run here, Error where memory does not suffice, InterruptedError after a stop request. After an
-/// error the caller's memory holds anything.
+/// std::int32_t, std::int64_t, float or double. Weights that lie on a GPU are used there, after what is in
+/// Execution::stream; they come to host memory only where floating numbers want predecessors, where a negative cycle
+/// has to be named, and where a cycle of length 0 decides about predecessors. Throws UsageError for impossible options
+/// and views (see array.hpp), InputError for NaN, -inf, negative cycles and distances that the type does not hold,
+/// UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice, InterruptedError
+/// after a stop request. After an error the caller's memory holds anything.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
 ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, const ShortestPathsOptions& options,
                                                        const ShortestPathsMemory<ElementOf<Weights>>& memory,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "cuda/memory.hpp"
 #include "cuda/sizes.hpp"
@@ -16,6 +17,15 @@ class Arena {
   /// needed and what was free.
   explicit Arena(std::uint64_t bytes) : memory_(static_cast<std::int64_t>(bytes)) {}
 
+  /// Room for so many bytes more, by another allocation where they are not left: for a job that knows what it needs
+  /// only after a look at what it has there.
+  void reserve(std::uint64_t bytes) {
+    if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
+    if (memory_.size() > 0) filled_.push_back(std::move(memory_));
+    memory_ = DeviceBuffer<unsigned char>(static_cast<std::int64_t>(bytes));
+    taken_ = 0;
+  }
+
   /// The next part, uninitialised; it lives as long as the arena.
   template <class T>
   T* take(std::int64_t count) {
@@ -28,6 +38,7 @@ class Arena {
   }
 
  private:
+  std::vector<DeviceBuffer<unsigned char>> filled_;
   DeviceBuffer<unsigned char> memory_;
   std::uint64_t taken_ = 0;
 };

@@ -152,11 +152,11 @@ void relax_in_one(CudaDistances<T>& distances) {
 // The choice of shapes, all measured on an H200
 
 template <class Word>
-using Rest8x8 = RestShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
+using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
-using Rest8x16 = RestShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
+using Rest8x16 = ProductShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
 template <class Word>
-using Rest8x4 = RestShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
+using Rest8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
 
 /// Elements of 32 bits or pairs of 16. `InOne`: what carries them in one launch, which older GPUs, with less shared
 /// memory, take at any size. `tile`: Problem::tile, the vertices of a round.
@@ -198,7 +198,7 @@ bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vec
 template <class T>
 Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaDistances<T> distances(problem, execution, phases, dpx_bytes(problem.n(), sizeof(T)));
-  if (problem.n() == 0) return distances.finish();
+  if (problem.n() == 0) return {};
   if constexpr (std::is_same_v<T, float>) {
     if (problem.negative) relax_narrow<Float32<false>, Float32<false>, Rest8x8<float>>(distances, problem.tile);
     else relax_narrow<Float32<true>, Float32<false>, Rest8x16<float>>(distances, problem.tile);
@@ -213,7 +213,7 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
     else if constexpr (sizeof(T) == 8) relax_wide(distances);
     else throw Error("internal error: distances of " + std::to_string(sizeof(T)) + " bytes are greater than promised");
   }
-  return distances.finish();
+  return {};
 }
 
 GRADUS_SHORTEST_PATHS_RUNG(cuda_dpx)

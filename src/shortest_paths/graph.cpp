@@ -12,16 +12,6 @@ namespace {
 
 constexpr std::string_view while_looking = "stopped while looking at the edges";
 
-/// Of the edges from one vertex.
-template <class T>
-struct OfRow {
-  std::int64_t edges = 0;
-  Wider<T> greatest = 0;
-  bool negative = false;
-  bool positive = true;
-  std::int64_t impossible = -1;  ///< the first column of NaN or -inf
-};
-
 template <class T>
 OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
   OfRow<T> found;
@@ -61,16 +51,17 @@ Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& s
   Examined<T> all;
   for (std::int64_t u = 0; u < n; ++u) {
     const OfRow<T>& row = rows[static_cast<std::size_t>(u)];
-    if (row.impossible >= 0)
-      throw InputError("weights: " + std::string(std::isnan(graph.weights(u, row.impossible)) ? "NaN" : "-inf") +
-                       " in row " + std::to_string(u) + ", column " + std::to_string(row.impossible) +
-                       " (counted from 0); an edge has a finite length, and +inf stands for no edge");
-    all.edges += row.edges;
-    all.negative |= row.negative;
-    all.positive &= row.positive;
-    all.greatest += row.greatest;
+    if (row.impossible >= 0) throw_impossible(graph.weights(u, row.impossible), u, row.impossible);
+    all.add(row);
   }
   return all;
+}
+
+template <class T>
+void throw_impossible(T weight, std::int64_t row, std::int64_t column) {
+  throw InputError("weights: " + std::string(std::isnan(weight) ? "NaN" : "-inf") + " in row " + std::to_string(row) +
+                   ", column " + std::to_string(column) +
+                   " (counted from 0); an edge has a finite length, and +inf stands for no edge");
 }
 
 template <class T, class C>
@@ -93,6 +84,7 @@ void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std
 
 #define GRADUS_INSTANTIATE(T)                                                      \
   template Examined<T> examine(const Graph<T>&, int, const std::stop_token&);      \
+  template void throw_impossible(T, std::int64_t, std::int64_t);                   \
   template void fill(const Graph<T>&, MatrixView<T>, int, const std::stop_token&); \
   template void fill(const Graph<T>&, MatrixView<Wider<T>>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(std::int32_t);

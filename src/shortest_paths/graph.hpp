@@ -56,12 +56,26 @@ struct Facts {
 /// In which type a job computes: in its own, in the next one that is an element type too, or in what is wider still.
 enum class Width : std::uint8_t { own, next, wide };
 
+/// Of the edges from one vertex.
+template <class T>
+struct OfRow : Facts {
+  Wider<T> greatest = 0;         ///< in magnitude
+  std::int64_t impossible = -1;  ///< the first column of NaN or -inf
+};
+
 /// What a look at all edges finds out.
 template <class T>
 struct Examined : Facts {
   /// The length of no route without cycles is greater in magnitude: the sum of the greatest magnitudes of the edges
   /// from each vertex.
   Wider<T> greatest = 0;
+
+  void add(const OfRow<T>& row) {
+    edges += row.edges;
+    negative |= row.negative;
+    positive &= row.positive;
+    greatest += row.greatest;
+  }
 
   /// The least type in which sums of two elements of a matrix do not wrap, and routes stay apart from what is none.
   Width width() const {
@@ -88,6 +102,10 @@ struct Examined : Facts {
 /// InputError for NaN and -inf, which names the first of them.
 template <class T>
 Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop);
+
+/// InputError for NaN or -inf, found there.
+template <class T>
+[[noreturn]] void throw_impossible(T weight, std::int64_t row, std::int64_t column);
 
 /// Writes the graph into the matrix in which a variant works; see Problem::distances. C: T, or what is wider. The
 /// matrix may be that of the weights.

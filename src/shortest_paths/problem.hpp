@@ -12,6 +12,10 @@
 #include "execution/machine.hpp"
 #include "gradus/shortest_paths.hpp"
 
+namespace gradus::cuda {
+class Job;
+}
+
 namespace gradus::shortest_paths_detail {
 
 __extension__ using Int128 = __int128;
@@ -106,6 +110,10 @@ struct Problem {
   std::int64_t tile = 0;  ///< side of tiles, or 0: the variant's own choice
   std::int64_t edges = 0;
   bool negative = false;
+  /// For a variant that takes GPU memory (Variant::device_input): the job on whose GPU `distances` lie, without
+  /// anything between the rows. Null for the others, whose matrices are in host memory. Predecessors are the frame's
+  /// there.
+  cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return is_wide() ? wide.rows() : distances.rows(); }  // of a matrix

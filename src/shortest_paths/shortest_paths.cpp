@@ -2,6 +2,7 @@
 #include "gradus/shortest_paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "shortest_paths/finish.hpp"
+#include "shortest_paths/gpu/gpu_graph.hpp"
 #include "shortest_paths/graph.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 #include "shortest_paths/predecessors.hpp"
@@ -52,8 +54,24 @@ void check_result(View view, std::int64_t rows, std::int64_t n, const char* what
     throw UsageError(std::string(what) + ": memory of " + std::to_string(view.rows()) + " x " +
                      std::to_string(view.columns()) + " elements for the results of " +
                      (rows == n ? "" : std::to_string(rows) + " of ") + std::to_string(n) + " vertices");
-  if (!view.place().is_host())
-    throw UnsupportedError(std::string(what) + ": no variant writes results to a GPU; give host memory");
+}
+
+/// The request, with the GPU on which views lie as the one to run on.
+template <class T>
+Execution where_views_lie(MatrixView<const T> weights, const ShortestPathsMemory<T>& memory,
+                          const Execution& execution) {
+  const std::array<execution::NamedPlace, 3> all{{{weights.place(), "weights"},
+                                                  {memory.distances.place(), "distances"},
+                                                  {memory.predecessors.place(), "predecessors"}}};
+  const auto* const there =
+      std::ranges::find_if(all, [](const execution::NamedPlace& one) { return !one.place.is_host(); });
+  if (there == all.end()) return execution;
+  Execution here = execution::run_where_it_lies(there->place, there->what, execution);
+  for (const execution::NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
+  if (here.variant.empty()) return here;
+  const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
+  execution::check_takes_device_input(room::variants(), variant, there->place, there->what, problem_name);
+  return here;
 }
 
 /// Whether two views have bytes in common.
@@ -94,15 +112,17 @@ struct Request {
     if (weights.rows() != weights.columns())
       throw InputError("weights: a matrix of " + std::to_string(weights.rows()) + " x " +
                        std::to_string(weights.columns()) + "; as many rows as columns are needed, one per vertex");
-    if (!weights.place().is_host()) throw UnsupportedError("weights: no variant reads them on a GPU; give host memory");
     vertices = weights.rows();
     check_rest();
+    if (!options.sources.empty()) check_results_are_here("of chosen sources");
     if (overlap(memory.predecessors, weights))
       throw UsageError("predecessors: their memory overlaps that of weights or distances");
     const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
                       memory.distances.row_stride() == weights.row_stride();
     if (!same && overlap(memory.distances, weights))
       throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
+    execution = where_views_lie(weights, memory, execution);
+    threads = cpu::thread_count(execution);
   }
 
   template <class Edges>
@@ -113,6 +133,8 @@ struct Request {
     room::check_edges(list);
     vertices = room::vertices_of(list);
     check_rest();
+    check_results_are_here("of a graph given by its edges");
+    threads = cpu::thread_count(execution);
   }
 
   std::int64_t n() const { return vertices; }
@@ -145,28 +167,74 @@ struct Request {
       throw UsageError("predecessors: there is memory for them, but they are not wanted");
     if (overlap(memory.predecessors, memory.distances))
       throw UsageError("predecessors: their memory overlaps that of weights or distances");
-    threads = cpu::thread_count(execution);
+  }
+  void check_results_are_here(const std::string& results) const {
+    if (!memory.distances.place().is_host() || !memory.predecessors.place().is_host())
+      throw UnsupportedError("the results " + results + " are written to host memory only; give such");
   }
 };
+
+/// Whether the job runs on a GPU whatever the edges are like, so that they can be looked at there.
+template <class T>
+bool is_bound_for_gpu(const Request<T>& request) {
+  // For less the processor is done before the GPU has answered.
+  constexpr std::int64_t worth_a_look_there = 512;
+  const Execution& execution = request.execution;
+  if (!request.is_matrix()) return false;
+  if (!request.graph.weights.place().is_host()) return true;
+  if (!request.taking().as_they_are()) return false;
+  if (request.n() < worth_a_look_there || !execution::why_no_gpu(execution::this_machine()).empty()) return false;
+  if (execution.variant.empty()) return execution.device == Device::gpu;
+  return core::find_variant(room::variants(), execution.variant, problem_name).device_input;
+}
 
 /// The graph in the forms that a job needs, and what its edges tell.
 template <class T>
 struct Prepared {
-  room::Graph<T> graph;         ///< a matrix, once there is one
+  room::Graph<T> graph;         ///< a matrix, once there is one: in host memory, or where the caller has it on a GPU
   room::SparseGraph<T> sparse;  ///< lists, once there are some
   Matrix<T> weights;            ///< of `graph`, where the caller gave no such matrix
   room::Examined<T> facts;
   bool has_matrix = false;
   bool has_lists = false;
+  std::shared_ptr<cuda::Job> job;  ///< on a GPU, once the graph was brought there
+  room::Graph<T> there;            ///< the graph on the job's GPU
+
+  void bring_to_gpu(const Execution& execution, std::uint64_t job_bytes, std::vector<Phase>& phases) {
+    if constexpr (cuda::is_compiled) {
+      const core::PhaseTimer timer(phases, "to_device");
+      there = graph;
+      job = room::bring_to_gpu(there, execution, job_bytes);
+    } else {
+      cuda::refuse_without_cuda("weights");
+    }
+  }
 };
 
 template <class T>
-Prepared<T> prepared(const Request<T>& request) {
+Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   const std::stop_token& stop = request.execution.stop;
   Prepared<T> input;
+  if (is_bound_for_gpu(request)) {
+    input.graph = request.graph;
+    input.bring_to_gpu(request.execution, 0, phases);
+  }
+  const core::PhaseTimer timer(phases, "examine");
   if (request.is_matrix()) {
     input.graph = request.graph;
     input.has_matrix = true;
+    if constexpr (cuda::is_compiled) {
+      if (input.job && request.taking().as_they_are()) {
+        input.facts = room::examine_on_gpu(input.there, *input.job);
+        return input;
+      }
+      if (input.job) {
+        input.weights = Matrix<T>(request.n(), request.n());
+        room::copy_matrix(input.graph.weights, input.weights.view(), *input.job);
+        input.graph.weights = input.weights.view();
+        input.job.reset();
+      }
+    }
     input.facts = room::examine(input.graph, request.threads, stop);
     if (request.taking().as_they_are()) return input;
     input.weights = room::adapted(input.graph, request.taking(), request.threads, stop);
@@ -248,10 +316,19 @@ std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& 
   }
   const bool chosen_rows = !request.options.sources.empty();
   if (!request.is_matrix() || !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
-  if (facts.width() != room::Width::own) bytes.add_matrix(n, n, sizeof(room::Wider<T>));
-  else if (chosen_rows) bytes.add_matrix(n, n, sizeof(T));
   if (chosen_rows && request.options.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
-  if (needs_copy(request, facts)) bytes.add_matrix(n, n, sizeof(T));
+  if (variant.device_input) {
+    // What trees, levels or chosen rows that are left to the processor take: see solve_on_gpu().
+    if (chosen_rows ||
+        (request.options.predecessors ? shape.floating || !facts.positive : shape.floating && facts.negative)) {
+      bytes.add_matrix(n, n, static_cast<std::size_t>(shape.element_bytes));
+      bytes.add_matrix(n, n, 3 * sizeof(T));
+    }
+  } else {
+    if (facts.width() != room::Width::own) bytes.add_matrix(n, n, sizeof(room::Wider<T>));
+    else if (chosen_rows) bytes.add_matrix(n, n, sizeof(T));
+    if (needs_copy(request, facts)) bytes.add_matrix(n, n, sizeof(T));
+  }
   // Lists of edges, or trees, for predecessors; rows' facts.
   bytes.add_matrix(n, request.threads, tree_bytes);
   if (request.options.predecessors && !shape.floating && shape.edges < n * n / 16)
@@ -331,6 +408,130 @@ room::Problem<C> problem_of(const Execution& execution, const ShortestPathsOptio
   return problem;
 }
 
+/// What is left to do when a variant has found the distances on a GPU, and what is left is not for one.
+template <class T, class C>
+void complete_by_host(const Request<T>& request, const Prepared<T>& input, MatrixView<const C> solved, C greatest,
+                      MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  const std::int64_t n = request.n();
+  Matrix<C> matrix(n, n);
+  room::Graph<T> graph = input.graph;
+  Matrix<T> weights;
+  {
+    const core::PhaseTimer timer(phases, "to_host");
+    room::copy_matrix(solved, matrix.view(), *input.job);
+    if (!graph.weights.place().is_host()) {
+      weights = Matrix<T>(n, n);
+      room::copy_matrix(graph.weights, weights.view(), *input.job);
+      graph.weights = weights.view();
+    }
+  }
+  const auto here = [](auto wanted, auto& own) {
+    if (wanted.place().is_host()) return wanted;
+    own = std::remove_reference_t<decltype(own)>(wanted.rows(), wanted.columns());
+    return own.view();
+  };
+  Matrix<T> own_distances;
+  Matrix<std::int32_t> own_predecessors;
+  const MatrixView<T> distances_here = here(distances, own_distances);
+  const MatrixView<std::int32_t> predecessors_here = here(predecessors, own_predecessors);
+  complete<T, C>(request, graph, input.facts, matrix.view(), greatest, false, distances_here, predecessors_here,
+                 phases);
+  if (!distances.place().is_host()) room::copy_matrix(MatrixView<const T>(distances_here), distances, *input.job);
+  if (!predecessors.place().is_host())
+    room::copy_matrix(MatrixView<const std::int32_t>(predecessors_here), predecessors, *input.job);
+}
+
+/// As solve(), by a variant that works on a GPU, to which the graph was brought.
+template <class T, class C>
+void solve_on_gpu(const Request<T>& request, const room::Variant& variant, const Prepared<T>& input,
+                  MatrixView<T> distances, MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  constexpr bool floating = std::is_floating_point_v<T>;
+  const std::int64_t n = request.n();
+  const room::Examined<T>& facts = input.facts;
+  cuda::Job& job = *input.job;
+  const auto greatest = static_cast<C>(facts.greatest);
+  const bool wanted = request.options.predecessors && n > 0;
+  const bool copied = input.graph.weights.place().is_host();
+  const auto is_there = [](auto view) { return view.rows() > 0 && !view.place().is_host(); };
+  if (is_there(distances)) room::admit(job, distances.data(), "distances");
+  if (is_there(predecessors)) room::admit(job, predecessors.data(), "predecessors");
+
+  // The variant works where the result is wanted, or where the copy of the weights is, unless these are still needed.
+  const MatrixView<T> copy(const_cast<T*>(input.there.weights.data()), n, n, input.there.weights.place());
+  MatrixView<C> solved;
+  if constexpr (std::is_same_v<T, C>) {
+    const bool keep = wanted || (floating && facts.negative);
+    if (is_there(distances) && distances.contiguous() && !(keep && distances.data() == input.graph.weights.data()))
+      solved = distances;
+    else if (copied && !(wanted && !floating)) solved = copy;
+  }
+  if (solved.data() == nullptr) solved = room::take_matrix<C>(job, n);
+  {
+    const core::PhaseTimer timer(phases, "prepare");
+    room::fill_on_gpu(input.there, solved, job);
+  }
+  auto problem = problem_of<C>(request.execution, request.options, facts);
+  problem.distances = solved;
+  problem.greatest = facts.greatest;
+  problem.gpu = &job;
+  variant.run(problem, request.execution, phases);
+
+  if (!request.options.sources.empty())
+    return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
+  MatrixView<std::int32_t> found;
+  if constexpr (floating) {
+    if (wanted || (facts.negative && room::diagonal_sank_on_gpu<C>(solved, job)))
+      return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
+  } else if (wanted) {
+    const core::PhaseTimer timer(phases, "predecessors");
+    if (!facts.positive && room::has_zero_cycle_on_gpu<C>(solved, greatest, job))
+      return complete_by_host<T, C>(request, input, solved, greatest, distances, predecessors, phases);
+    found =
+        is_there(predecessors) && predecessors.contiguous() ? predecessors : room::take_matrix<std::int32_t>(job, n);
+    room::find_predecessors_on_gpu<T, C>(input.there, facts, solved, greatest, found, job);
+  }
+  MatrixView<T> finished = distances;
+  {
+    const core::PhaseTimer timer(phases, "finish");
+    if (!is_there(distances)) {
+      if constexpr (std::is_same_v<T, C>) finished = solved;
+      else finished = copied ? copy : room::take_matrix<T>(job, n);
+    }
+    if (const std::int64_t place = room::finish_on_gpu<T, C>(solved, greatest, finished, job); place >= 0)
+      throw_too_great<T>(place / n, place % n, room::element_on_gpu<C>(solved, place / n, place % n, job));
+  }
+  const core::PhaseTimer timer(phases, "to_host");
+  if (finished.data() != distances.data()) room::copy_matrix<T>(finished, distances, job);
+  if (found.data() != predecessors.data()) room::copy_matrix<std::int32_t>(found, predecessors, job);
+}
+
+/// The job's part on a GPU, from the graph on.
+template <class T>
+void run_on_gpu(const Request<T>& request, const room::Variant& variant, Prepared<T>& input, MatrixView<T> distances,
+                MatrixView<std::int32_t> predecessors, std::vector<Phase>& phases) {
+  const room::Examined<T>& facts = input.facts;
+  const room::Shape shape = shape_of(request, facts);
+  if (!input.job) input.bring_to_gpu(request.execution, variant.memory(shape, request.threads).device, phases);
+  if (facts.negative) {
+    const core::PhaseTimer timer(phases, "negative_cycles");
+    if (room::may_have_negative_cycle(input.there, facts, *input.job)) {
+      room::Graph<T> graph = input.graph;
+      Matrix<T> weights;
+      if (!graph.weights.place().is_host()) {
+        weights = Matrix<T>(request.n(), request.n());
+        room::copy_matrix(graph.weights, weights.view(), *input.job);
+        graph.weights = weights.view();
+      }
+      room::refuse_negative_cycles(graph, request.execution.stop);
+    }
+  }
+  if (facts.width() == room::Width::own)
+    return solve_on_gpu<T, T>(request, variant, input, distances, predecessors, phases);
+  if constexpr (sizeof(T) == 4)
+    return solve_on_gpu<T, room::Wider<T>>(request, variant, input, distances, predecessors, phases);
+  throw Error("internal error: distances that need more than 64 bits on a GPU");
+}
+
 /// All distances of a graph in its matrix, then those rows of them that are wanted.
 template <class T>
 void solve_whole(const Request<T>& request, const room::Variant& variant, Prepared<T>& input, MatrixView<T> distances,
@@ -347,7 +548,7 @@ void solve_whole(const Request<T>& request, const room::Variant& variant, Prepar
   }
   room::Graph<T> graph = input.graph;
   Matrix<T> copy;
-  if (needs_copy(request, facts)) {
+  if (!variant.device_input && needs_copy(request, facts)) {
     copy = Matrix<T>::copy_of(graph.weights);
     graph.weights = copy.view();
   }
@@ -361,7 +562,9 @@ void solve_whole(const Request<T>& request, const room::Variant& variant, Prepar
     const core::PhaseTimer timer(phases, "prepare");
     room::fill(graph, matrix, request.threads, stop);
   };
-  if (facts.width() == room::Width::own) {
+  if (variant.device_input) {
+    if constexpr (cuda::is_compiled) run_on_gpu(request, variant, input, distances, predecessors, phases);
+  } else if (facts.width() == room::Width::own) {
     Matrix<T> all;
     MatrixView<T> matrix = distances;
     if (chosen_rows) {
@@ -408,11 +611,7 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
   execution::check_memory(least_memory(request).sum(), execution);
   cpu::start_team(request.threads);
   std::vector<Phase> phases;
-  Prepared<T> input;
-  {
-    const core::PhaseTimer timer(phases, "examine");
-    input = prepared(request);
-  }
+  Prepared<T> input = prepared(request, phases);
   const room::Examined<T>& facts = input.facts;
   const room::Shape shape = shape_of(request, facts);
   const room::Variant& variant = select(shape, execution);
@@ -423,7 +622,7 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
     input.has_lists = true;
   }
   std::vector<room::Wider<T>> least_lengths;
-  if (facts.negative) {
+  if (facts.negative && !variant.device_input) {
     const core::PhaseTimer timer(phases, "negative_cycles");
     least_lengths = input.has_lists ? room::refuse_negative_cycles(input.sparse, execution.stop)
                                     : room::refuse_negative_cycles(input.graph, execution.stop);
@@ -496,9 +695,10 @@ template <class T>
 std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
                                     const ShortestPathsMemory<T>& memory, const Execution& execution) {
   const Request<T> request(weights, options, memory, execution);
-  const room::Examined<T> facts = prepared(request).facts;
+  std::vector<Phase> phases;
+  const room::Examined<T> facts = prepared(request, phases).facts;
   const room::Shape shape = shape_of(request, facts);
-  return memory_needed(request, facts, shape, select(shape, execution));
+  return memory_needed(request, facts, shape, select(shape, request.execution));
 }
 
 template <class T>

@@ -51,9 +51,14 @@ Support dpx_on_gpu(const Shape& shape, const execution::Machine& machine) {
   return execution::fits_shared(dpx_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// Of the host: what stages the transfers.
+// Of the host: what stages the transfers. On the GPU, beyond weights there: the matrix, which takes the place of
+// weights that came from the host where they are not needed any more, and what predecessors take.
 Memory gpu_memory(const Shape& shape, int) {
-  return {.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
+  Memory memory{.host = cuda::staging_bytes, .device = matrix_bytes(shape.vertices, shape.element_bytes)};
+  if (shape.predecessors && !shape.floating)
+    memory.device = core::checked_add(core::checked_multiply(memory.device, std::uint64_t{2}, "matrices"),
+                                      predecessor_bytes(shape.vertices, shape.element_bytes), "matrices");
+  return memory;
 }
 
 Memory dpx_memory(const Shape& shape, int threads) {
@@ -118,6 +123,7 @@ constexpr Variant table[] = {
      .summary = "a GPU thread for each pair; a launch for each vertex in the middle",
      .contract = exact,
      .backend = Backend::cuda,
+     .device_input = true,
      .supports = on_gpu,
      .memory = gpu_memory,
      .run =
@@ -126,6 +132,7 @@ constexpr Variant table[] = {
      .summary = "32 vertices in the middle at a time: diagonal, its row and column, rest, in shared memory",
      .contract = exact,
      .backend = Backend::cuda,
+     .device_input = true,
      .supports = on_gpu,
      .memory = gpu_memory,
      .run =
@@ -134,6 +141,7 @@ constexpr Variant table[] = {
      .summary = "16 results of a thread in registers: half a load from shared memory for each relaxation",
      .contract = exact,
      .backend = Backend::cuda,
+     .device_input = true,
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_register_tiled<std::int32_t>, cuda_register_tiled<std::int64_t>,
@@ -142,6 +150,7 @@ constexpr Variant table[] = {
      .summary = "Hopper's add-and-min, 16-bit pairs where they fit; the next diagonal ahead of the rest",
      .contract = exact,
      .backend = Backend::cuda,
+     .device_input = true,
      .supports = dpx_on_gpu,
      .memory = dpx_memory,
      .run = GRADUS_CUDA_RUNS(cuda_dpx<std::int32_t>, cuda_dpx<std::int64_t>, cuda_dpx<float>, cuda_dpx<double>)},

@@ -25,6 +25,9 @@ constexpr bool takes_multiplier(int element) {
   return element * 5 % 8 < mix;  // 5: spread evenly
 }
 
+// Of whole numbers also: differs(best, negated(wanted)) is 1, in each half of a pair, where `best` is not `wanted`, and
+// is 0 where it is, for a `best` that is nowhere less.
+
 /// Whole numbers of 32 bits: the elements of a Problem as they are, of which no sum of two wraps.
 template <int mix>
 struct Whole32 {
@@ -58,6 +61,10 @@ struct Whole32 {
     } else {
       return __viaddmin_s32(a1, b1, __viaddmin_s32(a0, b0, best));
     }
+  }
+  __device__ static Word negated(Word word) { return -word; }
+  __device__ static unsigned int differs(Word best, Word negated_wanted) {
+    return __viaddmin_u32(static_cast<unsigned int>(best), static_cast<unsigned int>(negated_wanted), 1);
   }
   __device__ static Word word_of(Scalar first, Scalar) { return first; }
   __device__ static Word both(Scalar scalar) { return scalar; }
@@ -97,6 +104,10 @@ struct Pairs16 {
     } else {
       return __viaddmin_u16x2(a1, b1, __viaddmin_u16x2(a0, b0, best));
     }
+  }
+  __device__ static Word negated(Word word) { return __vsub2(0, word); }
+  __device__ static unsigned int differs(Word best, Word negated_wanted) {
+    return __viaddmin_u16x2(best, negated_wanted, 0x10001u);
   }
   __device__ static Word word_of(Scalar first, Scalar second) {
     return static_cast<Word>(first) | static_cast<Word>(second) << 16;
@@ -165,6 +176,8 @@ struct Plain64 {
   __device__ static Word relax2(Word best, Word a0, Word b0, Word a1, Word b1, int) {
     return relax(relax(best, a0, b0), a1, b1);
   }
+  __device__ static Word negated(Word word) { return -word; }
+  __device__ static unsigned int differs(Word best, Word negated_wanted) { return best + negated_wanted != 0; }
   __device__ static Word word_of(Scalar first, Scalar) { return first; }
   __device__ static Word both(Scalar scalar) { return scalar; }
   __device__ static Scalar get(Word word, int) { return word; }

@@ -1,14 +1,11 @@
-// What all CUDA rungs share: the matrix of distances on the GPU, brought there and back, and the loop over rounds.
+// What all CUDA rungs share: the matrix of distances on the GPU, and the loop over rounds.
 #pragma once
-
-#include <memory>
 
 #include "core/phases.hpp"
 #include "cuda/check.hpp"
 #include "cuda/job.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/portions.hpp"
-#include "execution/gpu_job.hpp"
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
 #include "shortest_paths/textbook.hpp"
@@ -36,25 +33,22 @@ __device__ T shorter(T one, T other) {
   return other < one ? other : one;
 }
 
-/// The matrix of a problem on the GPU, N rows of N elements without anything between them.
+/// The matrix of a problem, which lies on the GPU, N rows of N elements without anything between them.
 template <class T>
 class CudaDistances {
  public:
-  /// Brings it there. `job_bytes`: of the job's memory there, beside the matrix.
+  /// `job_bytes`: of the job's memory there that the rung will take.
   CudaDistances(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                 std::uint64_t job_bytes = 0)
       : problem_(problem), execution_(execution), phases_(phases) {
-    const core::PhaseTimer timer(phases_, "to_device");
-    job_ = execution::start_gpu_job(execution, matrix_bytes(n(), sizeof(T)) + job_bytes);
-    data_ = job_->memory().template take<T>(n() * n());
-    job_->copy_here(MatrixView<const T>(problem_.distances), data_);
+    job().memory().reserve(job_bytes);
   }
 
   std::int64_t n() const { return problem_.n(); }
-  T* data() const { return data_; }
-  Grid<T> grid() const { return {data_, n()}; }
-  cuda::Job& job() const { return *job_; }
-  const cuda::Stream& stream() const { return job_->stream(); }
+  T* data() const { return problem_.distances.data(); }
+  Grid<T> grid() const { return {data(), n()}; }
+  cuda::Job& job() const { return *problem_.gpu; }
+  const cuda::Stream& stream() const { return job().stream(); }
 
   /// Calls launch(first, number), which puts rounds into the stream, until there were `rounds` of them; long work is
   /// cut where a stop request is honoured. `first_portion`: relaxations that even a slow GPU does in a tenth of a
@@ -73,19 +67,10 @@ class CudaDistances {
     after_step(problem_, execution_, rounds, rounds);
   }
 
-  /// Copies the matrix back to where the problem has it.
-  Solved finish() {
-    const core::PhaseTimer timer(phases_, "to_host");
-    job_->copy_back(MatrixView<const T>(data_, n(), n(), job_->place()), problem_.distances);
-    return {};
-  }
-
  private:
   const Problem<T>& problem_;
   const Execution& execution_;
   std::vector<Phase>& phases_;
-  std::shared_ptr<cuda::Job> job_;
-  T* data_ = nullptr;
 };
 
 /// Relaxations of the first launches of a teaching rung; see CudaDistances::relax().

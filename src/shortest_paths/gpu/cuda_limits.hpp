@@ -37,4 +37,29 @@ inline std::uint64_t dpx_bytes(std::int64_t n, int element_bytes) {
          cuda::part_bytes(2, sizeof(unsigned int));
 }
 
+/// Vertices in the middle that the search for predecessors has in its panels at a time, and sources in its slabs.
+inline constexpr std::int64_t predecessor_depth = 4096;
+/// Its tiles fill up to this.
+inline constexpr std::int64_t predecessor_granule = 256;
+/// Rows of which a thread lists edges.
+inline constexpr std::int64_t list_rows = 256;
+
+/// Two panels of words, and one of what is kept of each element.
+inline std::uint64_t predecessor_panel_bytes(std::int64_t n, std::size_t word_bytes, std::size_t kept_bytes) {
+  const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
+  const std::int64_t depth = std::min(predecessor_depth, side);
+  return 2 * cuda::part_bytes(depth * side, word_bytes) + cuda::part_bytes(depth * side, kept_bytes);
+}
+
+/// What the search for predecessors takes beside weights and distances, at most: the matrix of them, and panels; or
+/// lists of a sixteenth of all edges, with room for their prefix sums, and a slab.
+inline std::uint64_t predecessor_bytes(std::int64_t n, int element_bytes) {
+  const auto element = static_cast<std::size_t>(element_bytes);
+  const std::int64_t side = (n + predecessor_granule - 1) / predecessor_granule * predecessor_granule;
+  const std::uint64_t lists = cuda::part_bytes(n * n / 16, 2 * element) +
+                              2 * cuda::part_bytes(n * (n / list_rows + 1) + 1, sizeof(std::int64_t)) +
+                              cuda::part_bytes(std::min(predecessor_depth, side) * n, element);
+  return matrix_bytes(n, sizeof(std::int32_t)) + std::max(predecessor_panel_bytes(n, element, element), lists);
+}
+
 }  // namespace gradus::shortest_paths_detail

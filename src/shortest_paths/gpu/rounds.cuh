@@ -65,19 +65,6 @@ struct Shapes {
   static constexpr std::size_t most_bytes = diagonal_bytes > panel_bytes ? diagonal_bytes : panel_bytes;
 };
 
-/// Of the rest: a block's tile, so many vertices in the middle in shared memory at a time, and so many such portions
-/// there at once, of which one is worked on and the others are on their way.
-template <class Tile_, int portion_, int stages_, int blocks_per_multiprocessor_>
-struct RestShape {
-  using Tile = Tile_;
-  static constexpr int portion = portion_;
-  static constexpr int stages = stages_;
-  static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
-  static constexpr int stage_words = portion * (Tile::rows + Tile::columns);
-  template <class Word>
-  static constexpr std::size_t bytes = sizeof(Word) * stages* stage_words;
-};
-
 // ---------------------------------------------------------------------------------------------------------------------
 // The diagonal
 
@@ -328,9 +315,6 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
     relax_rest_kernel(Work<typename Carrier::Word> work, int round, int next) {
   using Word = typename Carrier::Word;
   using Tile = typename Shape::Tile;
-  constexpr int portion = Shape::portion;
-  constexpr int stages = Shape::stages;
-  constexpr int portions = depth / portion;
   constexpr int depth_words = depth / Carrier::pack;
   extern __shared__ __align__(16) unsigned char memory[];
   Word* const shared = reinterpret_cast<Word*>(memory);
@@ -346,51 +330,11 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
   if (depth >= Tile::rows && in_next_rows(top)) return;
   if (depth_words >= Tile::columns && in_next_columns(left)) return;
 
-  // A thread copies the same words of every so many rows of the panels; two pointers walk down.
-  constexpr int vector = 16 / int(sizeof(Word));
-  constexpr int a_threads = Tile::rows / vector;  // for a row
-  constexpr int b_threads = Tile::columns / vector;
-  constexpr int a_rows = Tile::threads / a_threads;  // at a time
-  constexpr int b_rows = Tile::threads / b_threads;
-  static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
-  static_assert(portion % a_rows == 0 && portion % b_rows == 0);
-  const int thread = static_cast<int>(threadIdx.x);
-  const Word* a_from = work.column_panel(round) + top + static_cast<std::size_t>(thread / a_threads) * work.side +
-                       thread % a_threads * vector;
-  const Word* b_from = work.row_panel(round) + left + static_cast<std::size_t>(thread / b_threads) * work.words +
-                       thread % b_threads * vector;
-  const auto copy_portion = [&](int stage) {
-    Word* to = shared + stage * Shape::stage_words + thread * vector;
-#pragma unroll
-    for (int turn = 0; turn < portion / a_rows; ++turn) {
-      copy_16_bytes(to + turn * Tile::threads * vector, a_from);
-      a_from += static_cast<std::size_t>(a_rows) * work.side;
-    }
-    to += portion * Tile::rows;
-#pragma unroll
-    for (int turn = 0; turn < portion / b_rows; ++turn) {
-      copy_16_bytes(to + turn * Tile::threads * vector, b_from);
-      b_from += b_rows * work.words;
-    }
-  };
-#pragma unroll
-  for (int ahead = 0; ahead < stages - 1; ++ahead) {
-    if (ahead < portions) copy_portion(ahead);
-    end_group();
-  }
   Word cells[Tile::own_rows][Tile::own_columns];
   Word* const place = work.distances + static_cast<std::size_t>(top) * work.words + left;
-  load_cells<Tile>(cells, place, work.words);
-#pragma unroll 1
-  for (int now = 0; now < portions; ++now) {
-    wait_for_copies<stages - 2>();
-    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
-    if (now + stages - 1 < portions) copy_portion((now + stages - 1) % stages);
-    end_group();
-    const Word* const operands = shared + now % stages * Shape::stage_words;
-    min_plus<Carrier, Tile, portion, Tile::rows, Tile::columns>(cells, operands, operands + portion * Tile::rows,
-                                                                work.one);
-  }
+  min_plus_by_portions<Carrier, Shape>(
+      cells, work.column_panel(round) + top, work.side, work.row_panel(round) + left, work.words,
+      depth / Shape::portion, shared, work.one, [&] { load_cells<Tile>(cells, place, work.words); }, [](int) {});
 #pragma unroll
   for (int row = 0; row < Tile::own_rows; ++row) {
     if (in_next_rows(top + Tile::row(row))) continue;

@@ -214,4 +214,74 @@ __device__ __forceinline__ void copy_tile(Word* shared, const Word* global, std:
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// The product of operands in global memory
+
+/// Of a product of large operands: a block's tile, so many vertices in the middle in shared memory at a time, and so
+/// many such portions there at once, of which one is worked on and the others are on their way.
+template <class Tile_, int portion_, int stages_, int blocks_per_multiprocessor_>
+struct ProductShape {
+  using Tile = Tile_;
+  static constexpr int portion = portion_;
+  static constexpr int stages = stages_;
+  static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
+  static constexpr int stage_words = portion * (Tile::rows + Tile::columns);
+  template <class Word>
+  static constexpr std::size_t bytes = sizeof(Word) * stages* stage_words;
+};
+
+/// cells = min(cells, A + B) by way of portions * Shape::portion vertices, whose rows of A (transposed) and B lie in
+/// global memory so many words apart; they come into `shared` some portions ahead. load() is called once the first are
+/// on their way, and gives the cells; after(portion) when a portion has been worked on.
+template <class Carrier, class Shape, class Word, class Load, class After>
+__device__ __forceinline__ void min_plus_by_portions(Word (&cells)[Shape::Tile::own_rows][Shape::Tile::own_columns],
+                                                     const Word* a, std::size_t a_stride, const Word* b,
+                                                     std::size_t b_stride, int portions, Word* shared, int one,
+                                                     const Load& load, const After& after) {
+  using Tile = typename Shape::Tile;
+  constexpr int portion = Shape::portion;
+  constexpr int stages = Shape::stages;
+  // A thread copies the same words of every so many rows; two pointers walk down.
+  constexpr int vector = 16 / int(sizeof(Word));
+  constexpr int a_threads = Tile::rows / vector;  // for a row
+  constexpr int b_threads = Tile::columns / vector;
+  constexpr int a_rows = Tile::threads / a_threads;  // at a time
+  constexpr int b_rows = Tile::threads / b_threads;
+  static_assert(Tile::threads % a_threads == 0 && Tile::threads % b_threads == 0);
+  static_assert(portion % a_rows == 0 && portion % b_rows == 0);
+  const int thread = static_cast<int>(threadIdx.x);
+  const Word* a_from = a + static_cast<std::size_t>(thread / a_threads) * a_stride + thread % a_threads * vector;
+  const Word* b_from = b + static_cast<std::size_t>(thread / b_threads) * b_stride + thread % b_threads * vector;
+  const auto copy_portion = [&](int stage) {
+    Word* to = shared + stage * Shape::stage_words + thread * vector;
+#pragma unroll
+    for (int turn = 0; turn < portion / a_rows; ++turn) {
+      copy_16_bytes(to + turn * Tile::threads * vector, a_from);
+      a_from += static_cast<std::size_t>(a_rows) * a_stride;
+    }
+    to += portion * Tile::rows;
+#pragma unroll
+    for (int turn = 0; turn < portion / b_rows; ++turn) {
+      copy_16_bytes(to + turn * Tile::threads * vector, b_from);
+      b_from += static_cast<std::size_t>(b_rows) * b_stride;
+    }
+  };
+#pragma unroll
+  for (int ahead = 0; ahead < stages - 1; ++ahead) {
+    if (ahead < portions) copy_portion(ahead);
+    end_group();
+  }
+  load();
+#pragma unroll 1
+  for (int now = 0; now < portions; ++now) {
+    wait_for_copies<stages - 2>();
+    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
+    if (now + stages - 1 < portions) copy_portion((now + stages - 1) % stages);
+    end_group();
+    const Word* const operands = shared + now % stages * Shape::stage_words;
+    min_plus<Carrier, Tile, portion, Tile::rows, Tile::columns>(cells, operands, operands + portion * Tile::rows, one);
+    after(now);
+  }
+}
+
 }  // namespace gradus::shortest_paths_detail

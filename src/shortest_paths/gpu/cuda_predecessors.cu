@@ -1,0 +1,544 @@
+// Predecessors of whole numbers on a GPU, from distances and weights alone: P(i, j) is the lowest v with an edge to j
+// and D(i, v) + weights(v, j) = D(i, j).
+//
+// Dense graphs: no sum is below D(i, j), so that the lowest v is in the first block of vertices after which the least
+// sum so far is D(i, j). The sums are a min-plus product as that of the rest of a round, at the rate of cuda_dpx; after
+// each block a thread adds up where the least sum still differs, and so counts the blocks before the right one
+// (`find_blocks`). A second kernel looks for v among the vertices of that block alone (`resolve_blocks`).
+//
+// Graphs of few edges: for each vertex a list of the edges to it, the lowest first. A warp has the list of one vertex
+// and 128 sources, for which it reads distances side by side.
+//
+// Work: N^3 additions and comparisons, or N for each edge. Memory: panels of `predecessor_depth` x N elements, or the
+// lists and one such panel.
+#include <cub/device/device_scan.cuh>
+#include <limits>
+
+#include "core/stop.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/portions.hpp"
+#include "shortest_paths/gpu/carriers.cuh"
+#include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/gpu/gpu_graph.hpp"
+#include "shortest_paths/gpu/graph_there.cuh"
+#include "shortest_paths/gpu/tiles.cuh"
+
+namespace gradus::shortest_paths_detail {
+
+namespace {
+
+using Bound = long long;  // of CUDA's atomic operations
+
+// What even a slow GPU does in a tenth of a second.
+constexpr double portion_of_sums = 1e11;
+
+constexpr int block_of_vertices = 32;  // of which one is found at a time
+static_assert(predecessor_depth / block_of_vertices <= 255, "they are counted in 8 bits");
+
+/// A scalar as it is kept where each takes its own place.
+template <class Carrier>
+using Kept = std::conditional_t<Carrier::pack == 2, std::uint16_t, typename Carrier::Scalar>;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The range of distances
+
+// Launch shape: in x the columns of a row, a thread each; in y rows, of which a block takes every gridDim.y-th.
+template <class C>
+__global__ void __launch_bounds__(256) find_range(const C* distances, std::int64_t n, C greatest, Bound* range) {
+  const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  Bound low = 0;
+  Bound high = 0;
+  if (to < n)
+    for (std::int64_t from = blockIdx.y; from < n; from += gridDim.y) {
+      const C distance = distances[from * n + to];
+      if (distance > greatest) continue;
+      low = min(low, static_cast<Bound>(distance));
+      high = max(high, static_cast<Bound>(distance));
+    }
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    low = min(low, __shfl_xor_sync(0xffffffffu, low, lanes));
+    high = max(high, __shfl_xor_sync(0xffffffffu, high, lanes));
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicMin(&range[0], low);
+  atomicMax(&range[1], high);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Across
+
+constexpr int square = 32;
+
+/// store(column, row, element(row, column)) for a square of 32 x 32 places by 32 x 8 threads, neighbours in a warp
+/// along the rows at first, and along the columns then.
+template <class Value, class Element, class Store>
+__device__ __forceinline__ void turn_square(const Element& element, const Store& store) {
+  __shared__ Value values[square][square + 1];
+  const int x = static_cast<int>(threadIdx.x);
+  for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) values[y][x] = element(y, x);
+  __syncthreads();  // the square is there
+  for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) store(y, x, values[x][y]);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Dense graphs
+
+/// The operands for the vertices [first, first + depth) in the middle. Whatever is beyond n has no edges.
+template <class Carrier>
+struct Panels {
+  using Word = typename Carrier::Word;
+  Word* to_via;             ///< depth x rows: distances to them, a word for each
+  Word* onward;             ///< depth x words: edges from them
+  Kept<Carrier>* backward;  ///< columns x depth: the same edges, those to one vertex side by side
+  std::int64_t first;
+  int depth;
+  int rows;   ///< sources, those that fill the last tile up included
+  int words;  ///< of a row of `onward`
+  int one;    ///< 1, which the compiler must not know: see carriers.cuh
+
+  __device__ __host__ int columns() const { return words * Carrier::pack; }
+};
+
+template <class Carrier, class T>
+__device__ __forceinline__ typename Carrier::Scalar edge_of(const GraphThere<T>& graph, std::int64_t from,
+                                                            std::int64_t to) {
+  const auto none = Carrier::get(Carrier::nothing(), 0);
+  if (from >= graph.n || to >= graph.n || from == to) return none;
+  const T weight = graph.row(from)[to];
+  return graph.is_edge(weight) ? Carrier::from(weight) : none;
+}
+
+// Launch shape: blocks of 32 x 8 threads; in x squares of vertices in the middle, in y of sources.
+template <class Carrier, class C>
+__global__ void __launch_bounds__(square * 8)
+    turn_distances(Panels<Carrier> panels, const C* distances, std::int64_t n) {
+  using Word = typename Carrier::Word;
+  const std::int64_t via = panels.first + std::int64_t{blockIdx.x} * square;
+  const std::int64_t from = std::int64_t{blockIdx.y} * square;
+  Word* const to = panels.to_via + static_cast<std::size_t>(blockIdx.x) * square * panels.rows + from;
+  turn_square<Word>(
+      [&](int row, int column) {
+        const bool exists = from + row < n && via + column < n;
+        return exists ? Carrier::both(Carrier::from(distances[(from + row) * n + via + column])) : Carrier::nothing();
+      },
+      [&](int column, int row, Word word) { to[static_cast<std::size_t>(column) * panels.rows + row] = word; });
+}
+
+// Launch shape: as before; in x squares of vertices at the end, in y of such in the middle.
+template <class Carrier, class T>
+__global__ void __launch_bounds__(square * 8) turn_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+  const std::int64_t left = std::int64_t{blockIdx.x} * square;
+  const int via = static_cast<int>(blockIdx.y) * square;
+  Kept<Carrier>* const to = panels.backward + static_cast<std::size_t>(left) * panels.depth + via;
+  turn_square<Kept<Carrier>>(
+      [&](int row, int column) {
+        return static_cast<Kept<Carrier>>(edge_of<Carrier>(graph, panels.first + via + row, left + column));
+      },
+      [&](int column, int row, Kept<Carrier> weight) {
+        to[static_cast<std::size_t>(column) * panels.depth + row] = weight;
+      });
+}
+
+// Launch shape: in x a thread for each word, in y the vertices in the middle.
+template <class Carrier, class T>
+__global__ void __launch_bounds__(256) pack_edges(Panels<Carrier> panels, GraphThere<T> graph) {
+  const int word = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int via = static_cast<int>(blockIdx.y);
+  if (word >= panels.words) return;
+  const std::int64_t to = std::int64_t{word} * Carrier::pack;
+  panels.onward[static_cast<std::size_t>(via) * panels.words + word] =
+      Carrier::word_of(edge_of<Carrier>(graph, panels.first + via, to),
+                       edge_of<Carrier>(graph, panels.first + via, to + Carrier::pack - 1));
+}
+
+/// Numbers of 8 bits, one for each of a thread's elements, in as few registers as hold them.
+template <class Carrier, class Tile>
+struct Counts {
+  static constexpr int of_a_register = 4 / Carrier::pack;  // words
+  static constexpr int count = (Tile::own_rows * Tile::own_columns + of_a_register - 1) / of_a_register;
+  unsigned int at[count];
+
+  __device__ __forceinline__ void add(int word, unsigned int ones) {
+    at[word / of_a_register] += ones << (word % of_a_register * 8);
+  }
+  __device__ __forceinline__ int get(int word, int half) const {
+    return static_cast<int>(at[word / of_a_register] >> (word % of_a_register * 8 + 16 * half) & 0xff);
+  }
+};
+
+// Elements for which none was found before and one is in this panel become -2 - the number of its block there, others
+// stay as they are. `fresh`: there is nothing yet.
+// Launch shape: a block for each tile from the one called `first_tile` on.
+template <class Carrier, class Shape, class C>
+__global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multiprocessor)
+    find_blocks(Panels<Carrier> panels, const C* distances, int n, int first_tile, bool fresh,
+                std::int32_t* predecessors) {
+  using Word = typename Carrier::Word;
+  using Tile = typename Shape::Tile;
+  constexpr int portions_of_a_block = block_of_vertices / Shape::portion;
+  static_assert(block_of_vertices % Shape::portion == 0);
+  extern __shared__ __align__(16) unsigned char memory[];
+  const int tiles_in_a_row = panels.words / Tile::columns;
+  const int tile = first_tile + static_cast<int>(blockIdx.x);
+  const int top = tile / tiles_in_a_row * Tile::rows;
+  const int left = tile % tiles_in_a_row * Tile::columns;
+  const auto length = [&](int from, int to) {
+    return from < n && to < n ? Carrier::from(distances[static_cast<std::size_t>(from) * n + to])
+                              : Carrier::get(Carrier::nothing(), 0);
+  };
+  Word best[Tile::own_rows][Tile::own_columns];
+  Word wanted[Tile::own_rows][Tile::own_columns];
+  Counts<Carrier, Tile> counts{};
+  const auto load = [&] {
+    fill_cells<Tile>(best, Carrier::nothing());
+#pragma unroll
+    for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+      for (int column = 0; column < Tile::own_columns; ++column) {
+        const int to = (left + Tile::column(column)) * Carrier::pack;
+        wanted[row][column] = Carrier::negated(
+            Carrier::word_of(length(top + Tile::row(row), to), length(top + Tile::row(row), to + Carrier::pack - 1)));
+      }
+  };
+  const auto count = [&](int portion) {
+    if ((portion + 1) % portions_of_a_block != 0) return;
+#pragma unroll
+    for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+      for (int column = 0; column < Tile::own_columns; ++column)
+        counts.add(row * Tile::own_columns + column, Carrier::differs(best[row][column], wanted[row][column]));
+  };
+  min_plus_by_portions<Carrier, Shape>(best, panels.to_via + top, panels.rows, panels.onward + left, panels.words,
+                                       panels.depth / Shape::portion, reinterpret_cast<Word*>(memory), panels.one, load,
+                                       count);
+  const int blocks = panels.depth / block_of_vertices;
+#pragma unroll
+  for (int row = 0; row < Tile::own_rows; ++row)
+#pragma unroll
+    for (int column = 0; column < Tile::own_columns; ++column)
+#pragma unroll
+      for (int half = 0; half < Carrier::pack; ++half) {
+        const int from = top + Tile::row(row);
+        const int to = (left + Tile::column(column)) * Carrier::pack + half;
+        if (from >= n || to >= n) continue;
+        std::int32_t& predecessor = predecessors[static_cast<std::size_t>(from) * n + to];
+        const int block = counts.get(row * Tile::own_columns + column, half);
+        if (fresh) predecessor = block < blocks ? -2 - block : -1;
+        else if (block < blocks && predecessor == -1) predecessor = -2 - block;
+      }
+}
+
+// Launch shape: a block for each source; shared memory for `depth` distances.
+template <class Carrier, class C>
+__global__ void __launch_bounds__(256)
+    resolve_blocks(Panels<Carrier> panels, const C* distances, std::int64_t n, C greatest, std::int32_t* predecessors) {
+  using Scalar = typename Carrier::Scalar;
+  constexpr int lanes = 16 / int(sizeof(Kept<Carrier>));
+  using Some = Vector<Kept<Carrier>, lanes>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const to_via = reinterpret_cast<Kept<Carrier>*>(memory);
+  const std::int64_t from = blockIdx.x;
+  const C* const row = distances + from * n;
+  for (int via = static_cast<int>(threadIdx.x); via < panels.depth; via += 256)
+    to_via[via] = panels.first + via < n ? static_cast<Kept<Carrier>>(Carrier::from(row[panels.first + via]))
+                                         : static_cast<Kept<Carrier>>(Carrier::get(Carrier::nothing(), 0));
+  __syncthreads();  // the distances are there
+  for (std::int64_t to = threadIdx.x; to < n; to += 256) {
+    std::int32_t& predecessor = predecessors[from * n + to];
+    const std::int32_t found = predecessor;
+    if (found >= -1) continue;
+    std::int32_t result = -1;
+    if (from != to && row[to] <= greatest) {
+      const Scalar wanted = Carrier::from(row[to]);
+      const int begin = (-2 - found) * block_of_vertices;
+      const Kept<Carrier>* const backward = panels.backward + static_cast<std::size_t>(to) * panels.depth;
+      for (int via = begin; via < begin + block_of_vertices && result < 0; via += lanes) {
+        const Some first = *reinterpret_cast<const Some*>(to_via + via);
+        const Some second = *reinterpret_cast<const Some*>(backward + via);
+#pragma unroll
+        for (int lane = lanes - 1; lane >= 0; --lane)
+          if (static_cast<Scalar>(first.at[lane]) + static_cast<Scalar>(second.at[lane]) == wanted)
+            result = static_cast<std::int32_t>(panels.first + via + lane);
+      }
+    }
+    predecessor = result;
+  }
+}
+
+template <class Carrier, class Shape, class T, class C>
+void by_product(const GraphThere<T>& graph, const C* distances, C greatest, std::int32_t* predecessors,
+                cuda::Job& job) {
+  using Word = typename Carrier::Word;
+  using Tile = typename Shape::Tile;
+  const std::int64_t n = graph.n;
+  const auto whole = [n](std::int64_t granule) { return (n + granule - 1) / granule * granule; };
+  Panels<Carrier> panels{};
+  panels.rows = static_cast<int>(whole(Tile::rows));
+  panels.words = static_cast<int>(whole(std::int64_t{Tile::columns} * Carrier::pack) / Carrier::pack);
+  panels.one = 1;
+  const std::int64_t depth = std::min<std::int64_t>(predecessor_depth, whole(block_of_vertices));
+  static_assert(predecessor_granule % Tile::rows == 0 && predecessor_granule % (Tile::columns * Carrier::pack) == 0);
+  job.memory().reserve(predecessor_panel_bytes(n, sizeof(Word), sizeof(Kept<Carrier>)));
+  panels.to_via = job.memory().template take<Word>(depth * panels.rows);
+  panels.onward = job.memory().template take<Word>(depth * panels.words);
+  panels.backward = job.memory().template take<Kept<Carrier>>(depth * panels.columns());
+
+  const auto kernel = find_blocks<Carrier, Shape, C>;
+  constexpr std::size_t bytes = Shape::template bytes<Word>;
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes);
+  const cuda::Stream& stream = job.stream();
+  const dim3 turning(square, 8);
+  const std::int64_t tiles_in_a_row = panels.words / Tile::columns;
+  cuda::Portions portions(job.stop(), portion_of_sums);
+  for (panels.first = 0; panels.first < n; panels.first += depth) {
+    panels.depth = static_cast<int>(
+        std::min(depth, (n - panels.first + block_of_vertices - 1) / block_of_vertices * block_of_vertices));
+    const auto squares = static_cast<unsigned int>(panels.depth / square);
+    turn_distances<<<dim3(squares, static_cast<unsigned int>(panels.rows / square)), turning, 0, stream>>>(
+        panels, distances, n);
+    turn_edges<<<dim3(static_cast<unsigned int>(panels.columns() / square), squares), turning, 0, stream>>>(panels,
+                                                                                                            graph);
+    pack_edges<<<dim3(cuda::blocks_for(panels.words, 256), static_cast<unsigned int>(panels.depth)), 256, 0, stream>>>(
+        panels, graph);
+    cuda::check_launch("pack_edges");
+    const double sums = static_cast<double>(panels.depth) * Tile::rows * static_cast<double>(panels.columns());
+    portions.run(panels.rows / Tile::rows, sums, 1, stream, [&](std::int64_t first, std::int64_t number) {
+      kernel<<<static_cast<unsigned int>(number * tiles_in_a_row), Tile::threads, bytes, stream>>>(
+          panels, distances, static_cast<int>(n), static_cast<int>(first * tiles_in_a_row), panels.first == 0,
+          predecessors);
+      cuda::check_launch("find_blocks");
+    });
+    resolve_blocks<Carrier>
+        <<<static_cast<unsigned int>(n), 256, static_cast<std::size_t>(panels.depth) * sizeof(Kept<Carrier>), stream>>>(
+            panels, distances, n, greatest, predecessors);
+    cuda::check_launch("resolve_blocks");
+  }
+  stream.wait();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Few edges
+
+template <class Scalar>
+struct EdgeTo {
+  Scalar weight;
+  std::int32_t from;
+};
+
+/// The edges to each vertex, from the lowest vertex up. They are written by threads that have `list_rows` rows each.
+template <class Scalar>
+struct Lists {
+  std::int64_t* begin;  ///< of each vertex, of each group of rows; and the end of all
+  EdgeTo<Scalar>* edges;
+  std::int64_t groups;
+};
+
+// Launch shape of both: in x a thread for each vertex at the end; in y groups of rows.
+template <class T, class Scalar>
+__global__ void __launch_bounds__(256) count_edges(GraphThere<T> graph, Lists<Scalar> lists) {
+  const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (to >= graph.n) return;
+  const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
+  const std::int64_t end = min(first + list_rows, graph.n);
+  std::int64_t count = 0;
+  for (std::int64_t from = first; from < end; ++from) count += from != to && graph.is_edge(graph.row(from)[to]);
+  lists.begin[to * lists.groups + blockIdx.y] = count;
+}
+template <class Carrier, class T>
+__global__ void __launch_bounds__(256) list_edges(GraphThere<T> graph, Lists<typename Carrier::Scalar> lists) {
+  const std::int64_t to = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (to >= graph.n) return;
+  const std::int64_t first = std::int64_t{blockIdx.y} * list_rows;
+  const std::int64_t end = min(first + list_rows, graph.n);
+  std::int64_t place = lists.begin[to * lists.groups + blockIdx.y];
+  for (std::int64_t from = first; from < end; ++from) {
+    const T weight = graph.row(from)[to];
+    if (from != to && graph.is_edge(weight))
+      lists.edges[place++] = {Carrier::from(weight), static_cast<std::int32_t>(from)};
+  }
+}
+
+/// Distances from the sources [first, first + width), those to one vertex side by side.
+template <class Scalar>
+struct Slab {
+  Scalar* to_vertex;  ///< n x width
+  std::int64_t first;
+  int width;
+};
+
+// Launch shape: as turn_distances(); in x squares of vertices at the end, in y of sources.
+template <class Carrier, class C>
+__global__ void __launch_bounds__(square * 8)
+    turn_sources(Slab<typename Carrier::Scalar> slab, const C* distances, std::int64_t n) {
+  using Scalar = typename Carrier::Scalar;
+  const std::int64_t left = std::int64_t{blockIdx.x} * square;
+  const int top = static_cast<int>(blockIdx.y) * square;
+  turn_square<Scalar>(
+      [&](int row, int column) {
+        const bool exists = slab.first + top + row < n && left + column < n;
+        return exists ? Carrier::from(distances[(slab.first + top + row) * n + left + column])
+                      : Carrier::get(Carrier::nothing(), 0);
+      },
+      [&](int column, int row, Scalar length) {
+        if (left + column < n) slab.to_vertex[(left + column) * slab.width + top + row] = length;
+      });
+}
+
+constexpr int sources_of_a_lane = 4;
+constexpr int sources_of_a_block = 32 * sources_of_a_lane;
+constexpr int vertices_of_a_block = 32;
+static_assert(predecessor_depth % sources_of_a_block == 0);
+
+// Launch shape: blocks of 256 threads; in x for each 32 vertices at the end, in y for each 128 sources.
+template <class Scalar>
+__global__ void __launch_bounds__(256)
+    search_lists(Lists<Scalar> lists, Slab<Scalar> slab, std::int64_t n, Scalar greatest, std::int32_t* predecessors) {
+  using Some = Vector<Scalar, sources_of_a_lane>;
+  __shared__ std::int32_t results[sources_of_a_block][vertices_of_a_block + 1];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t left = std::int64_t{blockIdx.x} * vertices_of_a_block;
+  const int top = static_cast<int>(blockIdx.y) * sources_of_a_block;
+  const int own = top + lane * sources_of_a_lane;
+  const auto lengths_to = [&](std::int64_t vertex) {
+    return *reinterpret_cast<const Some*>(slab.to_vertex + vertex * slab.width + own);
+  };
+  for (int which = warp; which < vertices_of_a_block && left + which < n; which += 8) {
+    const std::int64_t to = left + which;
+    const Some wanted = lengths_to(to);
+    std::int32_t found[sources_of_a_lane];
+    bool done = true;
+#pragma unroll
+    for (int source = 0; source < sources_of_a_lane; ++source) {
+      // Of those without a route, beyond n, and of the vertex itself nothing is looked for.
+      const bool none = wanted.at[source] > greatest || slab.first + own + source == to;
+      found[source] = none ? -1 : -2;
+      done &= none;
+    }
+    const std::int64_t end = lists.begin[(to + 1) * lists.groups];
+    for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
+         first += 32) {
+      EdgeTo<Scalar> edge{0, 0};  // of a lane; beyond the end it is not looked at
+
+      if (first + lane < end) edge = lists.edges[first + lane];
+      const int count = static_cast<int>(min(end - first, std::int64_t{32}));
+      for (int some = 0; some < count; some += 4) {
+#pragma unroll
+        for (int one = 0; one < 4; ++one) {
+          const Scalar weight = __shfl_sync(0xffffffffu, edge.weight, some + one);
+          const std::int32_t from = __shfl_sync(0xffffffffu, edge.from, some + one);
+          const Some lengths = lengths_to(from);
+#pragma unroll
+          for (int source = 0; source < sources_of_a_lane; ++source)
+            if (found[source] == -2 && some + one < count && lengths.at[source] + weight == wanted.at[source])
+              found[source] = from;
+        }
+      }
+      done = true;
+#pragma unroll
+      for (int source = 0; source < sources_of_a_lane; ++source) done &= found[source] != -2;
+    }
+#pragma unroll
+    for (int source = 0; source < sources_of_a_lane; ++source)
+      results[lane * sources_of_a_lane + source][which] = max(found[source], -1);
+  }
+  __syncthreads();  // the results are there
+  if (left + lane < n)
+    for (int source = warp; source < sources_of_a_block; source += 8)
+      if (const std::int64_t from = slab.first + top + source; from < n)
+        predecessors[from * n + left + lane] = results[source][lane];
+}
+
+template <class Carrier, class T, class C>
+void by_lists(const GraphThere<T>& graph, std::int64_t edges, const C* distances, C greatest,
+              std::int32_t* predecessors, cuda::Job& job) {
+  using Scalar = typename Carrier::Scalar;
+  const std::int64_t n = graph.n;
+  const cuda::Stream& stream = job.stream();
+  Lists<Scalar> lists{};
+  lists.groups = (n + list_rows - 1) / list_rows;
+  const std::int64_t begins = n * lists.groups + 1;
+  std::size_t scan_bytes = 0;
+  cuda::check(cub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, lists.begin, lists.begin, begins, stream),
+              "cub::DeviceScan::ExclusiveSum");
+  const std::int64_t width =
+      std::min<std::int64_t>(predecessor_depth, (n + sources_of_a_block - 1) / sources_of_a_block * sources_of_a_block);
+  job.memory().reserve(cuda::part_bytes(begins, sizeof(std::int64_t)) +
+                       cuda::part_bytes(edges, sizeof(EdgeTo<Scalar>)) + cuda::part_bytes(n * width, sizeof(Scalar)) +
+                       cuda::part_bytes(static_cast<std::int64_t>(scan_bytes), 1));
+  lists.begin = cuda::zero_part<std::int64_t>(job.memory(), begins, stream);
+  lists.edges = job.memory().template take<EdgeTo<Scalar>>(edges);
+  Slab<Scalar> slab{job.memory().template take<Scalar>(n * width), 0, static_cast<int>(width)};
+  auto* const scan = job.memory().template take<unsigned char>(static_cast<std::int64_t>(scan_bytes));
+
+  const dim3 groups(cuda::blocks_for(n, 256), static_cast<unsigned int>(lists.groups));
+  count_edges<<<groups, 256, 0, stream>>>(graph, lists);
+  cuda::check_launch("count_edges");
+  cuda::check(cub::DeviceScan::ExclusiveSum(scan, scan_bytes, lists.begin, lists.begin, begins, stream),
+              "cub::DeviceScan::ExclusiveSum");
+  list_edges<Carrier><<<groups, 256, 0, stream>>>(graph, lists);
+  cuda::check_launch("list_edges");
+  for (; slab.first < n; slab.first += width) {
+    core::honour_stop(job.stop(), "stopped while finding predecessors");
+    const std::int64_t sources = std::min(width, n - slab.first);
+    turn_sources<Carrier><<<dim3(cuda::blocks_for(n, square),
+                                 cuda::blocks_for(sources, sources_of_a_block) * (sources_of_a_block / square)),
+                            dim3(square, 8), 0, stream>>>(slab, distances, n);
+    search_lists<<<dim3(cuda::blocks_for(n, vertices_of_a_block), cuda::blocks_for(sources, sources_of_a_block)), 256,
+                   0, stream>>>(lists, slab, n, static_cast<Scalar>(greatest), predecessors);
+    cuda::check_launch("search_lists");
+    stream.wait();
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The choice
+
+template <class Word>
+using Product8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 3, 1>;
+template <class Word>
+using Product8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 3, 1>;
+
+}  // namespace
+
+template <class T, class C>
+void find_predecessors_on_gpu(const Graph<T>& graph, const Facts& facts, MatrixView<const C> distances, C greatest,
+                              MatrixView<std::int32_t> predecessors, cuda::Job& job) {
+  const std::int64_t n = graph.n();
+  if (n == 0) return;
+  auto* const range = reinterpret_cast<Bound*>(job.scratch(2));
+  cuda::check(cudaMemsetAsync(range, 0, 2 * sizeof(Bound), job.stream()), "cudaMemsetAsync");
+  const dim3 blocks(cuda::blocks_for(n, 256), static_cast<unsigned int>(std::min<std::int64_t>(n, 128)));
+  find_range<<<blocks, 256, 0, job.stream()>>>(distances.data(), n, greatest, range);
+  cuda::check_launch("find_range");
+  Bound found[2] = {};
+  cuda::fetch_part(range, std::span<Bound>(found), job.stream());
+  // No edge is shorter than the distance between its ends, and one that is longer than all of them is none to look at:
+  // they need no more room than the distances.
+  constexpr Bound of_pairs = 0x7ffe;
+  constexpr Bound of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
+  const GraphThere<T> there(graph);
+  const bool narrow = sizeof(C) == 4 || (found[0] >= -of_32 && found[1] <= of_32);
+  if (facts.edges < n * n / 16) {
+    const auto most = std::min<C>(greatest, static_cast<C>(found[1]));
+    if (narrow) by_lists<Whole32<0>>(there, facts.edges, distances.data(), most, predecessors.data(), job);
+    else if constexpr (sizeof(C) == 8)
+      by_lists<Plain64<C>>(there, facts.edges, distances.data(), most, predecessors.data(), job);
+  } else if (found[0] >= 0 && found[1] <= of_pairs) {
+    by_product<Pairs16<4>, Product8x8<std::uint32_t>>(there, distances.data(), greatest, predecessors.data(), job);
+  } else if (narrow) {
+    by_product<Whole32<3>, Product8x8<std::int32_t>>(there, distances.data(), greatest, predecessors.data(), job);
+  } else if constexpr (sizeof(C) == 8) {
+    by_product<Plain64<C>, Product8x4<C>>(there, distances.data(), greatest, predecessors.data(), job);
+  }
+}
+
+#define GRADUS_INSTANTIATE(T, C)                                                                \
+  template void find_predecessors_on_gpu(const Graph<T>&, const Facts&, MatrixView<const C>, C, \
+                                         MatrixView<std::int32_t>, cuda::Job&)
+GRADUS_INSTANTIATE(std::int32_t, std::int32_t);
+GRADUS_INSTANTIATE(std::int32_t, std::int64_t);
+GRADUS_INSTANTIATE(std::int64_t, std::int64_t);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::shortest_paths_detail

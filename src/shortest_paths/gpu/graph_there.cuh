@@ -1,0 +1,28 @@
+// A graph as kernels see it.
+#pragma once
+
+#include <cstdint>
+
+#include "shortest_paths/graph.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+template <class T>
+struct GraphThere {
+  const T* weights;
+  std::int64_t n;
+  std::int64_t stride;
+  T no_edge;
+
+  /// Its weights lie on a GPU.
+  explicit GraphThere(const Graph<T>& graph)
+      : weights(graph.weights.data()), n(graph.n()), stride(graph.weights.row_stride()), no_edge(graph.no_edge) {}
+
+  __device__ const T* row(std::int64_t u) const { return weights + u * stride; }
+  __device__ bool is_edge(T weight) const {
+    constexpr T none = no_route<T>();
+    return weight != no_edge && weight != none;
+  }
+};
+
+}  // namespace gradus::shortest_paths_detail
