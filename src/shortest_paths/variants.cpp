@@ -2,6 +2,7 @@
 #include "shortest_paths/variants.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/checked.hpp"
@@ -154,12 +155,56 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   });
 }
 
-// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020). A core relaxes at
-// best a vector of 64 bytes in a clock.
+// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
+constexpr double gpu_ready_seconds = 0.4;
+
+// Seconds that one core takes (docs/results/shortest-paths-choice.txt): to find the routes from one vertex along the
+// edges, where more of them leave a vertex the more often its length improves before it is settled; and to relax a
+// matrix in vector registers.
+double search_seconds(const Shape& shape) {
+  if (shape.vertices == 0) return 0;
+  const auto n = static_cast<double>(shape.vertices);
+  const auto edges = static_cast<double>(shape.edges);
+  const double once = 1e-9 * (n * (20 + 30 * std::log1p(edges / n)) + 1.3 * edges);
+  // Trees of floating numbers are grown along the edges once more.
+  return shape.floating && shape.negative ? 3 * once : once;
+}
+
+double relax_seconds(const Shape& shape) {
+  const double rounded = std::ceil(static_cast<double>(shape.vertices) / 64) * 64;
+  constexpr double bytes_per_second = 1e11;
+  constexpr double wide_bytes_per_second = 5e9;  // openmp_tiled, in numbers of 16 bytes
+  return rounded * rounded * rounded *
+         (shape.wide ? 16 / wide_bytes_per_second : shape.element_bytes / bytes_per_second);
+}
+
+/// With the predecessors that come after it.
+double whole_matrix_seconds(const Shape& shape) {
+  const double relax = relax_seconds(shape);
+  if (!shape.predecessors) return relax;
+  const auto n = static_cast<double>(shape.vertices);
+  const auto edges = static_cast<double>(shape.edges);
+  if (shape.floating) return relax + n * search_seconds(shape);
+  return relax + std::min(n * edges * 1e-9, relax);
+}
+
+double searches_seconds(const Shape& shape) { return static_cast<double>(shape.rows()) * search_seconds(shape); }
+
+/// Whether searches take less time than relaxing the whole matrix on as many cores.
+bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_matrix_seconds(shape); }
+
+/// Whether they take less time on all cores than a GPU.
+bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
+  constexpr double bytes_per_second = 2e13;
+  const double on_gpu = gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
+  return searches_seconds(shape) / machine.physical_cores < on_gpu;
+}
+
+// A core relaxes at best a vector of 64 bytes in a clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
-  constexpr double seconds = 0.4;
-  return shape.relaxations() * shape.element_bytes >= seconds * bytes_per_second * machine.physical_cores;
+  return shape.relaxations() * shape.element_bytes >= gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
+         !searches_beat_gpu(shape, machine);
 }
 
 }  // namespace
@@ -177,13 +222,6 @@ constinit const core::Ladder ladder{
           return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
         },
 };
-
-/// Whether searches along the edges take less time than relaxing the whole matrix.
-static bool searches_pay(const Shape& shape) {
-  const auto n = static_cast<double>(shape.vertices);
-  const double search = static_cast<double>(shape.edges) * 4 + n * 40;
-  return static_cast<double>(shape.rows()) * search < shape.relaxations() * 0.2;
-}
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   const Variant& on_device = core::find_variant(variants(), "cuda_dpx", Room::name);
