@@ -269,10 +269,10 @@ TEST(MatrixMarket, Refusals) {
 
 TEST(EdgeList, Separators) {
   const std::vector<Whole> expected{{0, 1, 5}, {3, 2, -7}};
-  for (const std::string text :
-       {"1 2 5\n4 3 -7\n", "  1   2\t5\n4 3 -7", "1,2,5\n4 , 3 , -7\n", "1;2;5\r\n4;3;-7\r\n", "1\t2\t5\n4\t3\t-7\n",
-        "# comment\n% other\n\n1 2 5\n\n#\n4 3 -7\n\n", "\"1\",\"2\",5\n\"4\",3,\"-7\"\n",
-        std::string("\xef\xbb\xbf") + "1,2,5\n4,3,-7\n", "from,to,weight\n1,2,5\n4,3,-7\n"}) {
+  for (const std::string& text : std::vector<std::string>{
+           "1 2 5\n4 3 -7\n", "  1   2\t5\n4 3 -7", "1,2,5\n4 , 3 , -7\n", "1;2;5\r\n4;3;-7\r\n", "1\t2\t5\n4\t3\t-7\n",
+           "# comment\n% other\n\n1 2 5\n\n#\n4 3 -7\n\n", "\"1\",\"2\",5\n\"4\",3,\"-7\"\n",
+           std::string("\xef\xbb\xbf") + "1,2,5\n4,3,-7\n", "from,to,weight\n1,2,5\n4,3,-7\n"}) {
     const Graph graph = parse_list(text);
     EXPECT_EQ(edges_of<std::int64_t>(graph), expected) << text;
     EXPECT_EQ(graph.vertices, 4);

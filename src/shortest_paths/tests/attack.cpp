@@ -2,8 +2,10 @@
 // which shares no code with the library. A floating number is a whole multiple of the least one.
 #include <gmpxx.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "shortest_paths/problem.hpp"
 #include "tests/attack/attack.hpp"
@@ -27,11 +29,18 @@ mpz_class exact(T weight) {
   else return mpz_class(std::to_string(weight));
 }
 
+/// How the library is given the graph.
+enum class Form : std::uint8_t { matrix, edges, rows };
+
 template <class T>
 struct GraphCase {
   std::string kind;
   std::size_t n = 0;
+  Form form = Form::matrix;
+  std::vector<std::int32_t> from;  ///< of each edge, of which some are parallel, or none at all, or loops
+  std::vector<std::int32_t> to;
   std::vector<T> weights;
+  ShortestPathsOptions options;
 };
 
 /// How heavy edges are; for each a number whose sums are awkward.
@@ -64,22 +73,48 @@ GraphCase<T> make_case(std::uint64_t seed, std::uint64_t number) {
   Random random(seed, number, 5);
   GraphCase<T> made;
   made.n = static_cast<std::size_t>(random.chance(0.8) ? random.between(0, 12) : random.between(13, 70));
-  made.weights.assign(made.n * made.n, none<T>());
   const auto kind = static_cast<int>(random.below(9));
   const double density = random.pick<double>({0.05, 0.15, 0.4, 1});
   const double negative = random.pick<double>({0, 0, 0, 0.02, 0.3});
   const bool potentials = random.chance(0.3);  // both signs, but cycles of no negative length where nothing wraps
   std::vector<T> potential;
   for (std::size_t v = 0; v < made.n; ++v) potential.push_back(draw_weight<T>(random, kind) / 4);
-  made.kind =
-      fmt::format("kind {}, density {}, negative {}{}", kind, density, negative, potentials ? ", potentials" : "");
+  made.form = random.pick<Form>({Form::matrix, Form::edges, Form::rows});
+  const double parallel = random.pick<double>({0, 0.1, 0.5});
+  made.options.predecessors = random.chance(0.8);
+  made.options.undirected = random.chance(0.2);
+  made.options.unweighted = random.chance(0.15);
+  if (made.n > 0 && random.chance(0.3))
+    for (std::int64_t sources = random.between(1, 5); sources > 0; --sources)
+      made.options.sources.push_back(random.below(static_cast<std::int64_t>(made.n)));
+  made.kind = fmt::format("kind {}, density {}, negative {}{}, {}{}{}, {} sources", kind, density, negative,
+                          potentials ? ", potentials" : "",
+                          made.form == Form::matrix  ? "matrix"
+                          : made.form == Form::edges ? "edges"
+                                                     : "rows of edges",
+                          made.options.undirected ? ", undirected" : "", made.options.unweighted ? ", unweighted" : "",
+                          made.options.sources.size());
   for (std::size_t from = 0; from < made.n; ++from)
     for (std::size_t to = 0; to < made.n; ++to) {
       if (!random.chance(density)) continue;
       T weight = draw_weight<T>(random, kind);
       if (potentials && from != to) weight = static_cast<T>(weight / 4 + potential[from] - potential[to]);
       else if (random.chance(negative)) weight = -weight;
-      made.weights[from * made.n + to] = weight;
+      const auto add = [&made, from, to](T length) {
+        made.from.push_back(static_cast<std::int32_t>(from));
+        made.to.push_back(static_cast<std::int32_t>(to));
+        made.weights.push_back(length);
+      };
+      add(weight);
+      if (made.form == Form::edges && random.chance(parallel)) add(draw_weight<T>(random, kind));
+      if (made.form == Form::edges && random.chance(parallel / 2)) add(none<T>());
+    }
+  if (made.form == Form::edges)  // in any order
+    for (std::size_t edge = made.from.size(); edge > 1; --edge) {
+      const auto other = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(edge)));
+      std::swap(made.from[edge - 1], made.from[other]);
+      std::swap(made.to[edge - 1], made.to[other]);
+      std::swap(made.weights[edge - 1], made.weights[other]);
     }
   return made;
 }
@@ -96,6 +131,10 @@ struct Reference {
   mpz_class heaviest;  ///< more than the absolute weights of any route
 };
 
+bool is_wanted(const std::vector<std::int64_t>& sources, std::size_t from) {
+  return sources.empty() || std::find(sources.begin(), sources.end(), static_cast<std::int64_t>(from)) != sources.end();
+}
+
 template <class T>
 Reference reference(const GraphCase<T>& graph) {
   const std::size_t n = graph.n;
@@ -110,14 +149,22 @@ Reference reference(const GraphCase<T>& graph) {
     mpz_class weight;
   };
   std::vector<Edge> edges;
-  for (std::size_t from = 0; from < n; ++from) {
+  for (std::size_t edge = 0; edge < graph.from.size(); ++edge) {
+    if (graph.weights[edge] == none<T>()) continue;
+    const auto from = static_cast<std::size_t>(graph.from[edge]);
+    const auto to = static_cast<std::size_t>(graph.to[edge]);
+    const mpz_class weight = exact(graph.options.unweighted ? T{1} : graph.weights[edge]);
+    edges.push_back({from, to, weight});
+    if (graph.options.undirected) edges.push_back({to, from, weight});
+  }
+  // The rule names the lowest vertex.
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const Edge& one, const Edge& other) { return one.from < other.from; });
+  for (std::size_t edge = 0; edge < edges.size();) {
     mpz_class row = 0;
-    for (std::size_t to = 0; to < n; ++to) {
-      const T weight = graph.weights[from * n + to];
-      if (weight == none<T>()) continue;
-      edges.push_back({from, to, exact(weight)});
-      if (abs(edges.back().weight) > row) row = abs(edges.back().weight);
-    }
+    const std::size_t from = edges[edge].from;
+    for (; edge < edges.size() && edges[edge].from == from; ++edge)
+      if (abs(edges[edge].weight) > row) row = abs(edges[edge].weight);
     right.heaviest += row;
   }
   for (std::size_t source = 0; source < n; ++source) {
@@ -147,8 +194,10 @@ Reference reference(const GraphCase<T>& graph) {
     for (std::size_t to = 0; to < n; ++to) {
       if (!right.reached[from * n + to]) continue;
       const mpz_class& length = right.length[from * n + to];
-      if (std::is_floating_point_v<T>) right.too_great |= abs(length) > greatest;
-      else right.too_great |= length >= greatest || length < -greatest - 1;
+      if (is_wanted(graph.options.sources, from)) {
+        if (std::is_floating_point_v<T>) right.too_great |= abs(length) > greatest;
+        else right.too_great |= length >= greatest || length < -greatest - 1;
+      }
       zero_cycle |= from != to && right.reached[to * n + from] && length + right.length[to * n + from] == 0;
     }
   for (std::size_t source = 0; source < n; ++source) {
@@ -179,11 +228,7 @@ class Check {
 
   /// What is wrong, or nothing.
   std::string fault(const Run& run) const {
-    const auto n = static_cast<std::int64_t>(graph_.n);
-    ShortestPathsOptions options;
-    options.predecessors = true;
-    const auto outcome = outcome_of(
-        [&] { return shortest_paths(MatrixView<const T>(graph_.weights.data(), n, n), options, {}, run.execution); });
+    const auto outcome = outcome_of([&] { return paths(run.execution); });
     const bool refused = right_.negative_cycle || right_.too_great;
     if (!outcome.answer && outcome.status != 3) return fmt::format("error {}: {}", outcome.status, outcome.message);
     if constexpr (std::is_floating_point_v<T>) {
@@ -194,11 +239,16 @@ class Check {
       if (!outcome.answer) return refused ? "" : "it is refused: " + outcome.message;
       if (refused) return right_.negative_cycle ? "a negative cycle is accepted" : "an overflow is accepted";
     }
-    for (std::size_t from = 0; from < graph_.n; ++from)
-      for (std::size_t to = 0; to < graph_.n; ++to)
-        if (std::string wrong = fault_of(*outcome.answer, from, to); !wrong.empty())
+    const std::vector<std::int64_t>& sources = graph_.options.sources;
+    const auto rows = sources.empty() ? static_cast<std::int64_t>(graph_.n) : std::ssize(sources);
+    if (outcome.answer->distances.rows() != rows) return fmt::format("{} rows", outcome.answer->distances.rows());
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::size_t to = 0; to < graph_.n; ++to) {
+        const auto from = static_cast<std::size_t>(sources.empty() ? row : sources[static_cast<std::size_t>(row)]);
+        if (std::string wrong = fault_of(*outcome.answer, row, from, to); !wrong.empty())
           return fmt::format("{} from {} to {}", wrong, from, to);
-    return "";
+      }
+    return fault_of_route(run.execution, *outcome.answer);
   }
 
   Shape shape() const { return {.vertices = static_cast<std::int64_t>(graph_.n), .predecessors = true}; }
@@ -208,12 +258,67 @@ class Check {
   /// Some sum comes so near to the end of the type that rounding decides.
   bool near_the_greatest() const { return 2 * right_.heaviest > exact(std::numeric_limits<T>::max()); }
 
-  std::string fault_of(const ShortestPathsResult<T>& is, std::size_t from, std::size_t to) const {
+  /// call(graph) with the graph in its form.
+  template <class Call>
+  auto with_graph(const Call& call) const {
+    const auto n = static_cast<std::int64_t>(graph_.n);
+    if (graph_.form == Form::edges) return call(EdgeView<T>{n, graph_.from, graph_.to, graph_.weights});
+    if (graph_.form == Form::rows) {  // they were made in ascending order
+      std::vector<std::int64_t> starts(graph_.n + 1);
+      for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from + 1)];
+      for (std::size_t v = 0; v < graph_.n; ++v) starts[v + 1] += starts[v];
+      return call(CsrView<T>{starts, graph_.to, graph_.weights});
+    }
+    std::vector<T> matrix(graph_.n * graph_.n, none<T>());
+    for (std::size_t edge = 0; edge < graph_.from.size(); ++edge)
+      matrix[static_cast<std::size_t>(graph_.from[edge]) * graph_.n + static_cast<std::size_t>(graph_.to[edge])] =
+          graph_.weights[edge];
+    return call(MatrixView<const T>(matrix.data(), n, n));
+  }
+
+  ShortestPathsResult<T> paths(const Execution& execution) const {
+    return with_graph([&](const auto& graph) { return shortest_paths(graph, graph_.options, {}, execution); });
+  }
+
+  /// One route must be that of the predecessors; of floating numbers any as long.
+  std::string fault_of_route(const Execution& execution, const ShortestPathsResult<T>& rows) const {
+    if (graph_.n == 0 || !graph_.options.predecessors) return "";
+    ShortestPathsOptions options = graph_.options;
+    const std::int64_t from = options.sources.empty() ? 0 : options.sources[0];
+    options.sources.clear();
+    const auto n = static_cast<std::int64_t>(graph_.n);
+    const std::int64_t to = (from + n / 2) % n;
+    const auto route = outcome_of([&] {
+      return with_graph([&](const auto& graph) { return shortest_route(graph, from, to, options, execution); });
+    });
+    if (!route.answer) return fmt::format("the route from {} to {} is refused: {}", from, to, route.message);
+    if (route.answer->distance != rows.distances(0, to))
+      return fmt::format("the route from {} to {} is {} long", from, to, route.answer->distance);
+    const auto walked = shortest_path_route(VectorView<const std::int32_t>(rows.predecessors.row(0), n), from, to);
+    if (route.answer->vertices != walked) return fmt::format("the route from {} to {} is another one", from, to);
+    return "";
+  }
+
+  T weight_of(std::size_t from, std::size_t to) const {
+    T least = none<T>();
+    for (std::size_t edge = 0; edge < graph_.from.size(); ++edge) {
+      const auto u = static_cast<std::size_t>(graph_.from[edge]);
+      const auto v = static_cast<std::size_t>(graph_.to[edge]);
+      const bool there = u == from && v == to;
+      const bool back = graph_.options.undirected && u == to && v == from;
+      if ((there || back) && graph_.weights[edge] != none<T>())
+        least = std::min(least, graph_.options.unweighted ? T{1} : graph_.weights[edge]);
+    }
+    return least;
+  }
+
+  std::string fault_of(const ShortestPathsResult<T>& is, std::int64_t row, std::size_t from, std::size_t to) const {
     const std::size_t place = from * graph_.n + to;
-    const auto row = static_cast<std::int64_t>(from);
     const auto column = static_cast<std::int64_t>(to);
     const T distance = is.distances(row, column);
-    const std::int32_t predecessor = is.predecessors(row, column);
+    const bool has_predecessors = is.predecessors.rows() > 0;
+    if (has_predecessors != graph_.options.predecessors) return "no predecessors, or some that nobody asked for";
+    const std::int32_t predecessor = has_predecessors ? is.predecessors(row, column) : right_.predecessor[place];
     if (!right_.reached[place])
       return distance == none<T>() && predecessor == -1 ? "" : fmt::format("a route of length {}", distance);
     if (distance == none<T>()) return "no route";
@@ -229,12 +334,13 @@ class Check {
       // Below may be a route of other weights than the shortest one's.
       if (!within_bound(abs(beyond), is_above ? right_.magnitude[place] : right_.heaviest))
         return fmt::format("distance {} is too far off", distance);
+      if (!has_predecessors) return "";
       mpz_class length = 0;
       std::size_t at = to;
       for (std::size_t steps = 0; at != from; ++steps) {
         const std::int32_t before = is.predecessors(row, static_cast<std::int64_t>(at));
         if (steps >= graph_.n || before < 0) return "a walk by predecessors that does not arrive";
-        const T weight = graph_.weights[static_cast<std::size_t>(before) * graph_.n + at];
+        const T weight = weight_of(static_cast<std::size_t>(before), at);
         if (weight == none<T>()) return "a walk by predecessors over no edge";
         length += exact(weight);
         at = static_cast<std::size_t>(before);
@@ -268,7 +374,7 @@ void attack_case(const AttackOptions& options, std::uint64_t number, AttackRepor
     // Where distances may need more than 64 bits, some variants refuse.
     if (wrong.starts_with("error 4")) wrong.clear();
     if (!of_case.judge("shortest-paths by " + run.text, wrong, headline) || !options.shrink || made.n > 12) continue;
-    fmt::print("{}", listing("weights", made.weights));
+    fmt::print("{}{}{}", listing("from", made.from), listing("to", made.to), listing("weights", made.weights));
   }
   of_case.finish();
 }
