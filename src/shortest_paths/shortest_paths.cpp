@@ -498,7 +498,7 @@ void solve_on_gpu(const Request<T>& request, const room::Variant& variant, const
       else finished = copied ? copy : room::take_matrix<T>(job, n);
     }
     if (const std::int64_t place = room::finish_on_gpu<T, C>(solved, greatest, finished, job); place >= 0)
-      throw_too_great<T>(place / n, place % n, room::element_on_gpu<C>(solved, place / n, place % n, job));
+      room::throw_too_great<T>(place / n, place % n, room::element_on_gpu<C>(solved, place / n, place % n, job));
   }
   const core::PhaseTimer timer(phases, "to_host");
   if (finished.data() != distances.data()) room::copy_matrix<T>(finished, distances, job);
