@@ -47,14 +47,14 @@ struct MagnitudeOf<std::int64_t> {
   using Type = std::uint64_t;
 };
 
-/// OfRow, as a kernel writes it.
+/// OfRow, as a kernel writes it; without bytes that nobody writes.
 template <class T>
 struct RowThere {
   typename MagnitudeOf<T>::Type greatest;
   std::int32_t edges;
   std::int32_t impossible;
-  bool negative;
-  bool positive;
+  std::int32_t negative;  ///< 0 or 1
+  std::int32_t positive;
 };
 
 constexpr std::int32_t no_column = std::numeric_limits<std::int32_t>::max();
@@ -287,8 +287,8 @@ Examined<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
       throw_impossible(element_on_gpu(graph.weights, u, row.impossible, job), u, row.impossible);
     OfRow<T> found;
     found.edges = row.edges;
-    found.negative = row.negative;
-    found.positive = row.positive;
+    found.negative = row.negative != 0;
+    found.positive = row.positive != 0;
     found.greatest = row.greatest;
     all.add(found);
   }
