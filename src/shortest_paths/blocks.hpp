@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stop_token>
 
 #include "cpu/threads.hpp"
 #include "shortest_paths/problem.hpp"
@@ -36,13 +37,17 @@ inline Halves halves(Range range, std::int64_t tile) {
 }
 
 /// The textbook's loops on the block of routes from `rows` to `columns` by way of `via`. Blocks may coincide: then the
-/// order of the loop over `via` is what makes them right.
+/// order of the loop over `via` is what makes them right. Ends early after a stop request, which the caller honours;
+/// within blocks of the usual size there is no look at it.
 template <class C>
-void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns) {
-  for (std::int64_t stop = via.begin; stop < via.end; ++stop) {
-    const C* const onward = distances.row(stop);
+void relax_block(MatrixView<C> distances, Range rows, Range via, Range columns, const std::stop_token& stop) {
+  constexpr std::int64_t small_area = std::int64_t{256} * 256;
+  const bool large = rows.size() * columns.size() > small_area;
+  for (std::int64_t between = via.begin; between < via.end; ++between) {
+    const C* const onward = distances.row(between);
     for (std::int64_t from = rows.begin; from < rows.end; ++from) {
-      const C to_stop = distances(from, stop);
+      if (large && stop.stop_requested()) return;
+      const C to_stop = distances(from, between);
       C* const row = distances.row(from);
 #pragma GCC ivdep  // the two rows are the same one or have nothing in common
       for (std::int64_t to = columns.begin; to < columns.end; ++to) {

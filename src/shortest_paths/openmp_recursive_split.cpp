@@ -38,7 +38,7 @@ struct Routines {
 
   void diagonal(Range set) const {
     if (is_done(set, set)) return;
-    if (set.size() <= tile) return relax_block(distances, set, set, set);
+    if (set.size() <= tile) return relax_block(distances, set, set, set, stop);
     const Halves of_set = halves(set, tile);
     const Range first = of_set.first, second = of_set.second;
     by_way_of(first, second);
@@ -67,7 +67,7 @@ struct Routines {
 #pragma omp taskwait  // the ranges are on this stack, and whoever called reads the row
       return;
     }
-    if (set.size() <= tile) return relax_block(distances, set, set, columns);
+    if (set.size() <= tile) return relax_block(distances, set, set, columns, stop);
     const Halves of_set = halves(set, tile);
     row(of_set.first, columns);
     rest(of_set.second, of_set.first, columns);
@@ -88,7 +88,7 @@ struct Routines {
 #pragma omp taskwait  // as in row()
       return;
     }
-    if (set.size() <= tile) return relax_block(distances, rows, set, set);
+    if (set.size() <= tile) return relax_block(distances, rows, set, set, stop);
     const Halves of_set = halves(set, tile);
     column(rows, of_set.first);
     rest(rows, of_set.first, of_set.second);
@@ -103,7 +103,7 @@ struct Routines {
     if (is_done(rows, columns)) return;
     if (rows.size() <= tile && columns.size() <= tile) {
       for (std::int64_t begin = via.begin; begin < via.end; begin += tile)
-        relax_block(distances, rows, {begin, std::min(begin + tile, via.end)}, columns);
+        relax_block(distances, rows, {begin, std::min(begin + tile, via.end)}, columns, stop);
       return;
     }
     const Halves of_rows = halves(rows, tile);

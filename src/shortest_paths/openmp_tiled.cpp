@@ -30,20 +30,21 @@ Solved openmp_tiled(const Problem<T>& problem, const Execution& execution, std::
   with_matrix(problem, [&](auto distances) {
     for (std::int64_t step = 0; step < tiles; ++step) {
       const Range via = tile_range(step, tile, n);
-      relax_block(distances, via, via, via);
+      relax_block(distances, via, via, via, stop);
 #pragma omp parallel num_threads(threads)
       {
 #pragma omp for schedule(dynamic) nowait
         for (std::int64_t column = 0; column < tiles; ++column)
-          if (column != step && !stop.stop_requested()) relax_block(distances, via, via, tile_range(column, tile, n));
+          if (column != step && !stop.stop_requested())
+            relax_block(distances, via, via, tile_range(column, tile, n), stop);
 #pragma omp for schedule(dynamic)
         for (std::int64_t row = 0; row < tiles; ++row)
-          if (row != step && !stop.stop_requested()) relax_block(distances, tile_range(row, tile, n), via, via);
+          if (row != step && !stop.stop_requested()) relax_block(distances, tile_range(row, tile, n), via, via, stop);
 #pragma omp for collapse(2) schedule(dynamic)
         for (std::int64_t row = 0; row < tiles; ++row)
           for (std::int64_t column = 0; column < tiles; ++column)
             if (row != step && column != step && !stop.stop_requested())
-              relax_block(distances, tile_range(row, tile, n), via, tile_range(column, tile, n));
+              relax_block(distances, tile_range(row, tile, n), via, tile_range(column, tile, n), stop);
       }
       after_step(problem, execution, step + 1, tiles);
     }

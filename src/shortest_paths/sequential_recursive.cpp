@@ -28,7 +28,7 @@ struct Recursion {
   void relax(Range rows, Range via, Range columns) const {
     if (rows.size() == 0 || via.size() == 0 || columns.size() == 0 || stop.stop_requested()) return;
     if (std::max({rows.size(), via.size(), columns.size()}) <= tile) {
-      relax_block(distances, rows, via, columns);
+      relax_block(distances, rows, via, columns, stop);
       return;
     }
     const auto [top, bottom] = halves(rows, tile);
