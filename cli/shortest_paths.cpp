@@ -346,6 +346,24 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
+/// The greatest number of the file's type, where that is narrower than the one in which its numbers come.
+std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
+  constexpr std::pair<std::string_view, std::int64_t> all[] = {
+      {"i1", 0x7f}, {"u1", 0xff}, {"i2", 0x7fff}, {"u2", 0xffff}, {"u4", 0xffff'ffff}};
+  for (const auto& [ending, greatest] : all)
+    if (dtype.ends_with(ending)) return greatest;
+  return {};
+}
+
+/// The weights, with no edge where the file has the greatest number of its own type.
+template <class T>
+io::PointsOf<T> without_greatest(const io::PointsOf<T>& weights, T greatest) {
+  Matrix<T> wide = Matrix<T>::copy_of(weights.view);
+  for (std::int64_t row = 0; row < wide.rows(); ++row)
+    std::replace(wide.row(row), wide.row(row) + wide.columns(), greatest, std::numeric_limits<T>::max());
+  return io::own(std::move(wide));
+}
+
 int paths_of_matrix(const Arguments& arguments, const Session& session, core::Clock::time_point start) {
   const auto refuse = [&](const char* option, const char* why) {
     throw UsageError(fmt::format("{} has no effect: '{}' is a matrix of weights, {}", option, arguments.input, why));
@@ -360,7 +378,13 @@ int paths_of_matrix(const Arguments& arguments, const Session& session, core::Cl
   return std::visit(
       [&](const auto& weights) {
         using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
-        return find_paths<T>(arguments, session, weights.view, {.count = weights.view.rows()}, Json::object(), start);
+        const auto find = [&](MatrixView<const T> view) {
+          return find_paths<T>(arguments, session, view, {.count = view.rows()}, Json::object(), start);
+        };
+        if constexpr (std::is_integral_v<T>)
+          if (const auto greatest = narrow_greatest(graph.dtype))
+            return find(without_greatest(weights, static_cast<T>(*greatest)).view);
+        return find(weights.view);
       },
       graph.values);
 }

@@ -54,6 +54,12 @@ class ShortestPaths(Case):
         with open(os.path.join(folder, "summary.json")) as file:
             self.assertEqual(json.load(file)["problem"], "shortest_paths")
 
+    def test_the_greatest_number_of_a_narrow_type_is_no_edge(self):
+        for dtype, none in (("|i1", 127), ("|u1", 255), ("<i2", 32767), ("<u2", 65535), ("<u4", 2**32 - 1)):
+            roads = self.roads(dtype, [none if value == NONE else value for value in ROADS])
+            lines = self.succeed("shortest-paths", roads, "--from", 3, "--to", 0).stdout.splitlines()
+            self.assertEqual(lines[0], "there is no route from 3 to 0", dtype)
+
     def test_types(self):
         for dtype, none in (("<i4", NONE), ("<i8", 2**63 - 1), ("<f4", float("inf")), ("<f8", float("inf"))):
             roads = self.roads(dtype, [none if value == NONE else value for value in ROADS])
