@@ -1,0 +1,271 @@
+"""All-pairs shortest paths: Gradus beside SciPy's scipy.sparse.csgraph and igraph.
+
+What is timed is the search alone, on both sides: SciPy and igraph with the graph in memory; of Gradus, the total less
+reading and writing, as its summary tells, in a process that has done nothing before, which costs it some milliseconds.
+On the small graphs of the lines "peers" and "everyday" it is a call in a warm process, as theirs are: `gradus bench` on
+a random graph of as many vertices and edges. Rivals have one thread. Every distance is compared; lengths are whole
+numbers that a double holds, so all must be equal. Needs the packages of requirements-shortest-paths.txt.
+"""
+
+import json
+import statistics
+import time
+
+from common import Disagreement, note, print_table, run_program, spread
+
+NONE = 2**31 - 1
+
+
+# ------------------------------------------------------------------------------------------------------------- graphs
+
+
+class Graph:
+    """Edges without parallel ones, of lengths from 1 to 1000."""
+
+    def __init__(self, vertices, edges, seed=1):
+        import numpy
+
+        generator = numpy.random.Generator(numpy.random.PCG64(seed))
+        places = vertices * (vertices - 1)
+        edges = min(edges, places)
+        if edges > places // 4:
+            chosen = generator.permutation(places)[:edges]
+        else:
+            chosen = numpy.unique(generator.integers(0, places, 2 * edges + 16))
+            generator.shuffle(chosen)
+            chosen = chosen[:edges]
+        chosen.sort()
+        self.vertices = vertices
+        self.source, target = numpy.divmod(chosen, max(vertices - 1, 1))
+        self.target = target + (target >= self.source)
+        self.length = generator.integers(1, 1001, len(chosen))
+
+    def sparse(self):
+        import numpy
+        import scipy.sparse
+
+        shape = (self.vertices, self.vertices)
+        return scipy.sparse.csr_matrix((self.length.astype(numpy.float64), (self.source, self.target)), shape)
+
+    def write(self, path):
+        """As a matrix, or by its ending as the list of edges of DIMACS."""
+        import numpy
+
+        if path.suffix == ".npy":
+            matrix = numpy.full((self.vertices, self.vertices), NONE, numpy.int32)
+            matrix[self.source, self.target] = self.length
+            numpy.save(path, matrix)
+            return
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"p sp {self.vertices} {len(self.length)}\n")
+            for edge in zip(self.source + 1, self.target + 1, self.length):
+                file.write("a %d %d %d\n" % edge)
+
+
+# ----------------------------------------------------------------------------------------------------------- programs
+
+
+class Gradus:
+    def __init__(self, program, path, threads):
+        self.program, self.path, self.threads = program, path, threads
+
+    def find(self):
+        import numpy
+
+        folder = self.path.parent / "paths"
+        process = run_program([self.program, "shortest-paths", str(self.path), "--device", "cpu", "--threads",
+                               str(self.threads), "-o", str(folder), "--json", "--quiet"])
+        summary = json.loads(process.output)
+        seconds = summary["seconds"]
+        distances = numpy.load(folder / "distances.npy").astype(numpy.float64)
+        distances[distances == NONE] = numpy.inf
+        return {"seconds": seconds["total"] - seconds["read"] - seconds["write"], "distances": distances,
+                "variant": summary["variant"]}
+
+
+class Warm:
+    """A variant in a process that has run it before, on a random graph of such a size."""
+
+    def __init__(self, program, graph, repeats):
+        self.program, self.graph, self.repeats = program, graph, repeats
+
+    def seconds(self, variant):
+        places = self.graph.vertices * (self.graph.vertices - 1)
+        output = run_program([self.program, "bench", "shortest-paths", "-n", str(self.graph.vertices), "--density",
+                              repr(len(self.graph.length) / places), "--threads", "1", "--variants", variant,
+                              "--repeats", str(self.repeats), "--json", "--quiet"]).output
+        row = json.loads(output)["groups"][0]["rows"][0]
+        return [sample["seconds"] for sample in row["samples"]]
+
+
+class Scipy:
+    def __init__(self, graph, method):
+        self.matrix, self.method = graph.sparse(), method
+
+    def find(self):
+        from scipy.sparse.csgraph import shortest_path
+
+        start = time.perf_counter()
+        distances = shortest_path(self.matrix, method=self.method)
+        return {"seconds": time.perf_counter() - start, "distances": distances}
+
+
+class Igraph:
+    def __init__(self, graph):
+        import igraph
+
+        self.graph = igraph.Graph(n=graph.vertices, edges=list(zip(graph.source.tolist(), graph.target.tolist())),
+                                  directed=True)
+        self.length = graph.length.tolist()
+
+    def find(self):
+        import numpy
+
+        start = time.perf_counter()
+        distances = self.graph.distances(weights=self.length)
+        return {"seconds": time.perf_counter() - start, "distances": numpy.array(distances, numpy.float64)}
+
+
+# -------------------------------------------------------------------------------------------------------------- lines
+
+
+def measured(name, graph, contenders, repeats, targets, warm=None):
+    """A result: samples of all contenders, the first of which is ours; they take turns. `warm`: what measures ours, whose
+    distances alone are taken from the contender then."""
+    import numpy
+
+    samples = {contender: [] for contender in contenders}
+    truth, variant = None, ""
+    for round_number in range(repeats):
+        for contender, program in contenders.items():
+            note(f"{name}: round {round_number + 1} of {repeats}, {contender}")
+            found = program.find()
+            samples[contender].append(found["seconds"])
+            variant = found.get("variant", variant)
+            if truth is None:
+                truth = found["distances"]
+            elif not numpy.array_equal(truth, found["distances"]):
+                raise Disagreement(f"{contender} has other distances")
+    note("")
+    if warm:
+        samples["Gradus"] = warm.seconds(variant)
+    ours = statistics.median(next(iter(samples.values())))
+    ratios = {contender: {"median": statistics.median(samples[contender]) / ours, "target": target}
+              for contender, target in targets.items()}
+    return {"name": name, "vertices": graph.vertices, "edges": len(graph.length), "gradus_variant": variant,
+            "samples": samples, "ratios": ratios}
+
+
+def dense(options, folder, name, vertices):
+    graph = Graph(vertices, vertices * vertices)
+    path = folder / "graph.npy"
+    graph.write(path)
+    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "FW"),
+                                   "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
+                     min(options.repeats, 2), {"SciPy": 25})]
+
+
+def sparse(options, folder, name, vertices):
+    graph = Graph(vertices, 5 * vertices)
+    path = folder / "graph.gr"
+    graph.write(path)
+    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "D"),
+                                   "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
+                     min(options.repeats, 2), {"SciPy": 2.5})]
+
+
+def both_peers(options, folder, name, vertices):
+    results = []
+    for edges in (4 * vertices, vertices * vertices // 4):
+        graph = Graph(vertices, edges)
+        path = folder / "graph.gr"
+        graph.write(path)
+        results.append(measured(f"{name}, {edges:,} edges", graph,
+                                {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "auto"),
+                                 "igraph": Igraph(graph)}, options.repeats, {"SciPy": 1, "igraph": 1},
+                                Warm(options.gradus, graph, options.repeats)))
+    return results
+
+
+def everyday(options, folder, _, most):
+    results = []
+    for vertices in (10, 30, 100, 300, 1000, 3000):
+        if vertices > most:
+            continue
+        for density in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1):
+            edges = round(density * vertices * (vertices - 1))
+            if edges == 0:
+                continue
+            graph = Graph(vertices, edges)
+            path = folder / "graph.npy"
+            graph.write(path)
+            results.append(measured(f"everyday: {vertices:,} vertices, density {density:g}", graph,
+                                    {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "auto")},
+                                    options.repeats, {"SciPy": 1}, Warm(options.gradus, graph, options.repeats)))
+    return results
+
+
+LINES = [
+    ("dense: {:,} vertices, all edges", 4096, 64, dense),
+    ("sparse: {:,} vertices, five edges from each", 20_000, 200, sparse),
+    ("peers: {:,} vertices", 1_000, 50, both_peers),
+    ("everyday: up to {:,} vertices", 3_000, 100, everyday),
+]
+
+
+# ------------------------------------------------------------------------------------------------------------- report
+
+HEADER = ["graph", "Gradus variant", "ms", "all threads", "beside", "ms", "ratio", "target", ""]
+
+
+def milliseconds(samples):
+    return f"{1e3 * statistics.median(samples):.3g} ±{1e3 * spread(samples):.2g}"
+
+
+def table_rows(result):
+    everyone = result["samples"]
+    parallel = everyone.get("Gradus, all threads")
+    for name, ratio in result["ratios"].items():
+        yield [result["name"], result["gradus_variant"], milliseconds(everyone["Gradus"]),
+               milliseconds(parallel) if parallel else "-", name, milliseconds(everyone[name]),
+               f"{ratio['median']:.2f}", f">= {ratio['target']:g}",
+               "reached" if ratio["median"] >= ratio["target"] else "missed"]
+
+
+def add_options(_):
+    pass
+
+
+def result_name(_):
+    return "shortest-paths-rivals.json"
+
+
+def versions():
+    import importlib.metadata
+
+    return {package: importlib.metadata.version(package) for package in ("igraph", "numpy", "scipy")}
+
+
+def run(options, folder):
+    """The results, and whether everything agrees."""
+    results, problems = [], []
+    for pattern, vertices, least, measure in LINES:
+        size = max(least, int(vertices * options.scale))
+        name = pattern.format(size)
+        if options.lines and not any(word in name for word in options.lines):
+            continue
+        try:
+            results += measure(options, folder, name, size)
+        except Disagreement as disagreement:
+            problems.append(f"{name}: {disagreement}; no figure is given")
+    if not results and not problems:
+        raise SystemExit("rivals: no line has such a name; the names are:\n  " +
+                         "\n  ".join(line[0].format(line[1]) for line in LINES))
+    print_table(HEADER, [row for result in results for row in table_rows(result)])
+    print(f"""Medians of alternate runs on one thread, of Gradus also on {options.threads}; ± is the median deviation. All distances of all programs
+are equal.""" if not problems else "")
+    if options.scale != 1:
+        print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
+    for problem in problems:
+        print(f"DISAGREES: {problem}")
+    return {"lines": results, "disagreements": problems}, not problems
