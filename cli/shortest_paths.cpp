@@ -136,10 +136,15 @@ int find_paths(const Arguments& arguments, const Session& session, MatrixView<co
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
-  const auto [result, memory] = naming_files({{"weights", arguments.input}}, [&] {
-    return std::pair(shortest_paths(weights, options, {}, session.execution),
-                     shortest_paths_memory(weights, options, {}, session.execution));
-  });
+  const ShortestPathsResult<T> result = naming_files(
+      {{"weights", arguments.input}}, [&] { return shortest_paths(weights, options, {}, session.execution); });
+  Execution ran = session.execution;
+  ran.variant = result.report.variant;
+  const std::uint64_t memory = shortest_paths_memory({.vertices = n,
+                                                      .element_bytes = static_cast<int>(sizeof(T)),
+                                                      .floating = std::numeric_limits<T>::has_infinity},
+                                                     options, ran)
+                                   .host;
   session.end_progress();
   const Found<T> found = look_at(result.distances);
   std::optional<Route<T>> route;
