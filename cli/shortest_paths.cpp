@@ -198,7 +198,7 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
 void tell_forecast(const Session& session, std::uint64_t memory, std::int64_t rows, std::int64_t n) {
   constexpr std::uint64_t worth_a_word = std::uint64_t{1} << 30;
   if (memory < worth_a_word) return;
-  session.note(fmt::format("{} x {} distances: at most {} of memory beyond the graph", grouped(rows), grouped(n),
+  session.note(fmt::format("{} x {} distances: about {} of memory beyond the graph", grouped(rows), grouped(n),
                            core::size_text(memory)));
 }
 
@@ -285,14 +285,21 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
-  const auto [result, memory] = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
-    std::optional<std::uint64_t> needed;
-    if constexpr (given_as_matrix) {
-      needed = shortest_paths_memory(graph, options, {}, session.execution);
-      tell_forecast(session, *needed, rows, n);
-    }
-    return std::pair(shortest_paths(graph, options, {}, session.execution), needed);
+  // Of the graph in the type it comes in; what its weights ask for beyond that is not known before.
+  const auto memory_with = [&](const Execution& execution) {
+    ShortestPathsShape shape{
+        .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};
+    if constexpr (!given_as_matrix) shape.edges = graph.from.size();
+    const auto results = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(n) *
+                         (sizeof(T) + (options.predecessors ? sizeof(std::int32_t) : 0));
+    return shortest_paths_memory(shape, options, execution).host + results;
+  };
+  const ShortestPathsResult<T> result = naming_vertices(arguments, vertices, !given_as_matrix, [&] {
+    tell_forecast(session, memory_with(session.execution), rows, n);
+    return shortest_paths(graph, options, {}, session.execution);
   });
+  Execution ran = session.execution;
+  ran.variant = result.report.variant;
   session.end_progress();
   const Found<T> found = look_at(result.distances, options.sources);
   if (route) {
@@ -321,7 +328,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     summary["sources"] = std::move(called);
   }
   if (route) summary["route"] = route_json(vertices, *route);
-  if (memory) summary["memory_bytes"] = *memory;
+  summary["memory_bytes"] = memory_with(ran);
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "paths", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {

@@ -47,7 +47,7 @@ struct ShortestPathsOptions {
   bool predecessors = false;  ///< also P, by which shortest_path_route() finds routes
   /// Another value that stands for "no edge", beside the type's own. UsageError where the type does not hold it, and
   /// for whole numbers from 2^53 on, which a double does not tell apart.
-  std::optional<double> no_edge;
+  std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
   /// The vertices from which routes are wanted: the results have a row for each of them, in this order, S rows in all.
   /// One that is there twice has two rows. Empty: all vertices, S = N. UsageError for vertices that do not exist.
@@ -61,8 +61,8 @@ struct ShortestPathsOptions {
 /// Where results go instead of into new memory: in host memory or on the GPU. Empty views: new host memory.
 template <class T>
 struct ShortestPathsMemory {
-  MatrixView<T> distances;                ///< S x N; may be the matrix of weights, unless sources are named
-  MatrixView<std::int32_t> predecessors;  ///< S x N
+  MatrixView<T> distances = {};                ///< S x N; may be the matrix of weights, unless sources are named
+  MatrixView<std::int32_t> predecessors = {};  ///< S x N
 };
 
 template <class T>
@@ -80,6 +80,17 @@ struct ShortestRoute {
   RunReport report;
 };
 
+/// The sizes on which a job's memory depends, beside ShortestPathsOptions.
+struct ShortestPathsShape {
+  std::int64_t vertices = 0;
+  std::int64_t edges = -1;  ///< that are listed; -1: a matrix of weights is given
+  int element_bytes = 4;    ///< 4: int32, float; 8: int64, double
+  bool floating = false;    ///< float or double
+  bool negative = false;    ///< some edge is
+  bool wide_sums = false;   ///< N times the heaviest edge is more than a sixth of the type's greatest number
+  bool in_place = false;    ///< distances take the place of the weights
+};
+
 namespace detail {
 
 /// What the functions below call.
@@ -92,10 +103,6 @@ GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(const EdgeView<T>& edges, co
 template <class T>
 GRADUS_EXPORT ShortestPathsResult<T> shortest_paths(const CsrView<T>& edges, const ShortestPathsOptions& options,
                                                     const ShortestPathsMemory<T>& memory, const Execution& execution);
-template <class T>
-GRADUS_EXPORT std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
-                                                  const ShortestPathsMemory<T>& memory, const Execution& execution);
-
 template <class T>
 GRADUS_EXPORT ShortestRoute<T> shortest_route(MatrixView<const T> weights, std::int64_t from, std::int64_t to,
                                               const ShortestPathsOptions& options, const Execution& execution);
@@ -175,14 +182,11 @@ ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std:
   return detail::shortest_route<T>(edges, from, to, options, execution);
 }
 
-/// Bytes of host memory that `shortest_paths` would take beyond its input, its result included, at most. Reads the
-/// weights: how wide the numbers must be depends on them.
-template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
-std::uint64_t shortest_paths_memory(const Weights& weights, const ShortestPathsOptions& options = {},
-                                    const ShortestPathsMemory<ElementOf<Weights>>& memory = {},
-                                    const Execution& execution = {}) {
-  return detail::shortest_paths_memory<ElementOf<Weights>>(view_of(weights), options, memory, execution);
-}
+/// Memory that shortest_paths() takes beyond its input and its results, at most for a graph like that; a job that finds
+/// fewer edges in a matrix may take less. It compares its own numbers with what there is before it allocates; Error
+/// with both where they do not fit. UsageError for impossible options and sizes.
+GRADUS_EXPORT MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
+                                                   const Execution& execution = {});
 
 /// The vertices of the shortest route from one vertex to another, both included, by the predecessors of a result for
 /// all vertices; only `from` where both are the same, and none where there is no route. UsageError for vertices that do

@@ -52,17 +52,42 @@ struct EdgesTo {
   }
 };
 
+/// The rows [first, last) by the lists of edges: the lengths of some sources side by side, so that an edge that is read
+/// once serves all of them.
 template <class C>
-void from_lists(const EdgesTo<C>& edges, const C* distances, C greatest, std::int64_t n, std::int64_t source,
-                std::int32_t* predecessors) {
-  for (std::int64_t v = 0; v < n; ++v) {
-    predecessors[v] = -1;
-    if (v == source || distances[v] > greatest) continue;
-    for (std::int64_t edge = edges.begin[size(v)]; edge < edges.begin[size(v + 1)]; ++edge)
-      if (distances[edges.from[size(edge)]] + edges.weight[size(edge)] == distances[v]) {
-        predecessors[v] = edges.from[size(edge)];
-        break;
-      }
+void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
+                std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
+  constexpr std::int64_t together = listed_sources<C>;
+  constexpr std::int64_t side = 64;  // of the blocks in which rows become columns
+  const std::int64_t n = distances.rows();
+  Buffer<C> lengths(n * together);
+  Buffer<C> best(n * together);
+  for (std::int64_t top = first; top < last && !stop.stop_requested(); top += together) {
+    const std::int64_t rows = std::min(together, last - top);
+    for (std::int64_t left = 0; left < n; left += side)
+      for (std::int64_t row = 0; row < together; ++row)
+        for (std::int64_t v = left; v < std::min(left + side, n); ++v)
+          lengths[v * together + row] = distances(top + std::min(row, rows - 1), v);
+    if constexpr (sizeof(C) <= 8) {
+      mark_listed_predecessors(n, edges.begin.data(), edges.from.data(), edges.weight.data(), lengths.data(),
+                               best.data());
+    } else {
+      for (std::int64_t v = 0; v < n; ++v)
+        for (std::int64_t row = 0; row < together; ++row) {
+          C& found = best[v * together + row];
+          found = -1;
+          for (std::int64_t edge = edges.begin[size(v + 1)] - 1; edge >= edges.begin[size(v)]; --edge)
+            if (lengths[edges.from[size(edge)] * together + row] + edges.weight[size(edge)] ==
+                lengths[v * together + row])
+              found = edges.from[size(edge)];
+        }
+    }
+    for (std::int64_t left = 0; left < n; left += side)
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t v = left; v < std::min(left + side, n); ++v) {
+          const bool route = v != top + row && lengths[v * together + row] <= greatest;
+          predecessors(top + row, v) = route ? static_cast<std::int32_t>(best[v * together + row]) : -1;
+        }
   }
 }
 
@@ -189,9 +214,8 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
     });
   } else if (edges < n * n / 16) {
     const EdgesTo<C> lists(graph);
-    share_rows(n, core::stretch_length(n, edges, threads), threads, stop, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row)
-        from_lists(lists, distances.row(row), greatest, n, row, predecessors.row(row));
+    share_rows(n, listed_sources<C>, threads, stop, [&](std::int64_t first, std::int64_t last) {
+      from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
     constexpr std::int64_t most_rows = 64;  // for which edges are packed once

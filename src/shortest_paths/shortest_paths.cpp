@@ -145,14 +145,12 @@ struct Request {
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
   room::Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
 
-  /// Of the graph as lists, where it is given by its edges.
-  std::uint64_t list_bytes() const {
+  /// How many edges the caller lists; -1: none, but a matrix.
+  std::int64_t listed() const {
     return std::visit(
-        [&](const auto& list) -> std::uint64_t {
-          if constexpr (std::is_same_v<decltype(list), const std::monostate&>) return 0;
-          else
-            return room::sparse_graph_bytes(n(), room::number_of_edges(list), options.undirected,
-                                            static_cast<int>(sizeof(T)));
+        [](const auto& list) -> std::int64_t {
+          if constexpr (std::is_same_v<decltype(list), const std::monostate&>) return -1;
+          else return room::number_of_edges(list);
         },
         edges);
   }
@@ -290,50 +288,99 @@ class Bytes {
   std::uint64_t sum_ = 0;
 };
 
-/// The results and the lists of edges: what every variant takes.
-template <class T>
-Bytes least_memory(const Request<T>& request) {
+/// The sizes on which the memory of a job depends beyond its input and its results.
+struct Sizes {
+  room::Shape shape;
+  std::int64_t listed = -1;  ///< edges that the caller lists; -1: a matrix is given
+  int element_bytes = 4;     ///< of the caller's weights
+  bool adapted = false;      ///< edges are taken otherwise than they are given
+  bool undirected = false;
+  bool copied = false;    ///< results take the place of weights that are needed to the end
+  bool positive = false;  ///< all edges are known to be
+
+  bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
+};
+
+/// Lists of edges, where the caller gives such.
+void add_lists(const Sizes& sizes, Bytes& bytes) {
+  if (sizes.listed >= 0)
+    bytes.add(room::sparse_graph_bytes(sizes.shape.vertices, sizes.listed, sizes.undirected, sizes.element_bytes));
+}
+
+std::uint64_t work_bytes(const Sizes& sizes, const room::Variant& variant, int threads) {
+  const room::Shape& shape = sizes.shape;
+  const std::int64_t n = shape.vertices;
+  const auto element = static_cast<std::size_t>(sizes.element_bytes);
+  const bool is_matrix = sizes.listed < 0;
+  constexpr std::int64_t tree_bytes = 48;
   Bytes bytes;
+  bytes.add(variant.memory(shape, threads).host);
+  add_lists(sizes, bytes);
+  if (sizes.adapted && is_matrix) bytes.add_matrix(n, n, element);
+  if (shape.negative) bytes.add_matrix(n, 1, tree_bytes + 4 * element);
+  if (room::takes_edge_lists(variant)) {
+    if (is_matrix) bytes.add(room::sparse_graph_bytes(n, shape.edges, false, sizes.element_bytes));
+    return bytes.sum();
+  }
+  const bool chosen_rows = shape.sources >= 0;
+  if (!is_matrix) bytes.add_matrix(n, n, element);
+  if (chosen_rows && shape.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
+  if (variant.device_input) {
+    // What trees, levels or chosen rows that are left to the processor take: see solve_on_gpu().
+    if (chosen_rows || (shape.predecessors ? shape.floating || !sizes.positive : shape.floating && shape.negative)) {
+      bytes.add_matrix(n, n, static_cast<std::size_t>(shape.element_bytes));
+      bytes.add_matrix(n, n, 3 * element);
+    }
+  } else {
+    if (sizes.widened()) bytes.add_matrix(n, n, 2 * element);
+    else if (chosen_rows) bytes.add_matrix(n, n, element);
+    if (sizes.copied) bytes.add_matrix(n, n, element);
+  }
+  // Lists of edges, or trees, for predecessors; rows' facts.
+  bytes.add_matrix(n, threads, tree_bytes);
+  if (shape.predecessors && !shape.floating && shape.edges < n * n / 16) {
+    bytes.add_matrix(shape.edges, 1, sizeof(std::int32_t) + 2 * element);
+    bytes.add_matrix(n, 1, sizeof(std::int64_t));
+    constexpr std::int64_t side_by_side = 256;  // of lengths and of predecessors
+    bytes.add_matrix(n, threads, side_by_side);
+  }
+  return bytes.sum();
+}
+
+template <class T>
+Sizes sizes_of(const Request<T>& request, const room::Shape& shape) {
+  return {.shape = shape,
+          .listed = request.listed(),
+          .element_bytes = static_cast<int>(sizeof(T)),
+          .adapted = !request.taking().as_they_are(),
+          .undirected = request.options.undirected};
+}
+
+template <class T>
+void add_results(const Request<T>& request, Bytes& bytes) {
   if (request.memory.distances.rows() == 0) bytes.add_matrix(request.rows(), request.n(), sizeof(T));
   if (request.options.predecessors && request.memory.predecessors.rows() == 0)
     bytes.add_matrix(request.rows(), request.n(), sizeof(std::int32_t));
-  bytes.add(request.list_bytes());
-  return bytes;
+}
+
+/// The results and the lists of edges: what every variant takes.
+template <class T>
+std::uint64_t least_memory(const Request<T>& request) {
+  Bytes bytes;
+  add_results(request, bytes);
+  add_lists(sizes_of(request, {.vertices = request.n()}), bytes);
+  return bytes.sum();
 }
 
 template <class T>
 std::uint64_t memory_needed(const Request<T>& request, const room::Examined<T>& facts, const room::Shape& shape,
                             const room::Variant& variant) {
-  const std::int64_t n = request.n();
-  Bytes bytes = least_memory(request);
-  bytes.add(variant.memory(shape, request.threads).host);
-  constexpr std::int64_t tree_bytes = 48;
-  if (room::takes_edge_lists(variant)) {
-    if (request.is_matrix()) bytes.add(room::sparse_graph_bytes(n, facts.edges, false, static_cast<int>(sizeof(T))));
-    if (request.is_matrix() && !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
-    if (facts.negative) bytes.add_matrix(n, 1, tree_bytes + 2 * sizeof(room::Wider<T>));
-    return bytes.sum();
-  }
-  const bool chosen_rows = !request.options.sources.empty();
-  if (!request.is_matrix() || !request.taking().as_they_are()) bytes.add_matrix(n, n, sizeof(T));
-  if (chosen_rows && request.options.predecessors) bytes.add_matrix(n, n, sizeof(std::int32_t));
-  if (variant.device_input) {
-    // What trees, levels or chosen rows that are left to the processor take: see solve_on_gpu().
-    if (chosen_rows ||
-        (request.options.predecessors ? shape.floating || !facts.positive : shape.floating && facts.negative)) {
-      bytes.add_matrix(n, n, static_cast<std::size_t>(shape.element_bytes));
-      bytes.add_matrix(n, n, 3 * sizeof(T));
-    }
-  } else {
-    if (facts.width() != room::Width::own) bytes.add_matrix(n, n, sizeof(room::Wider<T>));
-    else if (chosen_rows) bytes.add_matrix(n, n, sizeof(T));
-    if (needs_copy(request, facts)) bytes.add_matrix(n, n, sizeof(T));
-  }
-  // Lists of edges, or trees, for predecessors; rows' facts.
-  bytes.add_matrix(n, request.threads, tree_bytes);
-  if (request.options.predecessors && !shape.floating && shape.edges < n * n / 16)
-    bytes.add(static_cast<std::uint64_t>(shape.edges) * (sizeof(std::int32_t) + sizeof(room::Wider<T>)) +
-              8 * static_cast<std::uint64_t>(n));
+  Sizes sizes = sizes_of(request, shape);
+  sizes.copied = needs_copy(request, facts);
+  sizes.positive = facts.positive;
+  Bytes bytes;
+  add_results(request, bytes);
+  bytes.add(work_bytes(sizes, variant, request.threads));
   return bytes.sum();
 }
 
@@ -608,7 +655,7 @@ void solve_whole(const Request<T>& request, const room::Variant& variant, Prepar
 template <class T>
 ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point start) {
   const Execution& execution = request.execution;
-  execution::check_memory(least_memory(request).sum(), execution);
+  execution::check_memory(least_memory(request), execution);
   cpu::start_team(request.threads);
   std::vector<Phase> phases;
   Prepared<T> input = prepared(request, phases);
@@ -689,17 +736,38 @@ ShortestRoute<T> find_route(const Edges& edges, std::int64_t from, std::int64_t 
 
 }  // namespace
 
-namespace detail {
-
-template <class T>
-std::uint64_t shortest_paths_memory(MatrixView<const T> weights, const ShortestPathsOptions& options,
-                                    const ShortestPathsMemory<T>& memory, const Execution& execution) {
-  const Request<T> request(weights, options, memory, execution);
-  std::vector<Phase> phases;
-  const room::Examined<T> facts = prepared(request, phases).facts;
-  const room::Shape shape = shape_of(request, facts);
-  return memory_needed(request, facts, shape, select(shape, request.execution));
+MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const ShortestPathsOptions& options,
+                                     const Execution& execution) {
+  execution::check_execution(execution);
+  execution::check_element_bytes(shape.element_bytes);
+  const bool is_matrix = shape.edges < 0;
+  const std::int64_t n = shape.vertices;
+  if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
+    throw UsageError("a graph has 0 to 2147483647 vertices, not " + std::to_string(n));
+  check_sources(options.sources, n);
+  execution::check_size({is_matrix ? 1 : shape.edges, 64}, "edges");
+  const std::int64_t given = is_matrix ? n * std::max<std::int64_t>(n - 1, 0) : shape.edges;
+  Sizes sizes;
+  sizes.listed = is_matrix ? -1 : shape.edges;
+  sizes.element_bytes = shape.element_bytes;
+  sizes.adapted = options.undirected || options.unweighted;
+  sizes.undirected = options.undirected;
+  const bool next = shape.wide_sums && shape.element_bytes == 4;
+  sizes.shape = {.vertices = n,
+                 .edges = options.undirected && !is_matrix ? 2 * given : given,
+                 .sources = options.sources.empty() ? -1 : std::ssize(options.sources),
+                 .element_bytes = next ? 8 : shape.element_bytes,
+                 .floating = shape.floating,
+                 .negative = shape.negative,
+                 .wide = shape.wide_sums && !next,
+                 .predecessors = options.predecessors};
+  sizes.copied = is_matrix && shape.in_place && (options.predecessors || (shape.floating && shape.negative));
+  const int threads = cpu::thread_count(execution);
+  const room::Variant& variant = select(sizes.shape, execution);
+  return {.host = work_bytes(sizes, variant, threads), .device = variant.memory(sizes.shape, threads).device};
 }
+
+namespace detail {
 
 template <class T>
 ShortestPathsResult<T> shortest_paths(MatrixView<const T> weights, const ShortestPathsOptions& options,
@@ -750,9 +818,7 @@ ShortestRoute<T> shortest_route(const CsrView<T>& edges, std::int64_t from, std:
   template ShortestPathsResult<T> shortest_paths(const EdgeView<T>&, const ShortestPathsOptions&,                      \
                                                  const ShortestPathsMemory<T>&, const Execution&);                     \
   template ShortestPathsResult<T> shortest_paths(const CsrView<T>&, const ShortestPathsOptions&,                       \
-                                                 const ShortestPathsMemory<T>&, const Execution&);                     \
-  template std::uint64_t shortest_paths_memory(MatrixView<const T>, const ShortestPathsOptions&,                       \
-                                               const ShortestPathsMemory<T>&, const Execution&)
+                                                 const ShortestPathsMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);
 GRADUS_INSTANTIATE(float);

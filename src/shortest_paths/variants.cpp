@@ -167,7 +167,7 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
 // A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
 constexpr double gpu_ready_seconds = 0.4;
 
-// Seconds that one core takes (docs/results/shortest-paths-choice.txt): to find the routes from one vertex along the
+// Seconds that one core takes (docs/results/shortest-paths-sparse.txt): to find the routes from one vertex along the
 // edges, where more of them leave a vertex the more often its length improves before it is settled; and to relax a
 // matrix in vector registers.
 double search_seconds(const Shape& shape) {

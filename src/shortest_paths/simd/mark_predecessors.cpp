@@ -53,6 +53,38 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
   }
 }
 
+/// A vector or more of sources for each edge.
+template <class C>
+HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                            const C* weights, const C* lengths, C* best) {
+  constexpr int vectors = HWY_TARGET <= HWY_AVX3 ? 2 : 4;
+  const hn::CappedTag<C, listed_sources<C> / vectors> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t source = 0; source < listed_sources<C>; source += vectors * lanes)
+    for (std::int64_t vertex = 0; vertex < vertices; ++vertex) {
+      V wanted[vectors];
+      V found[vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        wanted[v] = hn::Load(d, lengths + vertex * listed_sources<C> + source + v * lanes);
+        found[v] = hn::Set(d, static_cast<C>(-1));
+      }
+      for (std::int64_t edge = begin[vertex + 1] - 1; edge >= begin[vertex]; --edge) {  // the lowest stays
+        const V name = hn::Set(d, static_cast<C>(from[edge]));
+        const V weight = hn::Set(d, weights[edge]);
+        const C* const there = lengths + from[edge] * listed_sources<C> + source;
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+          const V by_way = hn::Add(hn::Load(d, there + v * lanes), weight);
+          found[v] = hn::IfThenElse(hn::Eq(by_way, wanted[v]), name, found[v]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) hn::Store(found[v], d, best + vertex * listed_sources<C> + source + v * lanes);
+    }
+}
+
 }  // namespace
 
 void mark_i32(const std::int32_t* const* to_via, const std::int32_t* weights, const std::int32_t* lengths,
@@ -62,6 +94,15 @@ void mark_i32(const std::int32_t* const* to_via, const std::int32_t* weights, co
 void mark_i64(const std::int64_t* const* to_via, const std::int64_t* weights, const std::int64_t* lengths,
               std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
   mark(to_via, weights, lengths, first_via, vias, best);
+}
+
+void mark_listed_i32(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                     const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best) {
+  mark_listed(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_i64(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                     const std::int64_t* weights, const std::int64_t* lengths, std::int64_t* best) {
+  mark_listed(vertices, begin, from, weights, lengths, best);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -75,6 +116,8 @@ namespace {
 
 HWY_EXPORT(mark_i32);
 HWY_EXPORT(mark_i64);
+HWY_EXPORT(mark_listed_i32);
+HWY_EXPORT(mark_listed_i64);
 
 }  // namespace
 
@@ -85,6 +128,15 @@ void mark_predecessors(const std::int32_t* const* to_via, const std::int32_t* we
 void mark_predecessors(const std::int64_t* const* to_via, const std::int64_t* weights, const std::int64_t* lengths,
                        std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
   HWY_DYNAMIC_DISPATCH(mark_i64)(to_via, weights, lengths, first_via, vias, best);
+}
+
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best) {
+  HWY_DYNAMIC_DISPATCH(mark_listed_i32)(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const std::int64_t* weights, const std::int64_t* lengths, std::int64_t* best) {
+  HWY_DYNAMIC_DISPATCH(mark_listed_i64)(vertices, begin, from, weights, lengths, best);
 }
 
 }  // namespace gradus::shortest_paths_detail

@@ -1,4 +1,4 @@
-// The inner loop of the search for predecessors in a dense graph, in vector registers.
+// The inner loops of the search for predecessors, in vector registers.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +15,17 @@ void mark_predecessors(const std::int32_t* const* to_via, const std::int32_t* we
                        std::int64_t first_via, std::int64_t vias, std::int32_t* best);
 void mark_predecessors(const std::int64_t* const* to_via, const std::int64_t* weights, const std::int64_t* lengths,
                        std::int64_t first_via, std::int64_t vias, std::int64_t* best);
+
+/// As many sources side by side as fill 128 bytes.
+template <class C>
+inline constexpr std::int64_t listed_sources = 128 / static_cast<std::int64_t>(sizeof(C));
+
+/// The edges to each of `vertices` vertices, number begin[v] up to begin[v + 1], from the lowest vertex up. For each v
+/// and `listed_sources<C>` sources: the lowest vertex from[e] with lengths[from[e]][source] + weights[e] ==
+/// lengths[v][source] is written to best[v][source], or -1. Matrices are contiguous, and aligned to 64 bytes.
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best);
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const std::int64_t* weights, const std::int64_t* lengths, std::int64_t* best);
 
 }  // namespace gradus::shortest_paths_detail

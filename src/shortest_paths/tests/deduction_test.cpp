@@ -16,7 +16,7 @@ using tests::KindsOfMatrix;
 template <class Weights>
 concept Finds = requires(const Weights& weights) {
   shortest_paths(weights);
-  shortest_paths_memory(weights);
+  shortest_route(weights, 0, 0);
 };
 template <class Weights>
 struct TakenByFinds {

@@ -218,6 +218,30 @@ TEST(ShortestPaths, WrongRequestsAreRefused) {
   EXPECT_THROW(paths(weights, {}, execution), Error);
 }
 
+TEST(ShortestPaths, MemoryIsToldBeforehand) {
+  const auto host = [](const ShortestPathsShape& shape, const ShortestPathsOptions& options = {}) {
+    return shortest_paths_memory(shape, options, {.device = Device::cpu, .threads = 1}).host;
+  };
+  constexpr std::uint64_t matrix = std::uint64_t{20000} * 20000 * sizeof(std::int32_t);
+  EXPECT_LT(host({.vertices = 20000, .edges = 100000}), matrix / 50) << "lists and lengths";
+  EXPECT_GT(host({.vertices = 20000}), matrix) << "tiles";
+  EXPECT_GT(host({.vertices = 20000, .element_bytes = 8}), 2 * matrix);
+  ShortestPathsOptions options;
+  options.sources = {3, 4};
+  EXPECT_LT(host({.vertices = 1000000, .edges = 4000000}, options), std::uint64_t{300} << 20);
+  EXPECT_THROW(host({.vertices = -1}), UsageError);
+  EXPECT_THROW(host({.vertices = 3, .element_bytes = 2}), UsageError);
+  EXPECT_THROW(host({.vertices = 3}, options), UsageError);
+  EXPECT_THROW(host({.vertices = 3, .edges = std::numeric_limits<std::int64_t>::max()}), UsageError);
+  // What a job may take decides as the estimate says.
+  const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
+  Execution limited{.device = Device::cpu, .threads = 1};
+  limited.memory_limit = host({.vertices = 500}) + 500 * 500 * sizeof(std::int32_t);
+  EXPECT_NO_THROW(paths(weights, {}, limited));
+  --limited.memory_limit;
+  EXPECT_THROW(paths(weights, {}, limited), Error);
+}
+
 TEST(ShortestPaths, RoutesAreWalkedBack) {
   ShortestPathsOptions options;
   options.predecessors = true;
@@ -313,7 +337,7 @@ TEST(ShortestPaths, SearchesAreChosenWhereEdgesOrSourcesAreFew) {
   EXPECT_EQ(chosen(shape_of(3000, 9000)), "openmp_dijkstra");
   EXPECT_EQ(chosen(shape_of(3000, 900000)), "simd_tiled");
   EXPECT_EQ(chosen(wide(shape_of(1000))), "openmp_dijkstra") << "the matrix in 128 bits is slow";
-  EXPECT_EQ(choose(shape_of(20000, 40000), tests::machine_with_gpu()).name, "openmp_dijkstra");
+  EXPECT_EQ(choose(shape_of(20000, 40000, 100), tests::machine_with_gpu()).name, "openmp_dijkstra");
   EXPECT_EQ(choose(shape_of(3000, 9000), tests::machine_with_gpu(), Device::gpu).name, "cuda_dpx");
 }
 
