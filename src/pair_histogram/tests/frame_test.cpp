@@ -321,6 +321,17 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   refused<Error>(points, bins_of(1, 1010), {std::to_string(many)}, execution);
 }
 
+TEST(PairHistogram, MemoryKnowsWhereThereAreBlocks) {
+  Execution execution;
+  execution.block_size = 128;
+  for (const Device device : {Device::cpu, Device::automatic}) {  // so few points are not worth a GPU
+    execution.device = device;
+    EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
+  }
+  execution.block_size = -5;
+  EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
+}
+
 TEST(PairHistogram, HonoursAStopRequest) {
   const Matrix<double> points = uniform(3000, 3);
   std::stop_source source;
