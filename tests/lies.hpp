@@ -97,11 +97,12 @@ std::vector<VectorLie<T>> vector_lies(T* data) {
 
 /// Requests that no machine can fulfil.
 inline std::vector<Execution> impossible_executions() {
-  std::vector<Execution> all(4);
+  std::vector<Execution> all(5);
   all[0].device = no_such<Device>(3);
   all[1].pinning = no_such<Pinning>(200);
   all[2].threads = -1;
   all[3].threads = 4097;
+  all[4].block_size = -5;
   return all;
 }
 

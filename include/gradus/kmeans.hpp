@@ -86,13 +86,14 @@ struct KMeansOptions {
   std::string graph_file = {};
 };
 
-/// What is read and written beside the points.
+/// What is read and written beside the points. Memory for results has no bytes in common with what is read
+/// (UsageError).
 template <class T>
 struct KMeansMemory {
-  MatrixView<const T> initial_centroids = {};  ///< clusters x d, read when KMeansOptions::init is `given`
+  MatrixView<const T> initial_centroids = {};  ///< clusters x d where KMeansOptions::init is `given`, or else empty
   VectorView<const T> weights = {};            ///< one non-negative weight per point, or empty
   /// Where the n labels are wanted, in host memory or on the GPU that the job runs on; then KMeansResult::labels stays
-  /// empty. Empty: the labels are in the result.
+  /// empty. Empty: the labels are in the result. UsageError for any other number of them.
   VectorView<std::int32_t> labels = {};
 };
 
@@ -187,8 +188,8 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. InputError
-/// where the number of labels is not that of the points.
+/// The same, written to the caller's memory: n labels, in host memory or on the GPU that the job runs on. UsageError
+/// where the number of labels is not that of the points, or where their memory overlaps that of points or centroids.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -206,8 +207,9 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 
 /// The same, written to the caller's memory: n x k elements, in host memory or, for a job on a GPU, there. The job runs
 /// on a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are
-/// nearer to the result. There are no variants: Execution::variant is ignored, and the report names none. InputError
-/// where the shape is not n x k.
+/// nearer to the result. There are no variants: Execution::variant is ignored, and the report names none.
+/// UsageError where the shape is not n x k, or where the memory overlaps that of points or centroids; Error where
+/// Execution::memory_limit does not suffice for what is made beside the result.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,
@@ -216,7 +218,8 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
 }
 
 /// Memory that `kmeans` takes beyond its input. A job compares both numbers with what there is before it allocates;
-/// Error with both where they do not fit. UsageError for impossible options and sizes.
+/// Error with both where they do not fit. UsageError for impossible options and sizes, such as more clusters than
+/// points.
 GRADUS_EXPORT MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options,
                                            const Execution& execution = {});
 

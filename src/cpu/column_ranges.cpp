@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 
@@ -77,11 +78,14 @@ template <class T>
 template <class T>
 core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop) {
   std::vector<Ranges> parts(static_cast<std::size_t>(threads));
+  core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; ++part) {
     const Range range = share(rows.rows(), part, threads);
-    parts[static_cast<std::size_t>(part)] = part_ranges(rows.slice(range.begin, range.size()), stop);
+    failure.run(
+        [&] { parts[static_cast<std::size_t>(part)] = part_ranges(rows.slice(range.begin, range.size()), stop); });
   }
+  failure.rethrow();
   core::honour_stop(stop, "stopped while examining the points");
   Ranges all = std::move(parts.front());
   for (const Ranges& part : parts)
@@ -107,12 +111,14 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));
   std::vector<int> finest(enough.begin(), enough.end());
+  core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
   {
-    std::vector<int> own(enough.begin(), enough.end());
+    std::vector<int> own;
+    failure.run([&] { own.assign(enough.begin(), enough.end()); });
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
-      if (stop.stop_requested()) continue;
+      if (stop.stop_requested() || failure.happened()) continue;
       for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row) {
         const T* const values = rows.row(row);
         const T* const from = coarse_from.data();
@@ -128,6 +134,7 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
 #pragma omp critical(gradus_finest_bits)
     for (std::size_t column = 0; column < own.size(); ++column) finest[column] = std::min(finest[column], own[column]);
   }
+  failure.rethrow();
   core::honour_stop(stop, "stopped while examining the points");
   return finest;
 }

@@ -1,5 +1,7 @@
 #include "execution/request.hpp"
 
+#include <algorithm>
+
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
@@ -36,6 +38,33 @@ void detail::check_view(const ViewFacts& view, const char* what) {
 
 namespace gradus::execution {
 
+bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other) {
+  struct Bytes {
+    std::uintptr_t begin = 0;
+    std::uintptr_t width = 0;   // of a row
+    std::uintptr_t stride = 0;  // 0: there is one row
+    std::uintptr_t end = 0;
+  };
+  const auto bytes_of = [](const detail::ViewFacts& view) {
+    Bytes bytes{.begin = reinterpret_cast<std::uintptr_t>(view.data)};
+    const bool one_row = view.rows <= 1 || view.row_stride == view.columns;
+    bytes.width = static_cast<std::uintptr_t>(one_row ? view.rows * view.columns : view.columns) * view.element_bytes;
+    if (!one_row) bytes.stride = static_cast<std::uintptr_t>(view.row_stride) * view.element_bytes;
+    bytes.end = bytes.begin + bytes.width + (one_row ? 0 : static_cast<std::uintptr_t>(view.rows - 1) * bytes.stride);
+    return bytes;
+  };
+  const Bytes a = bytes_of(one);
+  const Bytes b = bytes_of(other);
+  if (a.width == 0 || b.width == 0 || one.rows == 0 || other.rows == 0) return false;
+  if (a.end <= b.begin || b.end <= a.begin) return false;
+  const std::uintptr_t stride = std::max(a.stride, b.stride);
+  if (stride == 0 || (a.stride != b.stride && a.stride != 0 && b.stride != 0)) return true;
+  // Where b's rows begin, from the beginning of the row of a before: they fit into the gap, or they do not.
+  const std::uintptr_t after =
+      b.begin >= a.begin ? (b.begin - a.begin) % stride : (stride - (a.begin - b.begin) % stride) % stride;
+  return after < a.width || after + b.width > stride;
+}
+
 void check_size(std::initializer_list<std::int64_t> factors, const char* what) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
@@ -51,6 +80,8 @@ void check_element_bytes(int bytes) {
 void check_execution(const Execution& execution) {
   check_choice(execution.device, Device::gpu, "device");
   check_choice(execution.pinning, Pinning::scatter, "pinning");
+  if (execution.block_size < 0)
+    throw UsageError("Execution::block_size: " + std::to_string(execution.block_size) + " is not a number of threads");
   cpu::thread_count(execution);
 }
 
@@ -90,6 +121,8 @@ void check_memory(std::uint64_t needed, const Execution& execution) {
               (limited ? "Execution::memory_limit allows only " + core::size_text(available)
                        : "only " + core::size_text(available) + " are available"));
 }
+
+void throw_out_of_memory() { throw Error("the system has no memory left for the job; give it a smaller one"); }
 
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == core::Backend::cuda;

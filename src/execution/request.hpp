@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,15 +18,23 @@
 
 namespace gradus::execution {
 
+template <class T>
+detail::ViewFacts facts_of(MatrixView<T> rows) {
+  return {rows.data(), rows.rows(), rows.columns(), rows.row_stride(), rows.place(), sizeof(T), alignof(T)};
+}
+template <class T>
+detail::ViewFacts facts_of(VectorView<T> elements) {
+  return {elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)};
+}
+
 /// UsageError for a view that cannot be true, wherever it lies: see gradus/array.hpp.
 template <class T>
 void check_view(MatrixView<T> rows, const char* what) {
-  detail::check_view({rows.data(), rows.rows(), rows.columns(), rows.row_stride(), rows.place(), sizeof(T), alignof(T)},
-                     what);
+  detail::check_view(facts_of(rows), what);
 }
 template <class T>
 void check_view(VectorView<T> elements, const char* what) {
-  detail::check_view({elements.data(), elements.size(), 1, 1, elements.place(), sizeof(T), alignof(T)}, what);
+  detail::check_view(facts_of(elements), what);
 }
 
 /// UsageError for a value that is no enumerator; `last` is the last one.
@@ -58,6 +67,17 @@ void check_extent(MatrixView<const T> rows, const char* what) {
   if (rows.columns() > most_columns)
     throw InputError(std::string(what) + ": " + std::to_string(rows.columns()) +
                      " columns are more than the supported " + std::to_string(most_columns));
+}
+
+/// Whether two views have bytes in common, wherever they lie. Of views that interleave it is known where their rows are
+/// equally far apart, as columns of one matrix are; otherwise they count as overlapping.
+bool overlap(const detail::ViewFacts& one, const detail::ViewFacts& other);
+
+/// UsageError where memory for results has bytes in common with what is read. Both views are possible ones.
+template <class Written, class Read>
+void check_apart(Written results, const char* what, Read input, const char* of) {
+  if (overlap(facts_of(results), facts_of(input)))
+    throw UsageError(std::string(what) + ": their memory overlaps that of the " + of);
 }
 
 /// UsageError as check_view(), InputError unless there is a weight for each of `count` points, or none at all.
@@ -98,6 +118,19 @@ void check_takes_device_input(std::span<const Variant> variants, const Variant& 
 
 /// Error where `needed` bytes are more than the job may take or the machine has.
 void check_memory(std::uint64_t needed, const Execution& execution);
+
+[[noreturn]] void throw_out_of_memory();
+
+/// Calls job(), the whole of a public call. Error where the system has no memory left for it: what the allocator throws
+/// is none of the library's errors.
+template <class Job>
+auto within_memory(const Job& job) {
+  try {
+    return job();
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory();
+  }
+}
 
 /// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
 template <class Variant, class Shape>

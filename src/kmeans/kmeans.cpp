@@ -70,7 +70,7 @@ void check_fit_memory(const KMeansMemory<T>& memory) {
 void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
   execution::check_view(labels, "labels");
   if (labels.size() == n) return;
-  throw InputError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
+  throw UsageError("labels: there is room for " + std::to_string(labels.size()) + ", but there are " +
                    std::to_string(n) + " points");
 }
 
@@ -82,9 +82,15 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
                      std::to_string(n) + " points; ask for at most that many clusters");
   execution::check_number(memory.weights, n, "weights", "points");
   if (!memory.labels.empty()) require_labels(memory.labels, n);
-  if (options.init != KMeansInit::given) return;
+  execution::check_apart(memory.labels, "labels", points, "points");
+  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
   const MatrixView<const T>& given = memory.initial_centroids;
   execution::check_view(given, "initial centroids");
+  execution::check_apart(memory.labels, "labels", given, "initial centroids");
+  if (options.init != KMeansInit::given) {
+    if (given.rows() == 0) return;
+    throw UsageError("initial centroids: there are some, but KMeansOptions::init is not `given`");
+  }
   if (given.rows() != options.clusters || given.columns() != points.columns())
     throw InputError("initial centroids: the shape is " + std::to_string(given.rows()) + " x " +
                      std::to_string(given.columns()) + ", but " + std::to_string(options.clusters) + " x " +
@@ -138,7 +144,11 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
   std::uint64_t initialization = samples ? 16 * n : 0;
   if (options.init == KMeansInit::kmeans_parallel)  // the sample of about 10 k rows
     initialization += core::checked_multiply(std::uint64_t{11}, centroid_bytes, "centroids");
-  return bytes + std::max(initialization, variant.memory(shape, cpu::thread_count(execution)).host);
+  const int threads = cpu::thread_count(execution);
+  const std::uint64_t iterations = core::checked_add(
+      variant.memory(shape, threads).host,
+      variant.contract.kind == core::Contract::same_bits ? room::exact_means_bytes(shape) : 0, "the memory of the job");
+  return bytes + room::column_bytes(shape, threads) + std::max(initialization, iterations);
 }
 
 /// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
@@ -334,6 +344,9 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   if (shape.points < 1 || shape.dimensions < 1 || shape.points > most_points)
     throw UsageError("a fit has 1 to " + std::to_string(most_points) + " points of at least one dimension, not " +
                      std::to_string(shape.points) + " x " + std::to_string(shape.dimensions));
+  if (options.clusters > shape.points)
+    throw UsageError(std::to_string(options.clusters) + " clusters cannot be made of " + std::to_string(shape.points) +
+                     " points");
   execution::check_size({shape.points, shape.dimensions, 64}, "points");
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
   const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
@@ -349,11 +362,11 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   return memory;
 }
 
-namespace detail {
+namespace {
 
 template <class T>
-KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                       const Execution& execution) {
+KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                    const Execution& execution) {
   const auto start = core::Clock::now();
   execution::check_execution(execution);
   check_options(options);
@@ -411,10 +424,6 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
   report_run(best->report, variant, here, std::move(phases), start);
   return std::move(*best);
 }
-
-}  // namespace detail
-
-namespace {
 
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
@@ -490,38 +499,38 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
   core::honour_stop(stop, "stopped while computing distances");
 }
 
-}  // namespace
-
-namespace detail {
-
+/// In host memory, beside the result.
 template <class T>
-KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
-                                const Execution& execution) {
-  return predict<T>(centroids, points, {}, metric, execution);
+std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                               const Execution& execution) {
+  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+  const bool on_gpu = execution.device == Device::gpu;
+  const bool unit_length = metric == KMeansMetric::cosine;
+  std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
+  if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
+  if (unit_length && !on_gpu) copied_rows += points.rows();
+  return core::checked_add(room::column_bytes(shape, cpu::thread_count(execution)),
+                           core::checked_multiply(static_cast<std::uint64_t>(copied_rows) * sizeof(T),
+                                                  static_cast<std::uint64_t>(points.columns()), "points"),
+                           "the memory of the job");
 }
 
 template <class T>
-KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
-                                VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
-  check_points(points);
-  require_labels(labels, points.rows());
-  return predict(centroids, points, labels, metric, execution);
-}
-
-template <class T>
-RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
-                           KMeansMetric metric, const Execution& execution) {
+RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                    KMeansMetric metric, const Execution& execution) {
   const auto start = core::Clock::now();
-  check_model(centroids, points, metric, execution);
   execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
-    throw InputError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
+    throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
+  execution::check_apart(distances, "distances", points, "points");
+  execution::check_apart(distances, "distances", centroids, "centroids");
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const bool on_gpu = here.device == Device::gpu;
   if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
   execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);
+  execution::check_memory(transform_memory(centroids, points, metric, here), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
@@ -538,13 +547,53 @@ RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
   return report;
 }
 
+}  // namespace
+
+namespace detail {
+
+template <class T>
+KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                       const Execution& execution) {
+  return execution::within_memory([&] { return fit(points, options, memory, execution); });
+}
+
+template <class T>
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+                                const Execution& execution) {
+  return execution::within_memory([&] { return predict<T>(centroids, points, {}, metric, execution); });
+}
+
+template <class T>
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
+  check_points(points);
+  require_labels(labels, points.rows());
+  execution::check_apart(labels, "labels", points, "points");
+  execution::check_apart(labels, "labels", centroids, "centroids");
+  return execution::within_memory([&] { return predict(centroids, points, labels, metric, execution); });
+}
+
+template <class T>
+RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                           KMeansMetric metric, const Execution& execution) {
+  check_model(centroids, points, metric, execution);
+  return execution::within_memory([&] { return transform(centroids, points, distances, metric, execution); });
+}
+
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
   check_model(centroids, points, metric, execution);
-  Matrix<T> distances(points.rows(), centroids.rows());
-  kmeans_transform(centroids, points, distances.view(), metric, execution);
-  return distances;
+  return execution::within_memory([&] {
+    const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+    const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
+                                               static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
+    execution::check_memory(
+        core::checked_add(result, transform_memory(centroids, points, metric, here), "the memory of the job"), here);
+    Matrix<T> distances(points.rows(), centroids.rows());
+    transform(centroids, points, distances.view(), metric, execution);
+    return distances;
+  });
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                         \

@@ -129,16 +129,20 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
     consider(select(sizes, here));
     return most;
   }
-  for (const room::Variant* variant : room::choosable(sizes, execution::this_machine(), here.device))
+  for (const room::Variant* variant : room::choosable(sizes, execution::this_machine(), here.device)) {
+    // Only a GPU has blocks of threads; the job refuses a size of them where it runs on the processor.
+    if (here.block_size != 0 && !variant->device_input) continue;
     consider(*variant);
+  }
+  if (here.block_size != 0 && most.host == 0) select(sizes, here);
   return most;
 }
 
-namespace detail {
+namespace {
 
 template <class T>
-PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
-                                   const PairHistogramMemory<T>& memory, const Execution& execution) {
+PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
+                          const PairHistogramMemory<T>& memory, const Execution& execution) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
   const Execution here = where_views_lie(points, memory, execution);
@@ -176,6 +180,16 @@ PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogr
   core::add_phase(phases, "total", core::seconds_since(start));
   result.report.phases = std::move(phases);
   return result;
+}
+
+}  // namespace
+
+namespace detail {
+
+template <class T>
+PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
+                                   const PairHistogramMemory<T>& memory, const Execution& execution) {
+  return execution::within_memory([&] { return count(points, options, memory, execution); });
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \

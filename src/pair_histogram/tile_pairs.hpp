@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/failure.hpp"
 #include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
@@ -16,29 +17,34 @@ namespace gradus::pair_histogram_detail {
 
 /// Calls body(part, item) for each item of [0, count), from `threads` threads, part by part. Honours a stop request
 /// and reports progress between the items, which should not take longer than some milliseconds; those that may look at
-/// the request themselves, and leave anything behind. body must not throw.
+/// the request themselves, and leave anything behind. What body or the report throws ends the work and is thrown on.
 template <class Body>
 void for_each_item(const Execution& execution, int threads, std::int64_t count, const Body& body) {
   cpu::SharedWork work(count, threads, 1);
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
+  core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int part = 0; part < threads; ++part) {
-    auto reported = std::chrono::steady_clock::now();
-    for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
-      body(part, item.begin);
-      // The counts order nothing: what the body wrote is read after the barrier at the end of the loop over the parts.
-      const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
-      if (stopped.load(std::memory_order_relaxed)) break;
-      if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
-      if (part != 0 || !execution.progress) continue;  // part 0 is the calling thread's
-      if (finished == count) continue;                 // the end is reported below, once
-      if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
-        execution.progress({"count", finished, count, {}});
-        reported = now;
+    failure.run([&] {
+      auto reported = std::chrono::steady_clock::now();
+      for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
+        body(part, item.begin);
+        // The counts order nothing: what the body wrote is read after the barrier at the end of the loop over the
+        // parts.
+        const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (stopped.load(std::memory_order_relaxed) || failure.happened()) break;
+        if (execution.stop.stop_requested()) stopped.store(true, std::memory_order_relaxed);
+        if (part != 0 || !execution.progress) continue;  // part 0 is the calling thread's
+        if (finished == count) continue;                 // the end is reported below, once
+        if (const auto now = std::chrono::steady_clock::now(); now - reported > std::chrono::milliseconds(50)) {
+          execution.progress({"count", finished, count, {}});
+          reported = now;
+        }
       }
-    }
+    });
   }
+  failure.rethrow();
   if (stopped.load(std::memory_order_relaxed))
     throw InterruptedError("stopped after " + std::to_string(done.load()) + " of " + std::to_string(count) +
                            " portions of the pairs");

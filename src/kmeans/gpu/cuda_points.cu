@@ -129,7 +129,7 @@ std::optional<double> GpuPoints<T>::mean_column_variance(const Statistics& stati
   const cuda::Stream& stream = job_->stream();
   const std::int64_t n = points_.rows();
   const std::int64_t d = points_.columns();
-  const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
+  const std::vector<core::TotalGrid> grids = column_totals(statistics, n, 0, std::ssize(statistics.columns));
   cuda::DeviceBuffer<core::TotalGrid> device_grids(d);
   cuda::DeviceBuffer<TotalWords> sums(d);
   cuda::DeviceBuffer<Word> too_small(1);

@@ -1,7 +1,9 @@
 #include "kmeans/lloyd/lloyd.hpp"
 
 #include <algorithm>
+#include <span>
 
+#include "core/checked.hpp"
 #include "core/exact_accumulator.hpp"
 #include "core/stop.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
@@ -30,17 +32,35 @@ std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, con
   return members;
 }
 
-/// The sums of one cluster.
+constexpr std::size_t most_sums = 16384;  // made at a time
+
+/// Some columns of a mean that is wanted, at most `most_sums`.
+struct Piece {
+  std::size_t wanted;  ///< its index
+  std::span<const std::int32_t> dims;
+};
+
+std::vector<Piece> pieces_of(std::span<const DoubtfulMean> wanted) {
+  std::vector<Piece> pieces;
+  for (std::size_t index = 0; index < wanted.size(); ++index) {
+    const std::span<const std::int32_t> dims = wanted[index].dims;
+    for (std::size_t first = 0; first < dims.size(); first += most_sums)
+      pieces.push_back({index, dims.subspan(first, std::min(most_sums, dims.size() - first))});
+  }
+  return pieces;
+}
+
+/// The sums of a piece.
 class Sums {
  public:
-  explicit Sums(const DoubtfulMean& wanted) : wanted_(&wanted), sums_(wanted.dims.size()) {}
+  explicit Sums(std::span<const std::int32_t> dims) : dims_(dims), sums_(dims.size()) {}
 
   template <class T>
   void add(const Problem<T>& problem, std::int64_t point, const T* row) {
     const double weight = problem.weight(point);
     weight_.add(weight);
     for (std::size_t index = 0; index < sums_.size(); ++index) {
-      const auto coordinate = static_cast<double>(row[wanted_->dims[index]]);
+      const auto coordinate = static_cast<double>(row[dims_[index]]);
       if (problem.weights.empty()) sums_[index].add(coordinate);
       else sums_[index].add_product(weight, coordinate);
     }
@@ -49,11 +69,11 @@ class Sums {
   template <class T>
   void write_means(T* centroid) const {
     for (std::size_t index = 0; index < sums_.size(); ++index)
-      centroid[wanted_->dims[index]] = sums_[index].quotient<T>(weight_);
+      centroid[dims_[index]] = sums_[index].quotient<T>(weight_);
   }
 
  private:
-  const DoubtfulMean* wanted_;
+  std::span<const std::int32_t> dims_;
   std::vector<core::ExactAccumulator> sums_;
   core::ExactAccumulator weight_;
 };
@@ -64,19 +84,20 @@ template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
   constexpr std::size_t most_rows = 65536;  // looked at, and from a GPU copied, at a time
-  constexpr std::size_t most_sums = 65536;
   const std::vector<std::vector<std::int64_t>> members = members_of(problem, labels, relocations, wanted);
-  for (std::size_t begin = 0, end = 0; begin < wanted.size(); begin = end) {
-    // Some clusters, and the points of them one after the other.
+  const std::vector<Piece> pieces = pieces_of(wanted);
+  for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
+    // Some pieces, and the points of their clusters one after the other.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;
-    for (std::size_t dims = 0; end < wanted.size(); ++end) {
-      dims += wanted[end].dims.size();
-      if (end > begin && (points.size() + members[end].size() > most_rows || dims > most_sums)) break;
-      sums.emplace_back(wanted[end]);
+    for (std::size_t dims = 0; end < pieces.size(); ++end) {
+      const std::vector<std::int64_t>& own = members[pieces[end].wanted];
+      dims += pieces[end].dims.size();
+      if (end > begin && (points.size() + own.size() > most_rows || dims > most_sums)) break;
+      sums.emplace_back(pieces[end].dims);
       first_point.push_back(points.size());
-      points.insert(points.end(), members[end].begin(), members[end].end());
+      points.insert(points.end(), own.begin(), own.end());
     }
     first_point.push_back(points.size());
     for (std::size_t first = 0; first < points.size(); first += most_rows) {
@@ -98,8 +119,17 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
     core::honour_stop(problem.stop, "stopped while working out means");
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (std::size_t index = 0; index < sums.size(); ++index)
-      sums[index].write_means(centroids.row(wanted[begin + index].cluster));
+      sums[index].write_means(centroids.row(wanted[pieces[begin + index].wanted].cluster));
   }
+}
+
+std::uint64_t exact_means_bytes(const Shape& shape) {
+  const std::uint64_t means = core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
+                                                     static_cast<std::uint64_t>(shape.dimensions), "centroids");
+  // Lists of doubtful columns, which grow by doubling.
+  return static_cast<std::uint64_t>(shape.clusters) * sizeof(DoubtfulMean) +
+         core::checked_multiply(means, 2 * std::uint64_t{sizeof(std::int32_t)}, "centroids") +
+         std::min<std::uint64_t>(means, most_sums) * sizeof(core::ExactAccumulator);
 }
 
 template <class T>

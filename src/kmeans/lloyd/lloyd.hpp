@@ -35,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/column_ranges.hpp"
@@ -116,6 +117,9 @@ struct DoubtfulMean {
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
+
+/// What it takes at most beside the points' numbers, with the lists that it is given.
+std::uint64_t exact_means_bytes(const Shape& shape);
 
 /// For each cluster: whether a point with that label has weight.
 template <class T>
@@ -293,9 +297,12 @@ class Lloyd {
     const auto leave_doubtful = [&] {
       std::erase_if(doubtful, [](const DoubtfulMean& mean) { return mean.dims.empty(); });
     };
+    core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
     for (std::int64_t cluster = 0; cluster < k; ++cluster)
-      if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested()) find(cluster);
+      if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested())
+        failure.run([&] { find(cluster); });
+    failure.rethrow();
     honour_stop();
     leave_doubtful();
     if (doubtful.empty()) return;
@@ -322,13 +329,15 @@ class Lloyd {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
     std::vector<double> parts(static_cast<std::size_t>(problem_.k()));
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (problem_.k() * d > 4096)
     {
-      std::vector<double> mean(static_cast<std::size_t>(d));
+      std::vector<double> mean;
+      failure.run([&] { mean.resize(static_cast<std::size_t>(d)); });
 #pragma omp for schedule(static)
       for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
         const double weight = sums.weight(cluster) * statistics.weight_scale;
-        if (!(weight > 0) || problem_.stop.stop_requested()) continue;
+        if (!(weight > 0) || problem_.stop.stop_requested() || failure.happened()) continue;
         sums.mean_from_middle(cluster, mean.data());
         double sum = 0;
         for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -340,6 +349,7 @@ class Lloyd {
         parts[static_cast<std::size_t>(cluster)] = weight * sum;
       }
     }
+    failure.rethrow();
     honour_stop();
     double total = 0;
     for (const double part : parts) total += part;  // in ascending order, whoever worked them out

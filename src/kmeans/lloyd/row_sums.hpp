@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +34,20 @@ class Quantizer {
  private:
   double scale_ = 1;
 };
+
+/// Weights up to this would all be zero as integers if their exponents were cut as those of others (exponent_above).
+inline constexpr double tiny_weight = 0x1p-939;
+
+/// A power of two that brings weights of at most `largest` below 1, or as near as a double can.
+inline double weight_unit(double largest) {
+  return std::ldexp(1.0,
+                    largest <= tiny_weight ? -core::exponent_above(largest, -1020) : -core::exponent_above(largest));
+}
+
+/// For sums of such weights in that unit.
+inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
+  return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
+}
 
 /// The index of the random number for a row in a round of k-means||, apart from those that count up from 0.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
+#include "core/checked.hpp"
+#include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/column_ranges.hpp"
@@ -77,6 +79,9 @@ Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView
   statistics.lowest = ranges.lowest;
   statistics.highest = ranges.highest;
   *statistics.finest = ranges.finest;
+  statistics.columns.reserve(d);
+  statistics.to_high.reserve(d);
+  statistics.middle.reserve(d);
   for (std::size_t column = 0; column < d; ++column) {
     const double magnitude = std::max(std::abs(ranges.lowest[column]), std::abs(ranges.highest[column]));
     statistics.columns.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
@@ -119,9 +124,11 @@ void throw_zero_row(const char* what, std::int64_t row) {
                    " (counted from 0) is all zeros and has no direction; the cosine metric needs one");
 }
 
-std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n) {
+std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,
+                                           std::int64_t columns) {
   std::vector<core::TotalGrid> grids;
-  for (std::size_t column = 0; column < statistics.columns.size(); ++column) {
+  grids.reserve(static_cast<std::size_t>(columns));
+  for (auto column = static_cast<std::size_t>(first); column < static_cast<std::size_t>(first + columns); ++column) {
     const double magnitude = std::max(std::abs(statistics.lowest[column]), std::abs(statistics.highest[column]));
     grids.emplace_back(core::exponent_above(magnitude, core::least_grid_exponent), n);
   }
@@ -133,8 +140,8 @@ namespace {
 /// Exact sums of columns in the making: a total for each.
 class ColumnTotals {
  public:
-  explicit ColumnTotals(std::span<const core::TotalGrid> grids)
-      : grids_(grids), limbs_(grids.size()), small_(grids.size()) {}
+  explicit ColumnTotals(std::vector<core::TotalGrid> grids)
+      : grids_(std::move(grids)), limbs_(grids_.size()), small_(grids_.size()) {}
 
   void add(std::size_t column, double value) {
     if (grids_[column].holds(value)) return grids_[column].add(value, limbs_[column]);
@@ -142,20 +149,81 @@ class ColumnTotals {
     small_[column]->add(value);
   }
 
-  void add_to(std::span<core::ExactAccumulator> sums) const {
-    for (std::size_t column = 0; column < sums.size(); ++column) {
-      grids_[column].add_to(sums[column], limbs_[column], 0);
-      if (small_[column]) sums[column].merge(*small_[column]);
+  void merge(const ColumnTotals& other) {
+    for (std::size_t column = 0; column < limbs_.size(); ++column) {
+      limbs_[column].merge(other.limbs_[column]);
+      if (!other.small_[column]) continue;
+      if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
+      small_[column]->merge(*other.small_[column]);
     }
   }
 
+  const std::vector<core::TotalGrid>& grids() const { return grids_; }
+
+  core::ExactAccumulator sum(std::size_t column) const {
+    core::ExactAccumulator sum;
+    grids_[column].add_to(sum, limbs_[column], 0);
+    if (small_[column]) sum.merge(*small_[column]);
+    return sum;
+  }
+
+  /// At most, for each column.
+  static constexpr std::uint64_t column_bytes = sizeof(core::TotalGrid) + sizeof(core::TotalLimbs) +
+                                                sizeof(std::unique_ptr<core::ExactAccumulator>) +
+                                                sizeof(core::ExactAccumulator);
+
  private:
-  std::span<const core::TotalGrid> grids_;
+  std::vector<core::TotalGrid> grids_;
   std::vector<core::TotalLimbs> limbs_;
   std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; seldom any
 };
 
+constexpr std::int64_t variance_columns = 2048;  // whose sums are made together
+
+template <class T>
+ColumnTotals sum_columns(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
+                         std::int64_t first, std::int64_t columns, int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = core::stretch_length(points.rows(), columns, threads);
+  ColumnTotals sums(column_totals(statistics, points.rows(), first, columns));
+  core::FirstFailure failure;
+  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+#pragma omp parallel num_threads(threads)
+    {
+      std::optional<ColumnTotals> own;
+      failure.run([&] { own.emplace(sums.grids()); });
+#pragma omp for schedule(static)
+      for (std::int64_t start = 0; start < some.rows(); start += stretch) {
+        if (stop.stop_requested() || failure.happened()) continue;
+        failure.run([&] {
+          for (std::int64_t row = start; row < std::min(start + stretch, some.rows()); ++row)
+            for (std::int64_t column = 0; column < columns; ++column)
+              own->add(static_cast<std::size_t>(column), static_cast<double>(some(row, first + column)));
+        });
+      }
+#pragma omp critical(gradus_variance_sums)
+      if (!failure.happened()) failure.run([&] { sums.merge(*own); });
+    }
+    failure.rethrow();
+    core::honour_stop(stop, while_examining);
+    return true;
+  });
+  return sums;
+}
+
 }  // namespace
+
+std::uint64_t column_bytes(const Shape& shape, int threads) {
+  const auto d = static_cast<std::uint64_t>(shape.dimensions);
+  const auto element = static_cast<std::uint64_t>(shape.element_bytes);
+  const auto team = static_cast<std::uint64_t>(threads);
+  // Statistics of the examination and of the problem; the ranges that they are made from; and the means.
+  const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
+  // Ranges or finest bits in the making, and the mean from the middle.
+  const std::uint64_t of_a_thread = 3 * element + 24;
+  const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
+  const std::uint64_t sums = std::min<std::uint64_t>(d, variance_columns) * (team + 1) * ColumnTotals::column_bytes;
+  return columns + sums;
+}
 
 template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
@@ -163,31 +231,17 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
   const std::int64_t n = points.rows();
   const std::int64_t d = points.columns();
   constexpr std::int64_t block_rows = 256;
-  const std::int64_t stretch = core::stretch_length(n, d, threads);
-  const std::vector<core::TotalGrid> grids = column_totals(statistics, n);
-  std::vector<core::ExactAccumulator> sums(static_cast<std::size_t>(d));
-  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
-#pragma omp parallel num_threads(threads)
-    {
-      ColumnTotals own(grids);
-#pragma omp for schedule(static)
-      for (std::int64_t start = 0; start < some.rows(); start += stretch) {
-        if (stop.stop_requested()) continue;
-        for (std::int64_t row = start; row < std::min(start + stretch, some.rows()); ++row)
-          for (std::size_t column = 0; column < grids.size(); ++column)
-            own.add(column, static_cast<double>(some(row, static_cast<std::int64_t>(column))));
-      }
-#pragma omp critical(gradus_variance_sums)
-      own.add_to(sums);
-    }
-    core::honour_stop(stop, while_examining);
-    return true;
-  });
   core::ExactAccumulator count;
   count.add(static_cast<double>(n));
   Matrix<T> mean(1, d);
-  for (std::int64_t dim = 0; dim < d; ++dim)
-    mean(0, dim) = sums[static_cast<std::size_t>(dim)].template quotient<T>(count);
+  // Some columns after the others, so that the sums take little memory; but rows come from a GPU once.
+  const std::int64_t columns_at_once = gpu ? d : std::min(d, variance_columns);
+  for (std::int64_t first = 0; first < d; first += columns_at_once) {
+    const std::int64_t columns = std::min(columns_at_once, d - first);
+    const ColumnTotals sums = sum_columns(points, statistics, gpu, first, columns, threads, stop);
+    for (std::int64_t column = 0; column < columns; ++column)
+      mean(0, first + column) = sums.sum(static_cast<std::size_t>(column)).template quotient<T>(count);
+  }
 
   core::ExactAccumulator squares;
   visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {

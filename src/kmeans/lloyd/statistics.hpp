@@ -35,8 +35,13 @@ template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
                             int threads, const std::stop_token& stop = {});
 
-/// For sums of n values of each column.
-std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n);
+/// For sums of n values of each of some columns.
+std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,
+                                           std::int64_t columns);
+
+/// What all of this takes at most, and what of it stays with the problem. (On the GPU's behalf the sums of all columns
+/// may be made at once; that is rare, and not counted.)
+std::uint64_t column_bytes(const Shape& shape, int threads);
 
 /// InputError unless at least k different rows have weight. `gpu`: the points' object where they lie on a GPU.
 template <class T>

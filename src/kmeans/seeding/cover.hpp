@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
+#include "core/failure.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "kmeans/lloyd/distance.hpp"
@@ -42,9 +43,9 @@ class Cover {
     threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
     for (std::int64_t row = 0; row < weights_.size(); ++row) {
       if (row % core::operations_between_looks == 0) honour_stop();
-      weight_unit_ = std::max(weight_unit_, static_cast<double>(weights_[row]));
+      largest_weight_ = std::max(largest_weight_, static_cast<double>(weights_[row]));
     }
-    weight_unit_ = weights_.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(weight_unit_));
+    weight_unit_ = weights_.empty() ? 1.0 : weight_unit(largest_weight_);
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
     // threads.
@@ -73,22 +74,26 @@ class Cover {
   /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
   std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
     std::vector<std::int64_t> rows;
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_)
     {
       std::vector<std::int64_t> partial;
 #pragma omp for schedule(static)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-        if (stop_.stop_requested()) continue;
+        if (stop_.stop_requested() || failure.happened()) continue;
         const std::int64_t end = std::min(first_row(chunk) + chunk_rows_, points_.rows());
-        for (std::int64_t row = first_row(chunk); row < end; ++row) {
-          const std::uint64_t share = integer(row);
-          if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
-            partial.push_back(row);
-        }
+        failure.run([&] {
+          for (std::int64_t row = first_row(chunk); row < end; ++row) {
+            const std::uint64_t share = integer(row);
+            if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
+              partial.push_back(row);
+          }
+        });
       }
 #pragma omp critical(gradus_sample_rows)
-      rows.insert(rows.end(), partial.begin(), partial.end());
+      failure.run([&] { rows.insert(rows.end(), partial.begin(), partial.end()); });
     }
+    failure.rethrow();
     honour_stop();
     std::sort(rows.begin(), rows.end());
     return rows;
@@ -98,22 +103,26 @@ class Cover {
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const {
     const Near near(*this, candidates);
     std::vector<std::uint64_t> gains(candidates.size());
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
-      std::vector<std::uint64_t> partial(candidates.size());
+      std::uint64_t partial[most_candidates] = {};
       Look look;
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-        if (stop_.stop_requested()) continue;
-        near.look_into(chunk, look, [&](std::size_t /*segment*/) {
-          const std::uint64_t before = total_with(look, look.closest);
-          for (std::size_t at = 0; at < look.candidates.size(); ++at)
-            partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
+        if (stop_.stop_requested() || failure.happened()) continue;
+        failure.run([&] {
+          near.look_into(chunk, look, [&](std::size_t /*segment*/) {
+            const std::uint64_t before = total_with(look, look.closest);
+            for (std::size_t at = 0; at < look.candidates.size(); ++at)
+              partial[look.candidates[at]] += before - total_with(look, look.distances.data() + at * look.count);
+          });
         });
       }
 #pragma omp critical(gradus_cover_gains)
       for (std::size_t candidate = 0; candidate < gains.size(); ++candidate) gains[candidate] += partial[candidate];
     }
+    failure.rethrow();
     honour_stop();
     return gains;
   }
@@ -121,22 +130,27 @@ class Cover {
   /// Chooses rows. A point goes to the first of the nearest, in the order in which they were chosen.
   void add(std::span<const std::int64_t> rows) {
     const Near near(*this, rows);
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
       Look look;
-      Moves moves(chunk_rows_, rows.size());
+      Moves moves;
+      failure.run([&] { moves.make(chunk_rows_, rows.size()); });
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-        if (stop_.stop_requested()) continue;
-        moves.losers.assign(chunks_[chunk].size(), 0);
-        bool moved = false;
-        near.look_into(chunk, look, [&](std::size_t segment) {
-          for (std::size_t index = 0; index < look.count; ++index)
-            if (lower(chunk, look, index, moves)) moves.losers[segment] = moved = true;
+        if (stop_.stop_requested() || failure.happened()) continue;
+        failure.run([&] {
+          moves.losers.assign(chunks_[chunk].size(), 0);
+          bool moved = false;
+          near.look_into(chunk, look, [&](std::size_t segment) {
+            for (std::size_t index = 0; index < look.count; ++index)
+              if (lower(chunk, look, index, moves)) moves.losers[segment] = moved = true;
+          });
+          if (moved) regroup(chunk, moves);
         });
-        if (moved) regroup(chunk, moves);
       }
     }
+    failure.rethrow();
     honour_stop();
     chosen_.insert(chosen_.end(), rows.begin(), rows.end());
     sums_.refresh();
@@ -145,7 +159,7 @@ class Cover {
 
   /// For each chosen row the sum of the weights of its points, in integers; without weights their number.
   std::vector<std::uint64_t> weights_of_chosen() const {
-    const Quantizer quantize(1.0, points_.rows());
+    const Quantizer quantize = weight_quantizer(largest_weight_, points_.rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       honour_stop();
@@ -187,7 +201,10 @@ class Cover {
 
   /// Where the points of one chunk go. One for each thread.
   struct Moves {
-    Moves(std::int64_t rows, std::size_t candidates) : target(static_cast<std::size_t>(rows)), gained(candidates) {}
+    void make(std::int64_t rows, std::size_t candidates) {
+      target.resize(static_cast<std::size_t>(rows));
+      gained.resize(candidates);
+    }
     std::vector<std::uint8_t> target;                ///< per place in the chunk: 0, or 1 + the new chosen row
     std::vector<char> losers;                        ///< per segment: does it lose points
     std::vector<std::vector<std::uint16_t>> gained;  ///< per new chosen row
@@ -296,6 +313,7 @@ class Cover {
 
   void cover_all_by(const T* chosen) {
     const std::int64_t n = points_.rows();
+    for (std::vector<Segment>& segments : chunks_) segments.resize(1);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       const std::int64_t first = first_row(chunk);
@@ -310,7 +328,7 @@ class Cover {
           radius = std::max(radius, closest_[index]);
         }
       }
-      chunks_[chunk] = {{radius, 0, static_cast<std::uint32_t>(end - first)}};
+      chunks_[chunk].front() = {radius, 0, static_cast<std::uint32_t>(end - first)};
     }
     honour_stop();
   }
@@ -424,8 +442,9 @@ class Cover {
   VectorView<const T> weights_;
   std::stop_token stop_;
   int threads_ = 1;
-  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
-  double weight_unit_ = 0;       ///< a power of two that brings the weights below 1, so that no product overflows
+  std::int64_t at_once_ = 0;  ///< rows of a batch: fewer than `batch` where a row alone is much work
+  double largest_weight_ = 0;
+  double weight_unit_ = 1;       ///< a power of two that brings the weights below 1, so that no product overflows
   Buffer<double> closest_;       ///< per row: the squared distance to its chosen row
   Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment
   std::int64_t chunk_rows_ = 0;

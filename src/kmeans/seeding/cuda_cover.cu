@@ -212,11 +212,10 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
       block_sums_((closest_.size() + block_rows - 1) / block_rows),
       group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most_candidates),
       which_(most_candidates), gains_(most_candidates), staged_(2 * most_candidates) {
-  double largest_weight = 0;
-  for (const T weight : points.host_weights()) largest_weight = std::max(largest_weight, static_cast<double>(weight));
+  for (const T weight : points.host_weights()) largest_weight_ = std::max(largest_weight_, static_cast<double>(weight));
   job_->rows = device_rows(points);
   job_->weights = points.weights().data();
-  job_->weight_unit = points.weights().empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(largest_weight));
+  job_->weight_unit = points.weights().empty() ? 1.0 : weight_unit(largest_weight_);
   job_->closest = closest_.data();
   job_->owners = groups ? owners_.data() : nullptr;
   job_->block_sums = block_sums_.data();
@@ -306,7 +305,8 @@ template <class T>
 std::vector<std::uint64_t> CudaCover<T>::weights_of_chosen() const {
   cuda::DeviceBuffer<Word> sums(static_cast<std::int64_t>(chosen_.size()));
   sums.clear(stream());
-  weigh_chosen<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, Quantizer(1.0, job_->rows.count), sums.data());
+  weigh_chosen<T>
+      <<<blocks(8), block_rows, 0, stream()>>>(*job_, weight_quantizer(largest_weight_, job_->rows.count), sums.data());
   cuda::check_launch("weigh_chosen");
   std::vector<Word> host(chosen_.size());
   sums.copy_to_host(host.data(), sums.size(), stream());

@@ -67,6 +67,7 @@ class CudaCover {
   std::uint64_t host_total_ = 0;
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
+  double largest_weight_ = 0;
 };
 
 #endif

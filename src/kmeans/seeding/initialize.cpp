@@ -59,17 +59,19 @@ class WeightedRows {
 
  private:
   double left(std::int64_t row) const {
-    return drawn_[static_cast<std::size_t>(row)] ? 0.0 : static_cast<double>(weights_[row]);
+    return drawn_[static_cast<std::size_t>(row)] ? 0.0 : static_cast<double>(weights_[row]) * unit_;
   }
   std::uint64_t integer_of(std::int64_t row) const { return quantize_(left(row)); }
 
   void rescale() {
     double largest = 0;
+    unit_ = 1;
     for (std::int64_t row = 0; row < weights_.size(); ++row) {
       if (row % core::operations_between_looks == 0) honour_stop(stop_);
       largest = std::max(largest, left(row));
     }
-    quantize_ = Quantizer(largest, weights_.size());
+    if (largest <= tiny_weight) unit_ = weight_unit(largest);
+    quantize_ = Quantizer(largest * unit_, weights_.size());
     for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
     for (std::int64_t row = 0; row < weights_.size(); ++row) {
       if (row % core::operations_between_looks == 0) honour_stop(stop_);
@@ -82,6 +84,7 @@ class WeightedRows {
   const std::stop_token& stop_;
   RowSums sums_;
   std::vector<bool> drawn_;
+  double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would lose them
   Quantizer quantize_;
 };
 

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <regex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "core/philox.hpp"
@@ -217,6 +218,19 @@ TEST_P(Frame, progress_is_called_for_every_iteration) {
   const KMeansResult<double> result = kmeans(view(points), options, execution);
   EXPECT_EQ(iterations, result.iterations);
   EXPECT_EQ(static_cast<std::size_t>(result.iterations), result.history.size());
+}
+
+TEST_P(Frame, what_a_report_throws_reaches_the_caller) {
+  const Matrix<float> points = whole_numbers<float>(3000, 2, 2);
+  KMeansJob<float> options;
+  options.clusters = 20;
+  for (const std::string phase : {"initialize", "iteration"}) {
+    Execution execution = on(3);
+    execution.progress = [&](const Progress& progress) {
+      if (progress.phase == phase) throw std::out_of_range("the report's own");
+    };
+    EXPECT_THROW(kmeans(view(points), options, execution), std::out_of_range) << phase;
+  }
 }
 
 TEST_P(Frame, stop_rules) {
@@ -761,9 +775,9 @@ TEST(Labels, go_to_memory_of_the_callers) {
   EXPECT_EQ(kmeans_predict(view(fit.centroids), view(points), options.labels).inertia, fit.inertia);
   EXPECT_EQ(labels, truth);
   const VectorView<std::int32_t> short_by_one(labels.data(), points.rows() - 1);
-  error_of<InputError>([&] { kmeans_predict(view(fit.centroids), view(points), short_by_one); });
+  error_of<UsageError>([&] { kmeans_predict(view(fit.centroids), view(points), short_by_one); });
   options.labels = short_by_one;
-  error_of<InputError>([&] { kmeans(view(points), options); });
+  error_of<UsageError>([&] { kmeans(view(points), options); });
 }
 
 TEST(Distances, go_to_memory_of_the_callers) {
@@ -775,7 +789,25 @@ TEST(Distances, go_to_memory_of_the_callers) {
   for (std::int64_t row = 0; row < points.rows(); ++row)
     for (std::int64_t cluster = 0; cluster < 3; ++cluster) EXPECT_EQ(padded(row, cluster), truth(row, cluster));
   Matrix<double> narrow(points.rows(), 2);
-  error_of<InputError>([&] { kmeans_transform(centroids, view(points), narrow.view()); });
+  error_of<UsageError>([&] { kmeans_transform(centroids, view(points), narrow.view()); });
+}
+
+TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
+  const Matrix<double> points = whole_numbers<double>(4000, 3, 2);
+  const MatrixView<const double> centroids = view(points).slice(0, 100);
+  Execution execution = with_threads(2);
+  execution.memory_limit = 4000 * 100 * 8;
+  const std::string message =
+      error_of<Error>([&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
+  EXPECT_TRUE(contains(message, "Execution::memory_limit")) << message;
+  // The caller's memory is no business of the limit; rows of unit length are.
+  Matrix<double> distances(4000, 100);
+  execution.memory_limit = 64000;
+  const auto write = [&](KMeansMetric metric) {
+    kmeans_transform(centroids, view(points), distances.view(), metric, execution);
+  };
+  EXPECT_NO_THROW(write(KMeansMetric::euclidean));
+  EXPECT_TRUE(contains(error_of<Error>([&] { write(KMeansMetric::cosine); }), "Execution::memory_limit"));
 }
 
 TEST(Refusal, no_points_or_no_columns) {

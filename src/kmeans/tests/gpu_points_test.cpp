@@ -440,10 +440,10 @@ TEST_F(OnGpu, requests_that_contradict_themselves_are_refused) {
   options.weights = {};
   Buffer<std::int32_t> labels(99);
   options.labels = labels.view();
-  message = error_of<InputError>([&] { kmeans(device.view(), options); });
+  message = error_of<UsageError>([&] { kmeans(device.view(), options); });
   EXPECT_NE(message.find("room for 99"), std::string::npos) << message;
   Matrix<float> narrow(100, 2);
-  error_of<InputError>([&] { kmeans_transform(points.view().slice(0, 3), device.view(), narrow.view()); });
+  error_of<UsageError>([&] { kmeans_transform(points.view().slice(0, 3), device.view(), narrow.view()); });
 }
 
 TEST_F(OnGpu, a_view_that_lies_is_refused) {

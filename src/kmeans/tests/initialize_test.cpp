@@ -195,6 +195,28 @@ TYPED_TEST(Initialize, TakesRowsOfTheDataThatHaveWeight) {
   }
 }
 
+// Of weights, only the ratios matter. Those of float cannot be so small that it would be hard.
+TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
+  const Data<double> data = blobs<double>(3000, 4, 10, 5, true);
+  for (const int exponent : {-300, -800, -942, -960, -1000, -1022, -1050, -1074}) {
+    Data<double> tiny{Matrix<double>::copy_of(data.view()), data.weights};
+    for (double& weight : tiny.weights) weight = std::ldexp(weight, exponent);
+    for (const KMeansInit init : drawing_inits)
+      EXPECT_TRUE(same(run(data, init, 40).data(), run(tiny, init, 40).data(), 40 * 4))
+          << "init " << static_cast<int>(init) << ", weights times 2^" << exponent;
+  }
+}
+
+// When the heavy rows are drawn, the others count.
+TEST(InitializeTiny, DrawsTheSmallestWeightsAfterOrdinaryOnes) {
+  Data<double> data = blobs<double>(50, 2, 10, 5, true);
+  for (std::size_t row = 0; row < 50; ++row) data.weights[row] = row < 5 ? 1.0 : 0x1p-1074;
+  for (const KMeansInit init : drawing_inits) {
+    const std::vector<std::int64_t> rows = rows_found(data, run(data, init, 20));
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 20u) << "init " << static_cast<int>(init);
+  }
+}
+
 TYPED_TEST(Initialize, SeedsAndRestartsDiffer) {
   using T = TypeParam;
   const Data<T> data = blobs<T>(2000, 2, 1, 0, false);

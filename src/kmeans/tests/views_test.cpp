@@ -40,9 +40,8 @@ TYPED_TEST(Views, RefusesLies) {
     expect_usage([&, view = view] { kmeans_predict(this->centroids(), view); }, says);
     expect_usage([&, view = view] { kmeans_transform(view, this->points()); }, says);
     expect_usage([&, view = view] { kmeans_transform(this->centroids(), view); }, says);
-    // Not read, not looked at.
     given.init = KMeansInit::first;
-    EXPECT_NO_THROW(kmeans(this->points(), given));
+    expect_usage([&] { kmeans(this->points(), given); }, says);
   }
   for (const auto& [view, says] : lies<T>(this->others_))
     expect_usage([&, view = view] { kmeans_transform(this->centroids(), this->points(), view); }, says);
@@ -103,6 +102,61 @@ TYPED_TEST(Views, MemoryRefusesImpossibleSizes) {
   EXPECT_GT(kmeans_memory({1000, 3, sizeof(T)}, options).host, 4000u);
   EXPECT_EQ(kmeans_memory({1000, 3, sizeof(T)}, options, {.device = Device::cpu}).device, 0u);
   expect_usage([&] { kmeans_memory({10, 2, 5}, options); }, "4 bytes (float) or 8 (double), not 5");
+}
+
+TYPED_TEST(Views, MemoryRefusesMoreClustersThanPoints) {
+  KMeansOptions options;
+  options.clusters = 4;
+  expect_usage([&] { kmeans_memory({3, 2, sizeof(TypeParam)}, options); }, "4 clusters cannot be made of 3 points");
+  EXPECT_NO_THROW(kmeans_memory({4, 2, sizeof(TypeParam)}, options));
+}
+
+TYPED_TEST(Views, GivenCentroidsAreForInitGiven) {
+  using T = TypeParam;
+  KMeansJob<T> job;
+  job.clusters = 3;
+  job.initial_centroids = this->centroids();
+  expect_usage([&] { kmeans(this->points(), job); }, "initial centroids: there are some");
+  job.init = KMeansInit::given;
+  EXPECT_NO_THROW(kmeans(this->points(), job));
+}
+
+TYPED_TEST(Views, ResultsOverlapNoInput) {
+  using T = TypeParam;
+  constexpr std::int64_t n = 12;
+  Matrix<T> wide(n, 8);  // columns 0 to 2: points; 3 to 5: a result; 6 and 7: nothing
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t column = 0; column < 8; ++column) wide(row, column) = static_cast<T>((row * 7 + column * 3) % 11);
+  const auto columns = [&](std::int64_t first, std::int64_t count) {
+    return MatrixView<T>(wide.data() + first, n, count, 8);
+  };
+  const MatrixView<const T> points = columns(0, 3);
+  const Matrix<T> centroids = Matrix<T>::copy_of(points.slice(0, 3));
+  const auto distances_to = [&](MatrixView<T> distances) { kmeans_transform(centroids, points, distances); };
+  expect_usage([&] { distances_to(columns(0, 3)); }, "distances: their memory overlaps that of the points");
+  expect_usage([&] { distances_to(columns(2, 3)); }, "distances: their memory overlaps that of the points");
+  EXPECT_NO_THROW(distances_to(columns(3, 3)));
+  Matrix<T> both(n, 3);
+  expect_usage([&] { kmeans_transform(both.view().slice(4, 3), points, both.view()); },
+               "overlaps that of the centroids");
+
+  KMeansJob<T> job;
+  job.clusters = 3;
+  job.init = KMeansInit::given;
+  std::vector<T> weights(n, T{1});
+  const auto labels_at = [&](T* at) { return VectorView<std::int32_t>(reinterpret_cast<std::int32_t*>(at), n); };
+  const auto refused = [&](T* at, MatrixView<const T> first, const char* says) {
+    job.labels = labels_at(at);
+    job.weights = {weights.data(), n};
+    job.initial_centroids = first;
+    expect_usage([&] { kmeans(points, job); }, says);
+  };
+  refused(wide.data(), centroids.view(), "labels: their memory overlaps that of the points");
+  refused(weights.data(), centroids.view(), "labels: their memory overlaps that of the weights");
+  refused(both.data(), both.view().slice(1, 3), "labels: their memory overlaps that of the initial centroids");
+  expect_usage([&] { kmeans_predict(centroids, points, labels_at(wide.row(n - 1))); }, "overlaps that of the points");
+  expect_usage([&] { kmeans_predict(both.view().slice(0, 3), points, labels_at(both.data())); },
+               "overlaps that of the centroids");
 }
 
 TYPED_TEST(Views, EmptyOnesAreNoPoints) {

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 
 #include "core/generate.hpp"
@@ -319,6 +321,17 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   refused<Error>(points, bins_of(1, 1010), {std::to_string(many)}, execution);
 }
 
+TEST(PairHistogram, MemoryKnowsWhereThereAreBlocks) {
+  Execution execution;
+  execution.block_size = 128;
+  for (const Device device : {Device::cpu, Device::automatic}) {  // so few points are not worth a GPU
+    execution.device = device;
+    EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
+  }
+  execution.block_size = -5;
+  EXPECT_THROW(pair_histogram_memory({.points = 5, .element_bytes = 8}, bins_of(1, 5), execution), UsageError);
+}
+
 TEST(PairHistogram, HonoursAStopRequest) {
   const Matrix<double> points = uniform(3000, 3);
   std::stop_source source;
@@ -373,6 +386,31 @@ TEST(PairHistogram, ReportsSlowPortionsOnceEach) {
   room::for_each_item(execution, 1, 3,
                       [](int, std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); });
   EXPECT_EQ(reported, (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+// From within the work too: a report comes after a twentieth of a second, in which no variant counts all these pairs.
+TEST(PairHistogram, WhatAReportThrowsReachesTheCaller) {
+  const Matrix<double> points = uniform(60000, 3);
+  for (const room::Variant& variant : room::variants()) {
+    if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
+    for (const int threads : {1, 3}) {
+      Execution execution;
+      execution.variant = variant.name;
+      execution.threads = threads;
+      execution.progress = [](const Progress&) { throw std::out_of_range("the report's own"); };
+      EXPECT_THROW(run(points, bins_of(0.1, 200), execution), std::out_of_range) << variant.name;
+    }
+  }
+}
+
+TEST(PairHistogram, WhatAnItemThrowsReachesTheCaller) {
+  std::atomic<int> counted{0};
+  const auto body = [&](int, std::int64_t item) {
+    ++counted;
+    if (item == 5) throw std::out_of_range("the item's own");
+  };
+  EXPECT_THROW(room::for_each_item({}, 3, 1'000'000, body), std::out_of_range);
+  EXPECT_LT(counted, 1'000'000);
 }
 
 // --- Which variant runs --------------------------------------------------------------------------------------------
