@@ -832,10 +832,10 @@ TEST_F(CsvTest, ABrokenFirstRowIsNoHeader) {
                                   "1D3",
                                   "5%",
                                   "$5",
-                                  "\xe2\x82\xac"
-                                  "5",
-                                  "\xe2\x88\x92"
-                                  "5",
+                                  ("\xe2\x82\xac"
+                                   "5"),
+                                  ("\xe2\x88\x92"
+                                   "5"),
                                   "<5",
                                   "(5)",
                                   "5*",
@@ -1130,7 +1130,7 @@ TEST_F(ImageTest, AFullDiskEndsTheWriting) {
 TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
   std::stop_source stop;
   const PictureShape shape{64, 64, 3};
-  const std::vector<std::uint8_t> pixels(64 * 64 * 3, 7);
+  const std::vector<std::uint8_t> pixels(std::size_t{64} * 64 * 3, 7);
   AtomicFile file(path("a.png"));
   write_png(file, shape, pixels);
   file.commit();

@@ -82,6 +82,7 @@ void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std
   core::honour_stop(stop, "stopped while preparing the matrix");
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                      \
   template Examined<T> examine(const Graph<T>&, int, const std::stop_token&);      \
   template void throw_impossible(T, std::int64_t, std::int64_t);                   \
@@ -92,5 +93,6 @@ GRADUS_INSTANTIATE(std::int64_t);
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace gradus::shortest_paths_detail

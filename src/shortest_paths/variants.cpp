@@ -68,8 +68,10 @@ Memory dpx_memory(const Shape& shape, int threads) {
 }
 
 // The runs of a variant in all element types.
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a template
 #define GRADUS_RUNS(variant) \
   { variant<std::int32_t>, variant<std::int64_t>, variant<float>, variant<double> }
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Of floating numbers the bits depend on the variant; a bound holds instead, which Trial::contract_in() has judged.
 constexpr core::Contract exact{.kind = core::Contract::same_bits, .of = "whole numbers"};
