@@ -9,13 +9,12 @@
 /// Canonical result:
 ///
 /// * Distance D(i, j): the least sum of weights of any route from i to j; D(i, i) = 0; "no edge" where there is none.
-/// * Whole numbers: exact, to the bit the same of every variant. A distance that its type does not hold, or that would
-///   read as "no edge", is an InputError that names the pair and the type that holds it.
+/// * Whole numbers: exact, to the bit the same of every variant. A distance that its type does not hold, or that is
+///   the type's own "no edge", is an InputError that names the pair and the type that holds it.
 /// * Floating numbers: D(i, j) is the length of a route from i to j, added up in some order. With N vertices, u the
-/// unit
-///   roundoff and g = (N - 1) u / (1 - (N - 1) u), it is at most g times the sum of the absolute weights on a shortest
-///   route above that one's exact length, and at most g times the sum of those on its own route below its own exact
-///   length. Which bits depends on the variant. A distance beyond the largest number is an InputError as above.
+///   unit roundoff and g = (N - 1) u / (1 - (N - 1) u), it is at most g times the sum of the absolute weights on a
+///   shortest route above that one's exact length, and at most g times the sum of those on its own route below its own
+///   exact length. Which bits depends on the variant. A distance beyond the largest number is an InputError as above.
 /// * Predecessor P(i, j): the last vertex but one of a shortest route from i to j, counted from 0; -1 where there is
 ///   none, and on the diagonal. Whole numbers: the lowest v other than j with an edge from v to j and
 ///   D(i, v) + weights(v, j) = D(i, j). Where the graph has a cycle of length 0 through two vertices or more, only v on
@@ -45,8 +44,9 @@ namespace gradus {
 
 struct ShortestPathsOptions {
   bool predecessors = false;  ///< also P, by which shortest_path_route() finds routes
-  /// Another value that stands for "no edge", beside the type's own. UsageError where the type does not hold it, and
-  /// for whole numbers from 2^53 on, which a double does not tell apart.
+  /// Another value that stands for "no edge" among the weights, beside the type's own, which alone stands for it in
+  /// results. UsageError where the type does not hold it, for NaN and -inf, and for whole numbers from 2^53 on, which a
+  /// double does not tell apart.
   std::optional<double> no_edge = std::nullopt;
   std::int64_t tile = 0;  ///< side of the tiles of variants that work in such; 0: the variant's own choice
   /// The vertices from which routes are wanted: the results have a row for each of them, in this order, S rows in all.

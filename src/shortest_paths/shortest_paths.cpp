@@ -32,11 +32,14 @@ template <class T>
 T no_edge_of(const ShortestPathsOptions& options) {
   if (!options.no_edge) return room::no_route<T>();
   const double wanted = *options.no_edge;
+  if (std::isnan(wanted) || wanted == -std::numeric_limits<double>::infinity())
+    throw UsageError("the value for 'no edge' is " + core::number_text(wanted) +
+                     ", which no weight may be; +inf stands for none without being named");
   // The greatest int64 rounds up as a double; what lies below that is converted without loss or found out.
   const bool in_range = std::is_floating_point_v<T> || (wanted >= static_cast<double>(std::numeric_limits<T>::min()) &&
                                                         wanted < -static_cast<double>(std::numeric_limits<T>::min()));
-  if (std::isnan(wanted) || !in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
-    throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is none of " +
+  if (!in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
+    throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is not a number of the type " +
                      std::string(room::type_name<T>()));
   // Beyond, neighbouring whole numbers are the same double: another one may have been meant.
   if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
@@ -77,12 +80,7 @@ Execution where_views_lie(MatrixView<const T> weights, const ShortestPathsMemory
 /// Whether two views have bytes in common.
 template <class A, class B>
 bool overlap(MatrixView<A> one, MatrixView<B> other) {
-  if (one.rows() == 0 || other.rows() == 0) return false;
-  const auto begin = [](auto view) { return reinterpret_cast<std::uintptr_t>(view.data()); };
-  const auto end = [](auto view) {
-    return reinterpret_cast<std::uintptr_t>(view.row(view.rows() - 1) + view.columns());
-  };
-  return begin(one) < end(other) && begin(other) < end(one);
+  return execution::overlap(execution::facts_of(one), execution::facts_of(other));
 }
 
 void check_sources(const std::vector<std::int64_t>& sources, std::int64_t n) {
@@ -651,9 +649,8 @@ void solve_whole(const Request<T>& request, const room::Variant& variant, Prepar
       std::copy_n(predecessors.row(request.source_of(row)), request.n(), wanted_predecessors.row(row));
 }
 
-/// From a request to its result.
 template <class T>
-ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point start) {
+ShortestPathsResult<T> run(const Request<T>& request, core::Clock::time_point start) {
   const Execution& execution = request.execution;
   execution::check_memory(least_memory(request), execution);
   cpu::start_team(request.threads);
@@ -711,6 +708,12 @@ ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point s
   core::add_phase(phases, "total", core::seconds_since(start));
   result.report.phases = std::move(phases);
   return result;
+}
+
+/// From a request to its result.
+template <class T>
+ShortestPathsResult<T> find(const Request<T>& request, core::Clock::time_point start) {
+  return execution::within_memory([&] { return run(request, start); });
 }
 
 /// One route by the row of predecessors of its first vertex.
@@ -854,6 +857,8 @@ std::vector<std::int32_t> shortest_path_route(MatrixView<const std::int32_t> pre
   execution::check_view(predecessors, "predecessors");
   if (predecessors.columns() != predecessors.rows() || !predecessors.place().is_host())
     throw UsageError("predecessors: a square matrix in host memory is needed");
+  if (predecessors.rows() == 0)
+    throw UsageError("predecessors: there are none; ShortestPathsOptions::predecessors asks for them");
   // Of a vertex that does not exist there is no row; the other call says so.
   const std::int64_t row = from >= 0 && from < predecessors.rows() ? from : 0;
   return shortest_path_route(VectorView<const std::int32_t>(predecessors.row(row), predecessors.columns()), from, to);

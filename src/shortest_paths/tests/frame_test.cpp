@@ -78,6 +78,19 @@ TEST(ShortestPaths, WhatIsNoWeightIsRefusedWithItsPlace) {
   }
 }
 
+TEST(ShortestPaths, WeightsAndDistancesMayBeColumnsOfOneMatrix) {
+  Matrix<std::int32_t> both(3, 10);
+  const Matrix<std::int32_t> weights = graph_of<std::int32_t>(3, {{0, 1, 4}, {1, 2, 5}});
+  for (std::int64_t row = 0; row < 3; ++row) std::copy_n(weights.row(row), 3, both.row(row));
+  ShortestPathsMemory<std::int32_t> memory;
+  memory.distances = {both.row(0) + 5, 3, 3, 10};
+  const MatrixView<const std::int32_t> columns(both.row(0), 3, 3, 10);
+  shortest_paths(columns, {}, memory, {});
+  EXPECT_EQ(both(0, 7), 9);
+  memory.distances = {both.row(0) + 2, 3, 3, 10};
+  EXPECT_SAYS(message_of<UsageError>([&] { shortest_paths(columns, {}, memory, {}); }), "overlaps");
+}
+
 TEST(ShortestPaths, AnotherValueMayStandForNoEdge) {
   ShortestPathsOptions options;
   options.no_edge = 0;
@@ -85,9 +98,14 @@ TEST(ShortestPaths, AnotherValueMayStandForNoEdge) {
   weights(0, 2) = 0;
   EXPECT_EQ(paths(weights).distances(0, 2), 0);
   EXPECT_EQ(paths(weights, options).distances(0, 2), 9);
-  for (const double impossible : {0.5, 1e10, nan}) {
+  for (const double impossible : {0.5, 1e10}) {
     options.no_edge = impossible;
-    EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "none of int32");
+    EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "not a number of the type int32");
+  }
+  for (const double impossible : {nan, -std::numeric_limits<double>::infinity()}) {
+    options.no_edge = impossible;
+    EXPECT_SAYS(message_of<UsageError>([&] { paths(weights, options); }), "which no weight may be");
+    EXPECT_SAYS(message_of<UsageError>([&] { paths(graph_of<double>(2, {}), options); }), "which no weight may be");
   }
   // 2^53 + 1 is no double: it would have become 2^53, which may be the length of an edge.
   const Matrix<std::int64_t> wide = graph_of<std::int64_t>(3, {{0, 1, 4}, {1, 2, 5}});
