@@ -212,7 +212,7 @@ ordered_json to_json(const Row& row) {
                        {"threads", row.threads},
                        {"pinning", to_string(row.pinning)},
                        {"block_size", row.block_size},
-                       {"contract", core::to_string(row.contract)}};
+                       {"contract", core::kind_text(row.contract)}};
   if (!row.trouble.empty()) {
     json["trouble"] = row.trouble;
     return json;
@@ -275,7 +275,7 @@ std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& 
       for (const int block_size : on_gpu ? run.block_sizes : no_block) {
         Row row;
         row.variant = variant.name;
-        row.contract = variant.contract.kind;
+        row.contract = variant.contract;
         Execution execution;
         execution.threads = one_thread ? 1 : threads;
         row.threads = cpu::thread_count(execution);

@@ -11,13 +11,19 @@ bool VerifyReport::right() const {
   return std::any_of(rows.begin(), rows.end(), has_run) && std::none_of(rows.begin(), rows.end(), has_failed);
 }
 
+nlohmann::json tolerance_json(const core::Contract& contract) {
+  const bool bounded =
+      contract == core::Contract::within || (contract == core::Contract::same_bits && contract.of.empty());
+  return bounded ? nlohmann::json(contract.bound) : nlohmann::json(nullptr);
+}
+
 nlohmann::json to_json(const VerifyReport& report) {
   nlohmann::json rows = nlohmann::json::array();
   for (const VerifyRow& row : report.rows)
     rows.push_back({{"variant", row.variant},
                     {"dtype", row.dtype},
-                    {"contract", core::to_string(row.contract.kind)},
-                    {"tolerance", row.contract.bound},
+                    {"contract", core::kind_text(row.contract)},
+                    {"tolerance", tolerance_json(row.contract)},
                     {"skipped", row.skipped.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.skipped)},
                     {"cases", row.cases},
                     {"cases_passed", row.cases_passed},

@@ -21,6 +21,17 @@ struct VerifyOptions {
   std::vector<int> threads = {1, 2, 3, 7, 16};  ///< cores need not suffice: a result may not depend on them
 };
 
+/// What the words of a contract mean, for people: whole lines.
+inline constexpr std::string_view contract_legend =
+    "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on every\n"
+    "device. same bits of whole numbers: so it is for integers; of floating-point numbers, within the bound that the\n"
+    "problem states. within x: the textbook's arithmetic, to this relative tolerance. invariants: there is no one "
+    "right\n"
+    "result; what must be true of it is checked.\n";
+
+/// The bound on the relative difference: 0 where all bits are the same, null where the contract names none.
+nlohmann::json tolerance_json(const core::Contract& contract);
+
 /// What became of one variant in one data type.
 struct VerifyRow {
   std::string variant;

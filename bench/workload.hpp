@@ -44,7 +44,7 @@ struct Row {
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< of a GPU variant; 0: its own choice
   bool on_gpu = false;
-  core::Contract::Kind contract = core::Contract::same_bits;
+  core::Contract contract;
 
   std::string trouble;  ///< why it has no figures, or empty
   bool wrong = false;   ///< the trouble is a wrong result

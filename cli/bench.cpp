@@ -169,6 +169,11 @@ std::vector<SharedAxis> shared_axes(const std::vector<Candidate>& candidates) {
       if (shared == all.end()) shared = all.insert(all.end(), {axis, {}});
       else if (axis.initial != shared->owners.front().second.initial)
         shared->shown.initial += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.initial);
+      if (!shared->owners.empty() && axis.help != shared->owners.front().second.help)
+        shared->shown.help += fmt::format("; of {}: {}", bench::with_hyphens(candidate.problem->name), axis.help);
+      for (const auto& choice : axis.choices)
+        if (std::ranges::find(shared->shown.choices, choice) == shared->shown.choices.end())
+          shared->shown.choices.push_back(choice);
       shared->owners.emplace_back(candidate.problem, axis);
     }
   // Those of all problems come first, then those of several, so that each heading stands once.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/problem.hpp"
+#include "bench/verify.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "execution/devices.hpp"
@@ -62,8 +63,8 @@ Json ladder_json(const bench::ProblemRow& problem, const execution::Machine& mac
              {"summary", variant.summary},
              {"backend", to_string(variant.backend)},
              {"device", device_of(variant.backend)},
-             {"contract", core::to_string(variant.contract.kind)},
-             {"tolerance", variant.contract.bound},
+             {"contract", core::kind_text(variant.contract)},
+             {"tolerance", bench::tolerance_json(variant.contract)},
              {"runs_here", support.supported}};
     if (!support) row["reason"] = support.reason;
     variants.push_back(std::move(row));
@@ -87,9 +88,8 @@ int list(const std::string& name, const Session& session) {
     if (problem != chosen[0]) session.print("\n");
     session.print(ladder(session, *problem, machine));
   }
-  session.print(
-      "\nsame bits: identical to the oracle on any number of threads; within x: the textbook's arithmetic, to this\n"
-      "relative tolerance. Without --variant the best variant for the data and the machine runs.\n");
+  session.print("\n" + std::string(bench::contract_legend) +
+                "Without --variant the best variant for the data and the machine runs.\n");
   return 0;
 }
 

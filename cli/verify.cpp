@@ -53,10 +53,7 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   std::string text = fmt::format(
       "{}: every variant against the oracle, each case with {} threads, or with several block sizes on a GPU\n\n{}\n",
       report.problem, threads, table.text(session));
-  text +=
-      "same bits: the whole result is the oracle's to the bit, hence the same for every number of threads and on "
-      "every\n"
-      "device. within x: the textbook's arithmetic, to this relative tolerance.\n";
+  text += bench::contract_legend;
   if (any_left_out)
     text +=
         "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises nothing,\n"

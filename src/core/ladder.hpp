@@ -53,7 +53,9 @@ struct Contract {
   }
 };
 std::string_view to_string(Contract::Kind kind);
-/// With the bound, "within 0.0001", or with what is the same, "same bits of whole numbers".
+/// The kind, and where not all is the same, of what: "same bits of whole numbers".
+std::string kind_text(const Contract& contract);
+/// The same with the bound, "within 0.0001".
 std::string text(const Contract& contract);
 
 using Memory = MemoryEstimate;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,12 @@ class PhaseTimer {
   PhaseTimer(std::vector<Phase>& phases, std::string_view name) : phases_(phases), name_(name) {}
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
-  ~PhaseTimer() { add_phase(phases_, name_, seconds_since(start_)); }
+  ~PhaseTimer() {
+    try {
+      add_phase(phases_, name_, seconds_since(start_));
+    } catch (const std::bad_alloc&) {  // without a report of it the work is done all the same
+    }
+  }
 
  private:
   std::vector<Phase>& phases_;

@@ -12,6 +12,7 @@
 // Memory: 8 k (d + 2) bytes for each thread, and what the search needs. Limits: d <= 16.
 #include <memory>
 
+#include "core/failure.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/simd_small_dim.hpp"
 #include "kmeans/variants.hpp"
@@ -31,23 +32,27 @@ class FloatSumsEngine {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
     std::int64_t rechecked = 0;
+    core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads_) schedule(static, 1) reduction(+ : changed, rechecked)
     for (int part = 0; part < threads_; ++part) {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
-      if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's own pages
-      worker->sums.clear();
-      const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
-      for (std::int64_t first = range.begin; first < range.end; first += block_points) {
-        if (problem_.stop.stop_requested()) break;
-        const cpu::Range block{first, std::min(first + block_points, range.end)};
-        rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
-        if (problem_.stop.stop_requested()) break;  // the assigner may have seen it, and its labels be none
-        changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
-        for (std::int64_t point = block.begin; point < block.end; ++point)
-          worker->sums.add(point, worker->labels[point - block.begin]);
-        std::copy_n(worker->labels, block.size(), labels + first);
-      }
+      failure.run([&] {
+        if (!worker) worker = std::make_unique<Worker>(problem_, assigner_);  // on the thread's own pages
+        worker->sums.clear();
+        const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
+        for (std::int64_t first = range.begin; first < range.end; first += block_points) {
+          if (problem_.stop.stop_requested()) break;
+          const cpu::Range block{first, std::min(first + block_points, range.end)};
+          rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
+          if (problem_.stop.stop_requested()) break;  // the assigner may have seen it, and its labels be none
+          changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
+          for (std::int64_t point = block.begin; point < block.end; ++point)
+            worker->sums.add(point, worker->labels[point - block.begin]);
+          std::copy_n(worker->labels, block.size(), labels + first);
+        }
+      });
     }
+    failure.rethrow();
     sums_.clear();
     for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->sums);
     assignments_ += problem_.n();

@@ -16,6 +16,7 @@
 // Z. Nouri, Y.-C. Tu, "Efficient 2-body statistics computation on GPUs" (2016).
 #include <memory>
 
+#include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "pair_histogram/textbook.hpp"
@@ -31,11 +32,13 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
   {
     const core::PhaseTimer timer(phases, "count");
     in_portions(problem, execution, threads, [&](std::int64_t begin, std::int64_t end) {
-    // A loop over parts, and not the thread's number, so that a team smaller than asked for still does all of them.
+      core::FirstFailure failure;  // since no exception may leave the parallel loop
+      // A loop over parts, and not the thread's number, so that a team smaller than asked for still does all of them.
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
       for (int part = 0; part < threads; ++part) {
         std::unique_ptr<Histogram>& copy = copies[static_cast<std::size_t>(part)];
-        if (!copy) copy = std::make_unique<Histogram>(problem.bins.slots(), problem.sum_words());
+        const auto make = [&] { copy = std::make_unique<Histogram>(problem.bins.slots(), problem.sum_words()); };
+        if (!copy && !failure.run(make)) continue;
         Histogram& own = *copy;
         for (std::int64_t row = begin + part; row < end; row += threads) {
           const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
@@ -45,6 +48,7 @@ Histogram openmp_privatized(const Problem<T>& problem, const Execution& executio
           });
         }
       }
+      failure.rethrow();
     });
   }
   const core::PhaseTimer timer(phases, "reduce");

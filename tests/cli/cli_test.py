@@ -207,7 +207,8 @@ class Tools(ProgramCase, CompletionCase):
             for variant in problem["variants"]:
                 self.assertIn("\n" + variant["name"] + " ", text)
                 self.assertIn(variant["summary"] if variant["runs_here"] else variant["reason"], text)
-                self.assertIn(variant["contract"], ("same bits", "tolerance"))
+        for words in ("same bits:", "same bits of whole numbers:", "within x:", "invariants:"):
+            self.assertIn(words, text)
         self.assertIn("sequential", [variant["name"] for variant in answer[0]["variants"]])
 
     def test_list_shows_every_idea(self):
@@ -216,6 +217,11 @@ class Tools(ProgramCase, CompletionCase):
             for variant in problem["variants"]:
                 line = next(line for line in text.splitlines() if line.startswith(variant["name"] + " "))
                 self.assertTrue(line.endswith("  " + variant["summary"]), line)
+                if variant["contract"] == "tolerance":
+                    self.assertIn(f"  within {variant['tolerance']:g}  ", line)
+                else:
+                    self.assertIn(f"  {variant['contract']}  ", line)
+                    self.assertEqual(variant["tolerance"], 0 if variant["contract"] == "same bits" else None)
                 mark = "  yes  " if variant["runs_here"] else "  no ["
                 self.assertIn(mark, line)
                 if not variant["runs_here"]:

@@ -299,16 +299,15 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  const std::vector<const T*> rows = [&] {
-    std::vector<const T*> all(static_cast<std::size_t>(points.rows()));
-    for (std::int64_t point = 0; point < points.rows(); ++point)
-      all[static_cast<std::size_t>(point)] = points.row(point);
-    return all;
-  }();
+  // Parallel loops ask for a few points at a time, and must not allocate: no exception may leave them.
+  const T* few[addresses];
+  std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);
+  const T** const rows = many.empty() ? few : many.data();
+  for (std::int64_t point = 0; point < points.rows(); ++point) rows[point] = points.row(point);
   const T* some[addresses];
   for (std::int64_t cluster = 0; cluster < centroids.rows(); cluster += addresses) {
     const std::int64_t count = take_addresses(centroids, cluster, some);
-    squared_distances<T>(rows.data(), points.rows(), some, count, points.columns(), out + cluster * points.rows());
+    squared_distances<T>(rows, points.rows(), some, count, points.columns(), out + cluster * points.rows());
   }
 }
 

@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <span>
 
+#include "core/failure.hpp"
 #include "core/stop.hpp"
 
 namespace gradus::kmeans_detail {
@@ -270,13 +272,16 @@ class CellTable::TileBuilder {
 template <int D>
 void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
   constexpr std::int64_t worth_threads = 4096;  // cells
+  core::FirstFailure failure;
 #pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
   {
-    TileBuilder<D> builder(*this, centroids.data());
+    std::optional<TileBuilder<D>> builder;
+    failure.run([&] { builder.emplace(*this, centroids.data()); });
 #pragma omp for schedule(dynamic, 1)
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
-      if (!stop.stop_requested()) builder.fill_tile(tile);
+      if (!stop.stop_requested() && !failure.happened()) failure.run([&] { builder->fill_tile(tile); });
   }
+  failure.rethrow();
 }
 
 void CellTable::build(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {

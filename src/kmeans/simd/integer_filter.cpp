@@ -294,6 +294,7 @@ double pack_centroid(const double* centroid, std::int64_t cluster, std::int64_t 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "core/failure.hpp"
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(search_f32);
@@ -388,13 +389,15 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   double largest_error = 0;
   double byte_norm = 0;
   double byte_error = 0;
+  core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (large) reduction(max \
                                                                 : largest_norm, largest_error, byte_norm, byte_error)
   {
-    std::vector<double> row(static_cast<std::size_t>(d));
+    std::vector<double> row;
+    failure.run([&] { row.resize(static_cast<std::size_t>(d)); });
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-      if (problem_.stop.stop_requested()) continue;
+      if (problem_.stop.stop_requested() || failure.happened()) continue;
       for (std::int64_t dim = 0; dim < d; ++dim) row[static_cast<std::size_t>(dim)] = moved(cluster, dim);
       double norm = 0;
       const double error = HWY_DYNAMIC_DISPATCH(pack_centroid)(row.data(), cluster, d, steps_, panels_.data(), &norm);
@@ -406,6 +409,7 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
       byte_norm = std::max(byte_norm, norm);
     }
   }
+  failure.rethrow();
   core::honour_stop(problem_.stop, while_preparing);
   largest_norm_ = largest_norm * (1 + 0x1p-20) + 1e-6;
   largest_error_ = largest_error * (1 + 0x1p-20) + 1e-6;

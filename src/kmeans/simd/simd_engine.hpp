@@ -19,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
@@ -81,22 +82,25 @@ class SimdEngine {
     std::int64_t changed = 0;
     std::int64_t rechecked = 0;
     cpu::SharedWork work(problem_.n(), threads_, piece_points);
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < threads_; ++part) {
         std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
-        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-        worker->moved.clear();
         core::ExactTotal own_inertia;
-        for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
-          for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
-            if (problem_.stop.stop_requested()) break;
-            const cpu::Range block{first, std::min(first + block_, piece.end)};
-            rechecked += assign_block(block, labels, *worker, changed);
-            if (problem_.stop.stop_requested()) break;  // this block may have no labels
-            if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
-          }
+        failure.run([&] {
+          if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+          worker->moved.clear();
+          for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+            for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
+              if (problem_.stop.stop_requested() || failure.happened()) break;
+              const cpu::Range block{first, std::min(first + block_, piece.end)};
+              rechecked += assign_block(block, labels, *worker, changed);
+              if (problem_.stop.stop_requested()) break;  // this block may have no labels
+              if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
+            }
+        });
         if (inertia == nullptr) continue;
 #pragma omp critical(gradus_pass_inertia)
         inertia->merge(own_inertia);
@@ -107,12 +111,13 @@ class SimdEngine {
         const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
         const std::int64_t stretch = core::stretch_length(problem_.k(), threads_ * problem_.d());
         for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
-          if (problem_.stop.stop_requested()) break;
+          if (problem_.stop.stop_requested() || failure.happened()) break;
           const std::int64_t end = std::min(first + stretch, clusters.end);
           for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, first, end);
         }
       }
     }
+    failure.rethrow();
     if constexpr (requires { assigner_.finished(changed); }) assigner_.finished(changed);
     assignments_ += problem_.n();
     rechecked_ += rechecked;

@@ -1,0 +1,64 @@
+// Runs a job again and again, with one more of its allocations granted each time before one is refused. For one source
+// file of a program: it replaces the program's operator new.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "gradus/error.hpp"
+
+namespace gradus::tests {
+
+/// Allocations that are granted before one is refused, to any thread; negative: all.
+inline std::atomic<std::int64_t> granted{-1};
+
+inline void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (granted.load(std::memory_order_relaxed) >= 0 && granted.fetch_sub(1, std::memory_order_relaxed) == 0)
+    throw std::bad_alloc();
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* const memory = alignment <= alignof(std::max_align_t) ? std::malloc(bytes > 0 ? bytes : 1)
+                                                              : std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+/// Expects that job() ends with gradus::Error at whichever allocation memory runs out, and without one in the end.
+template <class Job>
+void fails_orderly(const Job& job, std::string_view what) {
+  job();  // what is found out once is found out
+  bool done = false;
+  for (std::int64_t grants = 0; !done; ++grants) {
+    granted.store(grants);
+    std::string said;
+    try {
+      job();
+      done = granted.load() >= 0;  // none was refused
+    } catch (const Error&) {
+      said.clear();
+    } catch (const std::exception& error) {
+      said = std::string("ended with ") + error.what();
+    }
+    granted.store(-1);
+    if (done) EXPECT_GT(grants, 10) << what;  // or the program's own operator new is not the one that is called
+    else ASSERT_EQ(said, "") << what << ", allocation " << grants;
+  }
+}
+
+}  // namespace gradus::tests
+
+// NOLINTBEGIN(misc-definitions-in-headers,cppcoreguidelines-no-malloc)
+void* operator new(std::size_t bytes) { return gradus::tests::allocate(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return gradus::tests::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+// NOLINTEND(misc-definitions-in-headers,cppcoreguidelines-no-malloc)
