@@ -219,7 +219,8 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
     });
   } else {
     constexpr std::int64_t most_rows = 64;  // for which edges are packed once
-    const std::int64_t rows = std::clamp(n / (4 * threads) / marked_rows * marked_rows, marked_rows, most_rows);
+    const std::int64_t rows =
+        std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {
       from_rows(graph, distances, greatest, first, last, predecessors, stop);
     });

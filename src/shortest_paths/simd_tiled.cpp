@@ -134,6 +134,7 @@ HWY_EXPORT(close_f32);
 HWY_EXPORT(close_f64);
 
 // By the type of what they are given.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type, and a part of a name
 #define GRADUS_KERNELS(T, type)                                                                   \
   void min_plus(T* c, const T* a, const T* b) { HWY_DYNAMIC_DISPATCH(min_plus_##type)(c, a, b); } \
   void close(T* tile) { HWY_DYNAMIC_DISPATCH(close_##type)(tile); }
@@ -142,6 +143,7 @@ GRADUS_KERNELS(std::int64_t, i64)
 GRADUS_KERNELS(float, f32)
 GRADUS_KERNELS(double, f64)
 #undef GRADUS_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
 
 constexpr std::int64_t tile_elements = simd_side * simd_side;
 

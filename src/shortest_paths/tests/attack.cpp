@@ -265,7 +265,7 @@ class Check {
     if (graph_.form == Form::edges) return call(EdgeView<T>{n, graph_.from, graph_.to, graph_.weights});
     if (graph_.form == Form::rows) {  // they were made in ascending order
       std::vector<std::int64_t> starts(graph_.n + 1);
-      for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from + 1)];
+      for (const std::int32_t from : graph_.from) ++starts[static_cast<std::size_t>(from) + 1];
       for (std::size_t v = 0; v < graph_.n; ++v) starts[v + 1] += starts[v];
       return call(CsrView<T>{starts, graph_.to, graph_.weights});
     }

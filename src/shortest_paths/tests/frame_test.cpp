@@ -254,7 +254,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   // What a job may take decides as the estimate says.
   const Matrix<std::int32_t> weights = random_graph<std::int32_t>(500, 1, 100, 3);
   Execution limited{.device = Device::cpu, .threads = 1};
-  limited.memory_limit = host({.vertices = 500}) + 500 * 500 * sizeof(std::int32_t);
+  limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);
   EXPECT_NO_THROW(paths(weights, {}, limited));
   --limited.memory_limit;
   EXPECT_THROW(paths(weights, {}, limited), Error);
