@@ -3,8 +3,9 @@
 What is timed is the search alone, on both sides: SciPy and igraph with the graph in memory; of Gradus, the total less
 reading and writing, as its summary tells, in a process that has done nothing before, which costs it some milliseconds.
 On the small graphs of the lines "peers" and "everyday" it is a call in a warm process, as theirs are: `gradus bench` on
-a random graph of as many vertices and edges. Rivals have one thread. Every distance is compared; lengths are whole
-numbers that a double holds, so all must be equal. Needs the packages of requirements-shortest-paths.txt.
+a random graph of as many vertices and edges. There and on dense graphs both sides get a matrix. Rivals have one thread.
+Every distance is compared; lengths are whole numbers that a double holds, so all must be equal. Needs the packages of
+requirements-shortest-paths.txt.
 """
 
 import json
@@ -46,6 +47,14 @@ class Graph:
 
         shape = (self.vertices, self.vertices)
         return scipy.sparse.csr_matrix((self.length.astype(numpy.float64), (self.source, self.target)), shape)
+
+    def dense(self):
+        """0 for no edge, as SciPy has it."""
+        import numpy
+
+        matrix = numpy.zeros((self.vertices, self.vertices))
+        matrix[self.source, self.target] = self.length
+        return matrix
 
     def write(self, path):
         """As a matrix, or by its ending as the list of edges of DIMACS."""
@@ -99,8 +108,10 @@ class Warm:
 
 
 class Scipy:
-    def __init__(self, graph, method):
-        self.matrix, self.method = graph.sparse(), method
+    """`matrix`: in either of the two forms that SciPy takes."""
+
+    def __init__(self, matrix, method):
+        self.matrix, self.method = matrix, method
 
     def find(self):
         from scipy.sparse.csgraph import shortest_path
@@ -160,7 +171,7 @@ def dense(options, folder, name, vertices):
     graph = Graph(vertices, vertices * vertices)
     path = folder / "graph.npy"
     graph.write(path)
-    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "FW"),
+    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.dense(), "FW"),
                                    "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
                      min(options.repeats, 2), {"SciPy": 25})]
 
@@ -169,7 +180,7 @@ def sparse(options, folder, name, vertices):
     graph = Graph(vertices, 5 * vertices)
     path = folder / "graph.gr"
     graph.write(path)
-    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "D"),
+    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.sparse(), "D"),
                                    "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
                      min(options.repeats, 2), {"SciPy": 2.5})]
 
@@ -181,7 +192,7 @@ def both_peers(options, folder, name, vertices):
         path = folder / "graph.gr"
         graph.write(path)
         results.append(measured(f"{name}, {edges:,} edges", graph,
-                                {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "auto"),
+                                {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.sparse(), "auto"),
                                  "igraph": Igraph(graph)}, options.repeats, {"SciPy": 1, "igraph": 1},
                                 Warm(options.gradus, graph, options.repeats)))
     return results
@@ -200,7 +211,7 @@ def everyday(options, folder, _, most):
             path = folder / "graph.npy"
             graph.write(path)
             results.append(measured(f"everyday: {vertices:,} vertices, density {density:g}", graph,
-                                    {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph, "auto")},
+                                    {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.dense(), "auto")},
                                     options.repeats, {"SciPy": 1}, Warm(options.gradus, graph, options.repeats)))
     return results
 
