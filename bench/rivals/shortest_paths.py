@@ -167,22 +167,18 @@ def measured(name, graph, contenders, repeats, targets, warm=None):
             "samples": samples, "ratios": ratios}
 
 
-def dense(options, folder, name, vertices):
-    graph = Graph(vertices, vertices * vertices)
-    path = folder / "graph.npy"
-    graph.write(path)
-    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.dense(), "FW"),
-                                   "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
-                     min(options.repeats, 2), {"SciPy": 25})]
+def one_core(edges_of, file, form, method, target):
+    """Gradus on one thread, and on all, beside SciPy's `method` on the graph in that form."""
 
+    def measure(options, folder, name, vertices):
+        graph = Graph(vertices, edges_of(vertices))
+        path = folder / file
+        graph.write(path)
+        return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(form(graph), method),
+                                       "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
+                         min(options.repeats, 2), {"SciPy": target})]
 
-def sparse(options, folder, name, vertices):
-    graph = Graph(vertices, 5 * vertices)
-    path = folder / "graph.gr"
-    graph.write(path)
-    return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.sparse(), "D"),
-                                   "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
-                     min(options.repeats, 2), {"SciPy": 2.5})]
+    return measure
 
 
 def both_peers(options, folder, name, vertices):
@@ -217,8 +213,9 @@ def everyday(options, folder, _, most):
 
 
 LINES = [
-    ("dense: {:,} vertices, all edges", 4096, 64, dense),
-    ("sparse: {:,} vertices, five edges from each", 20_000, 200, sparse),
+    ("dense: {:,} vertices, all edges", 4096, 64, one_core(lambda n: n * n, "graph.npy", Graph.dense, "FW", 25)),
+    ("sparse: {:,} vertices, five edges from each", 20_000, 200,
+     one_core(lambda n: 5 * n, "graph.gr", Graph.sparse, "D", 2.5)),
     ("peers: {:,} vertices", 1_000, 50, both_peers),
     ("everyday: up to {:,} vertices", 3_000, 100, everyday),
 ]
