@@ -22,7 +22,7 @@ enum class Common : std::uint8_t {
   none,    ///< prints text for a shell or a pager
   output,  ///< --json, --quiet: Session::json, Session::quiet
   place,   ///< also --device, --threads: Session::execution
-  job      ///< also --variant, --pin, --block-size, --memory-limit
+  job      ///< also --variant, --pin, --block-size, --memory-limit, --gpu-memory-limit
 };
 
 /// The headings of these options in the help.

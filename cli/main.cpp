@@ -95,6 +95,8 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 });
   options.bytes("--memory-limit", execution.memory_limit,
                 "refuse a job that needs more memory [what is free]; 500M, 1.5G");
+  options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
+                "take no more of the GPU's memory, or refuse the job [what is free]");
 }
 
 /// The nearest name of an option of the subcommand to the one that was typed.
@@ -120,7 +122,9 @@ std::string in_words_of(const CLI::App& app, std::string message) {
   };
   constexpr Words all[] = {
       {"--memory-limit", "Execution::memory_limit", "--memory-limit"},
+      {"--gpu-memory-limit", "Execution::gpu_memory_limit", "--gpu-memory-limit"},
       {"--block-size", "Execution::block_size", "--block-size"},
+      {"--sources", "ShortestPathsOptions::sources asks", "--sources asks"},
       {"--box-origin", "box: an origin was given, but no lengths",
        "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
       {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},

@@ -46,8 +46,9 @@ struct Execution {
   /// a process that was started anew (exec; the method 'spawn' of Python's multiprocessing).
   int threads = 0;
   Pinning pinning = Pinning::none;
-  int block_size = 0;              ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
-  std::uint64_t memory_limit = 0;  ///< bytes a job may take beyond its input; 0: what the machine has available
+  int block_size = 0;                  ///< threads per CUDA block; 0: the variant's own choice, the only one on a CPU
+  std::uint64_t memory_limit = 0;      ///< bytes a job may take beyond its input; 0: what the machine has available
+  std::uint64_t gpu_memory_limit = 0;  ///< bytes of a GPU's memory it may take beyond its input there; 0: what is free
   std::function<void(const Progress&)> progress = {};  ///< called from the calling thread only
   std::stop_token stop = {};  ///< a stop request ends the job with InterruptedError within half a second
   /// A CUDA stream (cudaStream_t) of the GPU, or null for CUDA's default stream. Views of GPU memory are read and

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/text.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/sizes.hpp"
 
@@ -14,15 +15,15 @@ class Arena {
  public:
   Arena() = default;
   /// `bytes`: the sum of part_bytes() of all parts that will be taken. Throws gradus::Error with what was
-  /// needed and what was free.
-  explicit Arena(std::uint64_t bytes) : memory_(static_cast<std::int64_t>(bytes)) {}
+  /// needed and what was free. `limit`: Execution::gpu_memory_limit.
+  explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
   /// Room for so many bytes more, by another allocation where they are not left: for a job that knows what it needs
   /// only after a look at what it has there.
   void reserve(std::uint64_t bytes) {
     if (bytes <= static_cast<std::uint64_t>(memory_.size()) - taken_) return;
     if (memory_.size() > 0) filled_.push_back(std::move(memory_));
-    memory_ = DeviceBuffer<unsigned char>(static_cast<std::int64_t>(bytes));
+    allocate(bytes);
     taken_ = 0;
   }
 
@@ -38,6 +39,16 @@ class Arena {
   }
 
  private:
+  void allocate(std::uint64_t bytes) {
+    allocated_ += bytes;
+    if (limit_ > 0 && allocated_ > limit_)
+      throw Error("the job needs " + core::size_text(allocated_) +
+                  " of the GPU's memory, but Execution::gpu_memory_limit allows only " + core::size_text(limit_));
+    memory_ = DeviceBuffer<unsigned char>(static_cast<std::int64_t>(bytes));
+  }
+
+  std::uint64_t limit_ = 0;
+  std::uint64_t allocated_ = 0;
   std::vector<DeviceBuffer<unsigned char>> filled_;
   DeviceBuffer<unsigned char> memory_;
   std::uint64_t taken_ = 0;

@@ -40,7 +40,7 @@ class Job {
   /// transfers. `bytes`: of memory(). Error with what is needed and what is free where they do not suffice.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
-        memory_(bytes), staging_(execution.stop) {}
+        memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}
 
   int gpu() const { return gpu_; }
   MemoryPlace place() const { return MemoryPlace::on_gpu(gpu_); }

@@ -110,7 +110,7 @@ void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
-void check_memory(std::uint64_t needed, const Execution& execution) {
+void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out) {
   const bool limited = execution.memory_limit > 0;
   // To ask the system takes a tenth of a millisecond, in which a small job is done, and every machine has this much.
   constexpr std::uint64_t never_too_much = 16 << 20;
@@ -119,7 +119,17 @@ void check_memory(std::uint64_t needed, const Execution& execution) {
   if (needed <= available) return;
   throw Error("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
               (limited ? "Execution::memory_limit allows only " + core::size_text(available)
-                       : "only " + core::size_text(available) + " are available"));
+                       : "only " + core::size_text(available) + " are available") +
+              (way_out.empty() ? "" : "; " + std::string(way_out)));
+}
+
+Machine granted_machine(const Execution& execution) {
+  Machine machine = this_machine();
+  if (execution.gpu_memory_limit == 0) return machine;
+  std::vector<Gpu> gpus = machine.gpus();
+  for (Gpu& gpu : gpus) gpu.memory_bytes = std::min(gpu.memory_bytes, execution.gpu_memory_limit);
+  machine.gpus = Gpus(std::move(gpus));
+  return machine;
 }
 
 void throw_out_of_memory() { throw Error("the system has no memory left for the job; give it a smaller one"); }

@@ -2,6 +2,7 @@
 // runs here, and whether the memory suffices.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <new>
@@ -116,8 +117,23 @@ void check_takes_device_input(std::span<const Variant> variants, const Variant& 
       "; the variants that use them there: " + names_of_those_with(&Variant::device_input, variants));
 }
 
-/// Error where `needed` bytes are more than the job may take or the machine has.
-void check_memory(std::uint64_t needed, const Execution& execution);
+/// The request, with the GPU on which the first of these that does not lie in host memory lies as the one to run on, if
+/// there is one. Errors as those of run_where_it_lies(), check_beside() and check_takes_device_input().
+template <class Variant>
+Execution where_views_lie(std::span<const NamedPlace> places, std::span<const Variant> variants,
+                          std::string_view problem, const Execution& execution) {
+  const auto there = std::ranges::find_if(places, [](const NamedPlace& one) { return !one.place.is_host(); });
+  if (there == places.end()) return execution;
+  Execution here = run_where_it_lies(there->place, there->what, execution);
+  for (const NamedPlace& one : places) check_beside(one.place, one.what, true, here.gpu);
+  if (!here.variant.empty())
+    check_takes_device_input(variants, core::find_variant(variants, here.variant, problem), there->place, there->what,
+                             problem);
+  return here;
+}
+
+/// Error where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
+void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
 [[noreturn]] void throw_out_of_memory();
 
@@ -132,14 +148,16 @@ auto within_memory(const Job& job) {
   }
 }
 
+/// This machine, with no more memory of its GPUs than Execution::gpu_memory_limit.
+Machine granted_machine(const Execution& execution);
+
 /// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
 template <class Variant, class Shape>
 const Variant& wanted_variant(std::span<const Variant> variants,
                               const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
                               const Execution& execution, std::string_view problem) {
-  const Machine& machine = this_machine();
-  if (execution.device == Device::gpu) require_gpu(machine, execution.gpu);
-  if (execution.variant.empty()) return choose(shape, machine, execution.device);
+  if (execution.device == Device::gpu) require_gpu(this_machine(), execution.gpu);
+  if (execution.variant.empty()) return choose(shape, granted_machine(execution), execution.device);
   return core::find_variant(variants, execution.variant, problem);
 }
 
@@ -150,7 +168,7 @@ void check_device(const core::VariantInfo& variant, const Execution& execution, 
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
-  if (const core::Support support = variant.supports(shape, this_machine()); !support)
+  if (const core::Support support = variant.supports(shape, granted_machine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
 }

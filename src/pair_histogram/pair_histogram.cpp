@@ -39,16 +39,7 @@ Execution where_views_lie(MatrixView<const T> points, const PairHistogramMemory<
   execution::check_view(memory.others, "others");
   execution::check_view(memory.weights, "weights");
   execution::check_view(memory.other_weights, "other weights");
-  const std::array<execution::NamedPlace, 4> all = places(points, memory);
-  const auto* const there =
-      std::ranges::find_if(all, [](const execution::NamedPlace& one) { return !one.place.is_host(); });
-  if (there == all.end()) return execution;
-  Execution here = execution::run_where_it_lies(there->place, there->what, execution);
-  for (const execution::NamedPlace& one : all) execution::check_beside(one.place, one.what, true, here.gpu);
-  if (here.variant.empty()) return here;
-  const room::Variant& variant = core::find_variant(room::variants(), here.variant, problem_name);
-  execution::check_takes_device_input(room::variants(), variant, there->place, there->what, problem_name);
-  return here;
+  return execution::where_views_lie<room::Variant>(places(points, memory), room::variants(), problem_name, execution);
 }
 
 /// Whether the job runs on a GPU whatever the points are like, so that they can be looked at there.

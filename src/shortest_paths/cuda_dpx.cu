@@ -25,11 +25,10 @@
 // NVIDIA's Hopper architecture; the grid of tiles and its double buffer are those of matrix products (CUTLASS).
 #include <type_traits>
 
-#include "cuda/order.hpp"
 #include "shortest_paths/gpu/carriers.cuh"
 #include "shortest_paths/gpu/cuda_distances.hpp"
 #include "shortest_paths/gpu/hub.cuh"
-#include "shortest_paths/gpu/rounds.cuh"
+#include "shortest_paths/gpu/two_streams.cuh"
 #include "shortest_paths/variants.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -43,24 +42,10 @@ constexpr double portion = 1e11;
 // at 4096.
 constexpr std::int64_t one_launch_vertices = 3072;
 
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t granule) { return (n + granule - 1) / granule * granule; }
-
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {
   int value = 0;
   cuda::check(cudaDeviceGetAttribute(&value, which, job.gpu()), "cudaDeviceGetAttribute");
   return value;
-}
-
-template <class Word>
-Work<Word> take_work(cuda::Job& job, std::int64_t side, int pack, int depth) {
-  Work<Word> work{};
-  work.side = static_cast<int>(side);
-  work.words = static_cast<std::size_t>(side / pack);
-  work.one = 1;
-  work.distances = job.memory().take<Word>(side * (side / pack));
-  for (Word*& panel : work.row_panels) panel = job.memory().take<Word>(depth * (side / pack));
-  for (Word*& panel : work.column_panels) panel = job.memory().take<Word>(depth * side);
-  return work;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -68,51 +53,24 @@ Work<Word> take_work(cuda::Job& job, std::int64_t side, int pack, int depth) {
 
 template <class Carrier, int depth, class Rest, class T>
 void relax_in_two_streams(CudaDistances<T>& distances) {
-  using Word = typename Carrier::Word;
-  using Shape = Shapes<Carrier, depth>;
-  using Tile = typename Rest::Tile;
-  constexpr std::int64_t tile_columns = std::int64_t{Tile::columns} * Carrier::pack;
-  constexpr std::int64_t granule = std::max<std::int64_t>({depth, Tile::rows, tile_columns});
-  static_assert(dpx_granule % granule == 0 && depth <= dpx_widest_pivot);
-  const auto diagonal = close_diagonal_kernel<Carrier, depth>;
-  const auto panels = relax_panels_kernel<Carrier, depth>;
-  const auto rest = relax_rest_kernel<Carrier, depth, Rest>;
-  constexpr std::size_t rest_bytes = Rest::template bytes<Word>;
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(diagonal), Shape::diagonal_bytes);
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(panels), Shape::panel_bytes);
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(rest), rest_bytes);
-
+  using Rounds = RoundsInTwoStreams<Carrier, depth, Rest>;
+  static_assert(dpx_granule % Rounds::granule == 0 && depth <= dpx_widest_pivot);
   cuda::Job& job = distances.job();
-  const auto work = take_work<Word>(job, round_up(distances.n(), granule), Carrier::pack, depth);
   const auto n = static_cast<int>(distances.n());
-  const auto panel_tiles = static_cast<unsigned int>(2 * (work.side / Shape::panel_side));
-  const auto tiles = static_cast<unsigned int>(work.words / Tile::columns * (work.side / Tile::rows));
+  auto work = take_panels<Carrier>(job.memory(), round_up(n, Rounds::granule), depth);
+  work.distances =
+      job.memory().template take<typename Carrier::Word>(work.side * static_cast<std::int64_t>(work.words));
   const auto copy_blocks = static_cast<unsigned int>(8 * attribute(cudaDevAttrMultiProcessorCount, job));
   const int rounds = (n + depth - 1) / depth;  // vertices beyond n have no edges: nothing goes by way of them
-
   const cuda::Stream& stream = distances.stream();
-  const cuda::UrgentStream ahead;
-  cuda::Signal is_in;
-  cuda::Signal panels_done;
-  cuda::Signal rest_done[2];
+  Rounds in_two_streams;
   distances.relax(rounds, portion, [&](std::int64_t first, std::int64_t number) {
-    if (first == 0) {
-      bring_in_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
-      is_in.follow(stream);
-      is_in.hold(ahead);
-    }
-    for (auto round = static_cast<int>(first); round < first + number; ++round) {
-      // The rest of two rounds before has left the diagonal, row and column of this one behind, and the panels free.
-      if (round >= 2) rest_done[round % 2].hold(ahead);
-      diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead>>>(work, round);
-      panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead>>>(work, round);
-      panels_done.follow(ahead);
-      panels_done.hold(stream);
-      rest<<<tiles, Tile::threads, rest_bytes, stream>>>(work, round, round + 1 < rounds ? round + 1 : -1);
-      rest_done[round % 2].follow(stream);
-      cuda::check_launch("relax_rest_kernel");
-    }
-    if (first + number == rounds) bring_out_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work, distances.data(), n);
+    if (first == 0)
+      bring_in_kernel<Carrier>
+          <<<copy_blocks, 256, 0, stream>>>(work.distances, work.side, work.words, distances.data(), n, n);
+    in_two_streams.launch(work, static_cast<int>(first), static_cast<int>(number), rounds, stream);
+    if (first + number == rounds)
+      bring_out_kernel<Carrier><<<copy_blocks, 256, 0, stream>>>(work.distances, work.words, distances.data(), n, n);
     cuda::check_launch("bring_out_kernel");
   });
 }
@@ -125,7 +83,8 @@ void relax_in_one(CudaDistances<T>& distances) {
   using Word = typename Carrier::Word;
   using Shape = Shapes<Carrier, one_launch_depth>;
   cuda::Job& job = distances.job();
-  auto work = take_work<Word>(job, round_up(distances.n(), one_launch_depth), Carrier::pack, one_launch_depth);
+  auto work = take_panels<Carrier>(job.memory(), round_up(distances.n(), one_launch_depth), one_launch_depth);
+  work.distances = job.memory().template take<Word>(work.side * static_cast<std::int64_t>(work.words));
   auto* barrier = reinterpret_cast<GridBarrier*>(cuda::zero_part<unsigned int>(job.memory(), 2, distances.stream()));
   const auto kernel = relax_in_one_launch<Carrier, T>;
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), Shape::most_bytes);
@@ -149,14 +108,7 @@ void relax_in_one(CudaDistances<T>& distances) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The choice of shapes, all measured on an H200
-
-template <class Word>
-using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
-template <class Word>
-using Rest8x16 = ProductShape<RegisterTile<Word, 8, 16, 4, 2>, 32, 3, 1>;
-template <class Word>
-using Rest8x4 = ProductShape<RegisterTile<Word, 8, 4, 4, 2>, 16, 4, 2>;
+// The choice of arithmetic
 
 /// Elements of 32 bits or pairs of 16. `InOne`: what carries them in one launch, which older GPUs, with less shared
 /// memory, take at any size. `tile`: Problem::tile, the vertices of a round.
@@ -184,13 +136,12 @@ void relax_wide(CudaDistances<T>& distances) {
 /// matrix, by way of a hub.
 template <class T>
 bool fits_pairs(const Problem<T>& problem, CudaDistances<T>& distances, std::vector<Phase>& phases) {
-  constexpr std::int32_t greatest = 0x7ffe;
   constexpr std::int64_t worth_a_look = 1024;
   if (problem.negative) return false;
-  if (problem.greatest <= greatest) return true;
+  if (problem.greatest <= greatest_of_16) return true;
   if (problem.n() < worth_a_look) return false;
   const core::PhaseTimer timer(phases, "width");
-  return is_within_by_hub(distances, greatest);
+  return is_within_by_hub(distances, greatest_of_16);
 }
 
 }  // namespace
@@ -205,7 +156,6 @@ Solved cuda_dpx(const Problem<T>& problem, const Execution& execution, std::vect
   } else if constexpr (std::is_same_v<T, double>) {
     relax_wide(distances);
   } else {
-    constexpr std::int32_t greatest_of_32 = unreachable<std::int32_t>() / 3 - 1;  // as the frame has it for int32
     if (fits_pairs(problem, distances, phases))
       relax_narrow<Pairs16<4>, Pairs16<0>, Rest8x8<std::uint32_t>>(distances, problem.tile);
     else if (problem.greatest <= greatest_of_32)

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/checked.hpp"
 #include "execution/gpu_support.hpp"
 #include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/gpu/panel_plan.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -65,6 +67,39 @@ Memory dpx_memory(const Shape& shape, int threads) {
   Memory memory = gpu_memory(shape, threads);
   memory.device = core::checked_add(memory.device, dpx_bytes(shape.vertices, shape.element_bytes), "a matrix");
   return memory;
+}
+
+/// The GPUs that this build can use, which for estimates are all alike: the least memory, the fewest multiprocessors.
+execution::Gpu least_gpu(const execution::Machine& machine) {
+  execution::Gpu least;
+  for (const execution::Gpu& gpu : machine.gpus()) {
+    if (!gpu.usable) continue;
+    if (!least.usable || gpu.memory_bytes < least.memory_bytes) least.memory_bytes = gpu.memory_bytes;
+    if (!least.usable || gpu.multiprocessors < least.multiprocessors) least.multiprocessors = gpu.multiprocessors;
+    least.usable = true;
+  }
+  return least;
+}
+
+/// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
+std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
+
+Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  const execution::Gpu least = least_gpu(machine);
+  if (plan_panels(shape.vertices, shape.element_bytes, to_plan_with(least.memory_bytes), panel_granule).pivot == 0 &&
+      shape.vertices > 0)
+    return Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
+  return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
+}
+
+// The most that it takes; with less memory there it makes more rounds.
+Memory panels_memory(const Shape& shape, int) {
+  constexpr int many_multiprocessors = 1 << 10;
+  return {.host = cuda::staging_bytes,
+          .device = plan_panels(shape.vertices, shape.element_bytes, std::numeric_limits<std::uint64_t>::max(),
+                                deepest_pivot(many_multiprocessors))
+                        .bytes};
 }
 
 // The runs of a variant in all element types.
@@ -156,14 +191,19 @@ constexpr Variant table[] = {
      .supports = dpx_on_gpu,
      .memory = dpx_memory,
      .run = GRADUS_CUDA_RUNS(cuda_dpx<std::int32_t>, cuda_dpx<std::int64_t>, cuda_dpx<float>, cuda_dpx<double>)},
+    {.name = "cuda_panels",
+     .summary =
+         "larger than the GPU: rows of thousands of vertices stay there, the others pass through, slab after slab",
+     .contract = exact,
+     .backend = Backend::cuda,
+     .supports = panels_on_gpu,
+     .memory = panels_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_panels<std::int32_t>, cuda_panels<std::int64_t>, cuda_panels<float>,
+                             cuda_panels<double>)},
 };
 
-/// Whether it fits every usable GPU, with an eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  const auto needed = static_cast<double>(variant.memory(shape, 1).device);
-  return std::ranges::all_of(machine.gpus(), [needed](const execution::Gpu& gpu) {
-    return !gpu.usable || needed <= 0.875 * static_cast<double>(gpu.memory_bytes);
-  });
+  return variant.memory(shape, 1).device <= to_plan_with(least_gpu(machine).memory_bytes);
 }
 
 // A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
@@ -235,17 +275,26 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  const Variant& on_device = core::find_variant(variants(), "cuda_dpx", Room::name);
+  const auto find = [](std::string_view name) -> const Variant& {
+    return core::find_variant(variants(), name, Room::name);
+  };
+  const auto best_on_gpu = [&]() -> const Variant& {
+    const Variant& whole = find("cuda_dpx");
+    const Variant& panels = find("cuda_panels");
+    return fits_gpu(whole, shape, machine) || !panels.supports(shape, machine) ? whole : panels;
+  };
   if (device == Device::gpu) {
-    if (const Support support = on_device.supports(shape, machine); !support)
+    const Variant& best = best_on_gpu();
+    if (const Support support = best.supports(shape, machine); !support)
       throw UnsupportedError("shortest_paths cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");
-    return on_device;
+    return best;
   }
-  if (device == Device::automatic && gpu_pays(shape, machine) && on_device.supports(shape, machine) &&
-      fits_gpu(on_device, shape, machine))
-    return on_device;
-  if (searches_pay(shape)) return core::find_variant(variants(), "openmp_dijkstra", Room::name);
-  return core::find_variant(variants(), shape.wide ? "openmp_tiled" : "simd_tiled", Room::name);
+  if (device == Device::automatic && gpu_pays(shape, machine)) {
+    const Variant& best = best_on_gpu();
+    if (best.supports(shape, machine) && (!best.device_input || fits_gpu(best, shape, machine))) return best;
+  }
+  if (searches_pay(shape)) return find("openmp_dijkstra");
+  return find(shape.wide ? "openmp_tiled" : "simd_tiled");
 }
 
 }  // namespace gradus::shortest_paths_detail

@@ -29,6 +29,8 @@ template <class T>
 Solved cuda_register_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Solved cuda_dpx(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Solved cuda_panels(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::shortest_paths_detail
 

@@ -21,6 +21,7 @@
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/gpu/gpu_graph.hpp"
 #include "shortest_paths/gpu/graph_there.cuh"
+#include "shortest_paths/gpu/squares.cuh"
 #include "shortest_paths/gpu/tiles.cuh"
 
 namespace gradus::shortest_paths_detail {
@@ -62,22 +63,6 @@ __global__ void __launch_bounds__(256) find_range(const C* distances, std::int64
   if (threadIdx.x % 32 != 0) return;
   atomicMin(&range[0], low);
   atomicMax(&range[1], high);
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Across
-
-constexpr int square = 32;
-
-/// store(column, row, element(row, column)) for a square of 32 x 32 places by 32 x 8 threads, neighbours in a warp
-/// along the rows at first, and along the columns then.
-template <class Value, class Element, class Store>
-__device__ __forceinline__ void turn_square(const Element& element, const Store& store) {
-  __shared__ Value values[square][square + 1];
-  const int x = static_cast<int>(threadIdx.x);
-  for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) values[y][x] = element(y, x);
-  __syncthreads();  // the square is there
-  for (int y = static_cast<int>(threadIdx.y); y < square; y += 8) store(y, x, values[x][y]);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

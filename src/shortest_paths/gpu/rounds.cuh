@@ -347,34 +347,36 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 // ---------------------------------------------------------------------------------------------------------------------
 // In and out
 
-/// The share of the threads that begin at `first` of the matrix of n x n elements, as words, filled up at its border.
+/// `rows` x `columns` elements as rows of `words` words, filled up at their right border and below it to `filled` rows:
+/// the share of the thread `first` of `threads`.
 template <class Carrier, class Element>
-__device__ __forceinline__ void bring_in(const Work<typename Carrier::Word>& work, const Element* elements, int n,
-                                         std::size_t first, std::size_t threads) {
-  const std::size_t words = static_cast<std::size_t>(work.side) * work.words;
-  for (std::size_t word = first; word < words; word += threads) {
-    const auto from = static_cast<int>(word / work.words);
-    const auto left = static_cast<int>(word % work.words) * Carrier::pack;
+__device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
+                                         const Element* elements, int rows, int columns, std::size_t first,
+                                         std::size_t threads) {
+  const std::size_t all = static_cast<std::size_t>(filled) * words;
+  for (std::size_t word = first; word < all; word += threads) {
+    const auto from = static_cast<int>(word / words);
+    const auto left = static_cast<int>(word % words) * Carrier::pack;
     typename Carrier::Scalar scalars[Carrier::pack];
 #pragma unroll
     for (int half = 0; half < Carrier::pack; ++half) {
-      const bool exists = from < n && left + half < n;
-      scalars[half] = exists ? Carrier::from(elements[static_cast<std::size_t>(from) * n + left + half])
+      const bool exists = from < rows && left + half < columns;
+      scalars[half] = exists ? Carrier::from(elements[static_cast<std::size_t>(from) * columns + left + half])
                              : Carrier::get(Carrier::nothing(), 0);
     }
-    work.distances[word] = Carrier::word_of(scalars[0], scalars[Carrier::pack - 1]);
+    to[word] = Carrier::word_of(scalars[0], scalars[Carrier::pack - 1]);
   }
 }
+/// And back.
 template <class Carrier, class Element>
-__device__ __forceinline__ void bring_out(const Work<typename Carrier::Word>& work, Element* elements, int n,
-                                          std::size_t first, std::size_t threads) {
-  const std::size_t count = static_cast<std::size_t>(n) * n;
+__device__ __forceinline__ void bring_out(const typename Carrier::Word* from, std::size_t words, Element* elements,
+                                          int rows, int columns, std::size_t first, std::size_t threads) {
+  const std::size_t count = static_cast<std::size_t>(rows) * columns;
   for (std::size_t element = first; element < count; element += threads) {
-    const auto from = element / static_cast<unsigned int>(n);
-    const auto to = static_cast<int>(element % static_cast<unsigned int>(n));
-    const auto word =
-        load_uncached<Vector<typename Carrier::Word, 1>>(work.distances + from * work.words + to / Carrier::pack);
-    elements[element] = Carrier::template to<Element>(Carrier::get(word.at[0], to % Carrier::pack));
+    const auto row = element / static_cast<unsigned int>(columns);
+    const auto column = static_cast<int>(element % static_cast<unsigned int>(columns));
+    const auto word = load_uncached<Vector<typename Carrier::Word, 1>>(from + row * words + column / Carrier::pack);
+    elements[element] = Carrier::template to<Element>(Carrier::get(word.at[0], column % Carrier::pack));
   }
 }
 
@@ -385,12 +387,14 @@ __device__ __forceinline__ std::size_t threads_of_grid() { return gridDim.x * st
 
 // Launch shape of both: any.
 template <class Carrier, class Element>
-__global__ void bring_in_kernel(Work<typename Carrier::Word> work, const Element* elements, int n) {
-  bring_in<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+__global__ void bring_in_kernel(typename Carrier::Word* to, int filled, std::size_t words, const Element* elements,
+                                int rows, int columns) {
+  bring_in<Carrier>(to, filled, words, elements, rows, columns, thread_of_grid(), threads_of_grid());
 }
 template <class Carrier, class Element>
-__global__ void bring_out_kernel(Work<typename Carrier::Word> work, Element* elements, int n) {
-  bring_out<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+__global__ void bring_out_kernel(const typename Carrier::Word* from, std::size_t words, Element* elements, int rows,
+                                 int columns) {
+  bring_out<Carrier>(from, words, elements, rows, columns, thread_of_grid(), threads_of_grid());
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -434,7 +438,7 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
   const int tiles = work.side / depth;
   unsigned int target = 0;
   if (first == 0) {
-    bring_in<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+    bring_in<Carrier>(work.distances, work.side, work.words, elements, n, n, thread_of_grid(), threads_of_grid());
     wait_for_grid(barrier, target);
     if (block == 0) close_diagonal<Carrier, depth>(work, 0, false, shared);
     wait_for_grid(barrier, target);
@@ -475,7 +479,8 @@ __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carr
     }
     wait_for_grid(barrier, target);
   }
-  if (last == tiles) bring_out<Carrier>(work, elements, n, thread_of_grid(), threads_of_grid());
+  if (last == tiles)
+    bring_out<Carrier>(work.distances, work.words, elements, n, n, thread_of_grid(), threads_of_grid());
   __syncthreads();
   if (threadIdx.x == 0 && atomicInc(&barrier->left, gridDim.x - 1) == gridDim.x - 1) barrier->arrived = 0;
 }

@@ -6,12 +6,17 @@
 
 #include "shortest_paths/cases.hpp"
 #include "shortest_paths/gpu/cuda_limits.hpp"
+#include "shortest_paths/gpu/panel_plan.hpp"
 #include "shortest_paths/random_graph.hpp"
 #include "shortest_paths/variants.hpp"
 #include "tests/on_gpu.hpp"
 
 namespace gradus::shortest_paths_detail {
 namespace {
+
+using tests::contains;
+using tests::error_of;
+using tests::OnDevice;
 
 class shortest_paths_gpu : public tests::OnGpu {};
 
@@ -41,8 +46,10 @@ void expect_as_on_the_processor(const Matrix<T>& weights) {
   const Matrix<T> truth = shortest_paths(weights.view(), {}, {}, by("openmp_tiled")).distances;
   for (const Variant& variant : variants()) {
     if (variant.backend != core::Backend::cuda) continue;
-    for (const std::int64_t tile : {0, 64, 128}) {
-      if (tile > 0 && variant.name != "cuda_dpx") continue;
+    const std::vector<std::int64_t> tiles = variant.name == "cuda_dpx"      ? std::vector<std::int64_t>{0, 64, 128}
+                                            : variant.name == "cuda_panels" ? std::vector<std::int64_t>{0, 256, 512}
+                                                                            : std::vector<std::int64_t>{0};
+    for (const std::int64_t tile : tiles) {
       ShortestPathsOptions options;
       options.tile = tile;
       const auto result = shortest_paths(weights.view(), options, {}, by(variant.name));
@@ -77,6 +84,60 @@ TEST_F(shortest_paths_gpu, whole_numbers_of_64_bits_have_the_processors_distance
     for (std::int64_t to = 0; to < 300; ++to)
       if (weights(from, to) != no_route<std::int64_t>()) weights(from, to) *= std::int64_t{1} << 35;
   expect_as_on_the_processor(weights);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Larger than the GPU
+
+template <class T>
+void check_limits() {
+  constexpr std::int64_t n = 1500;
+  const Matrix<T> weights = graph<T>(n, 0.01, 30, 300);
+  const Matrix<T> truth = shortest_paths(weights.view(), {}, {}, by("openmp_tiled")).distances;
+  const std::uint64_t matrix = std::uint64_t{n} * n * sizeof(T);
+  const std::uint64_t least = panels_of(n, sizeof(T), panel_granule).bytes;
+  Execution execution;
+  execution.device = Device::gpu;
+  // Whatever is granted decides how the graph is cut, and never the result.
+  for (const std::uint64_t limit :
+       {std::uint64_t{0}, 8 * matrix, 3 * matrix, 2 * matrix, matrix * 3 / 2, least * 8 / 7 + 8}) {
+    execution.gpu_memory_limit = limit;
+    const auto result = shortest_paths(weights.view(), {}, execution);
+    EXPECT_EQ(result.report.variant, limit == 0 || limit == 8 * matrix ? "cuda_dpx" : "cuda_panels") << limit;
+    EXPECT_TRUE(tests::same_bits(result.distances, truth)) << limit;
+  }
+  execution.gpu_memory_limit = least - 1;
+  const std::string message = error_of<UnsupportedError>([&] { shortest_paths(weights.view(), {}, execution); });
+  EXPECT_TRUE(contains(message, "the rows of 256 vertices do not fit the GPU's memory")) << message;
+  execution.variant = "cuda_dpx";
+  execution.gpu_memory_limit = matrix;
+  const std::string needs = error_of<Error>([&] { shortest_paths(weights.view(), {}, execution); });
+  EXPECT_TRUE(contains(needs, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << needs;
+  // The rows may lie apart in host memory, and the result take the place of the weights.
+  Matrix<T> wide(n, n + 3);
+  for (std::int64_t row = 0; row < n; ++row) std::copy_n(weights.row(row), n, wide.row(row));
+  const MatrixView<T> place(wide.data(), n, n, n + 3);
+  ShortestPathsMemory<T> memory;
+  memory.distances = place;
+  execution.variant = "cuda_panels";
+  execution.gpu_memory_limit = least + matrix / 4;
+  shortest_paths(MatrixView<const T>(place), {}, memory, execution);
+  std::int64_t different = 0;
+  for (std::int64_t row = 0; row < n; ++row)
+    different += std::equal(wide.row(row), wide.row(row) + n, truth.row(row)) ? 0 : 1;
+  EXPECT_EQ(different, 0);
+}
+
+TEST_F(shortest_paths_gpu, int32_larger_than_the_gpu) { check_limits<std::int32_t>(); }
+TEST_F(shortest_paths_gpu, int64_larger_than_the_gpu) { check_limits<std::int64_t>(); }
+
+TEST_F(shortest_paths_gpu, floats_larger_than_the_gpu_have_the_same_bits_each_time) {
+  const Matrix<float> weights = random_graph<float>(900, 0.02, 1000000, 5);
+  ShortestPathsOptions options;
+  options.tile = 256;
+  const auto once = shortest_paths(weights.view(), options, by("cuda_panels"));
+  for (int repeat = 0; repeat < 5; ++repeat)
+    EXPECT_TRUE(tests::same_bits(shortest_paths(weights.view(), options, by("cuda_panels")).distances, once.distances));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -185,10 +246,6 @@ TEST_F(shortest_paths_gpu, predecessors_by_way_of_several_panels) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // In the memory of a GPU
-
-using tests::contains;
-using tests::error_of;
-using tests::OnDevice;
 
 /// A matrix there that results are written to, `room` elements between its rows.
 template <class T>

@@ -1,0 +1,88 @@
+// What a job takes of the host's memory beyond its input, before it allocates.
+#pragma once
+
+#include "core/checked.hpp"
+#include "shortest_paths/request.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+/// Sums of bytes that do not wrap.
+class Bytes {
+ public:
+  void add(std::uint64_t bytes) { sum_ = core::checked_add(sum_, bytes, "the memory of the job"); }
+  void add_matrix(std::int64_t rows, std::int64_t columns, std::size_t element) {
+    add(core::checked_multiply(
+        core::checked_multiply(static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), "a matrix"),
+        std::uint64_t{element}, "a matrix"));
+  }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+/// The sizes on which the memory of a job depends beyond its input and its results.
+struct Sizes {
+  Shape shape;
+  std::int64_t listed = -1;  ///< edges that the caller lists; -1: a matrix is given
+  int element_bytes = 4;     ///< of the caller's weights
+  bool adapted = false;      ///< edges are taken otherwise than they are given
+  bool undirected = false;
+  bool copied = false;    ///< results take the place of weights that are needed to the end
+  bool positive = false;  ///< all edges are known to be
+
+  bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
+};
+
+/// Lists of edges, where the caller gives such.
+void add_lists(const Sizes& sizes, Bytes& bytes);
+
+/// What a job takes beyond its input and its results.
+std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads);
+
+/// Whether results take the place of weights that are needed to the end.
+template <class T>
+bool needs_copy(const Request<T>& request, const Examined<T>& facts) {
+  return request.is_matrix() && request.taking().as_they_are() &&
+         request.memory.distances.data() == request.graph.weights.data() && request.n() > 0 &&
+         (request.options.predecessors || (std::is_floating_point_v<T> && facts.negative));
+}
+
+template <class T>
+Sizes sizes_of(const Request<T>& request, const Shape& shape) {
+  return {.shape = shape,
+          .listed = request.listed(),
+          .element_bytes = static_cast<int>(sizeof(T)),
+          .adapted = !request.taking().as_they_are(),
+          .undirected = request.options.undirected};
+}
+
+template <class T>
+void add_results(const Request<T>& request, Bytes& bytes) {
+  if (request.memory.distances.rows() == 0) bytes.add_matrix(request.rows(), request.n(), sizeof(T));
+  if (request.options.predecessors && request.memory.predecessors.rows() == 0)
+    bytes.add_matrix(request.rows(), request.n(), sizeof(std::int32_t));
+}
+
+/// The results and the lists of edges: what every variant takes.
+template <class T>
+std::uint64_t least_memory(const Request<T>& request) {
+  Bytes bytes;
+  add_results(request, bytes);
+  add_lists(sizes_of(request, {.vertices = request.n()}), bytes);
+  return bytes.sum();
+}
+
+template <class T>
+std::uint64_t memory_needed(const Request<T>& request, const Examined<T>& facts, const Shape& shape,
+                            const Variant& variant) {
+  Sizes sizes = sizes_of(request, shape);
+  sizes.copied = needs_copy(request, facts);
+  sizes.positive = facts.positive;
+  Bytes bytes;
+  add_results(request, bytes);
+  bytes.add(work_bytes(sizes, variant, request.threads));
+  return bytes.sum();
+}
+
+}  // namespace gradus::shortest_paths_detail

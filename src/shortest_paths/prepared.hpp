@@ -1,0 +1,106 @@
+// The graph in the forms that a job needs, and what its edges tell.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "shortest_paths/gpu/gpu_graph.hpp"
+#include "shortest_paths/request.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+/// Whether the job runs on a GPU whatever the edges are like, so that they can be looked at there.
+template <class T>
+bool is_bound_for_gpu(const Request<T>& request) {
+  // For less the processor is done before the GPU has answered.
+  constexpr std::int64_t worth_a_look_there = 512;
+  const Execution& execution = request.execution;
+  if (!request.is_matrix()) return false;
+  if (!request.graph.weights.place().is_host()) return true;
+  if (!request.taking().as_they_are()) return false;
+  if (request.n() < worth_a_look_there || !execution::why_no_gpu(execution::this_machine()).empty()) return false;
+  if (!execution.variant.empty()) return core::find_variant(variants(), execution.variant, Room::name).device_input;
+  if (execution.device != Device::gpu) return false;
+  const Shape full{.vertices = request.n(),
+                   .edges = request.n() * (request.n() - 1),
+                   .element_bytes = sizeof(T),
+                   .floating = std::is_floating_point_v<T>,
+                   .predecessors = request.options.predecessors};
+  return choose(full, execution::granted_machine(execution), Device::gpu).device_input;
+}
+
+/// See above.
+template <class T>
+struct Prepared {
+  Graph<T> graph;         ///< a matrix, once there is one: in host memory, or where the caller has it on a GPU
+  SparseGraph<T> sparse;  ///< lists, once there are some
+  Matrix<T> weights;      ///< of `graph`, where the caller gave no such matrix
+  Examined<T> facts;
+  bool has_matrix = false;
+  bool has_lists = false;
+  std::shared_ptr<cuda::Job> job;  ///< on a GPU, once the graph was brought there
+  Graph<T> there;                  ///< the graph on the job's GPU
+
+  void bring_to_gpu(const Execution& execution, std::uint64_t job_bytes, std::vector<Phase>& phases) {
+    if constexpr (cuda::is_compiled) {
+      const core::PhaseTimer timer(phases, "to_device");
+      there = graph;
+      job = shortest_paths_detail::bring_to_gpu(there, execution, job_bytes);
+    } else {
+      cuda::refuse_without_cuda("weights");
+    }
+  }
+};
+
+template <class T>
+Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
+  const std::stop_token& stop = request.execution.stop;
+  Prepared<T> input;
+  if (is_bound_for_gpu(request)) {
+    input.graph = request.graph;
+    input.bring_to_gpu(request.execution, 0, phases);
+  }
+  const core::PhaseTimer timer(phases, "examine");
+  if (request.is_matrix()) {
+    input.graph = request.graph;
+    input.has_matrix = true;
+    if constexpr (cuda::is_compiled) {
+      if (input.job && request.taking().as_they_are()) {
+        input.facts = examine_on_gpu(input.there, *input.job);
+        return input;
+      }
+      if (input.job) {
+        input.weights = Matrix<T>(request.n(), request.n());
+        copy_matrix(input.graph.weights, input.weights.view(), *input.job);
+        input.graph.weights = input.weights.view();
+        input.job.reset();
+      }
+    }
+    input.facts = examine(input.graph, request.threads, stop);
+    if (request.taking().as_they_are()) return input;
+    input.weights = adapted(input.graph, request.taking(), request.threads, stop);
+    input.graph = {input.weights.view()};
+    input.facts = examine(input.graph, request.threads, stop);
+    return input;
+  }
+  std::visit(
+      [&](const auto& list) {
+        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>)
+          input.sparse = sparse_graph(list, request.taking(), stop);
+      },
+      request.edges);
+  input.has_lists = true;
+  input.facts = examine(input.sparse, stop);
+  return input;
+}
+
+template <class T>
+Shape shape_of(const Request<T>& request, const Examined<T>& facts) {
+  Shape shape = facts.shape(request.n(), request.options.predecessors);
+  if (!request.options.sources.empty()) shape.sources = request.rows();
+  return shape;
+}
+
+}  // namespace gradus::shortest_paths_detail

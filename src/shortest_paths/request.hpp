@@ -1,0 +1,150 @@
+// What a caller asks for, checked.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/text.hpp"
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "shortest_paths/finish.hpp"
+#include "shortest_paths/graph.hpp"
+#include "shortest_paths/sparse_graph.hpp"
+
+namespace gradus::shortest_paths_detail {
+
+/// The option's value in the graph's own type.
+template <class T>
+T no_edge_of(const ShortestPathsOptions& options) {
+  if (!options.no_edge) return no_route<T>();
+  const double wanted = *options.no_edge;
+  if (std::isnan(wanted) || wanted == -std::numeric_limits<double>::infinity())
+    throw UsageError("the value for 'no edge' is " + core::number_text(wanted) +
+                     ", which no weight may be; +inf stands for none without being named");
+  // The greatest int64 rounds up as a double; what lies below that is converted without loss or found out.
+  const bool in_range = std::is_floating_point_v<T> || (wanted >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                                                        wanted < -static_cast<double>(std::numeric_limits<T>::min()));
+  if (!in_range || static_cast<double>(static_cast<T>(wanted)) != wanted)
+    throw UsageError("the value for 'no edge', " + core::number_text(wanted) + ", is not a number of the type " +
+                     std::string(type_name<T>()));
+  // Beyond, neighbouring whole numbers are the same double: another one may have been meant.
+  if (!std::is_floating_point_v<T> && std::abs(wanted) >= 0x1p53)
+    throw UsageError("the value for 'no edge', " + core::number_text(wanted) +
+                     ", must be nearer to 0 than 2^53; the greatest " + std::string(type_name<T>()) +
+                     " stands for none without being named");
+  return static_cast<T>(wanted);
+}
+
+template <class View>
+void check_result(View view, std::int64_t rows, std::int64_t n, const char* what) {
+  execution::check_view(view, what);
+  if (view.data() == nullptr && view.rows() == 0) return;
+  if (view.rows() != rows || view.columns() != n)
+    throw UsageError(std::string(what) + ": memory of " + std::to_string(view.rows()) + " x " +
+                     std::to_string(view.columns()) + " elements for the results of " +
+                     (rows == n ? "" : std::to_string(rows) + " of ") + std::to_string(n) + " vertices");
+}
+
+/// Whether two views have bytes in common.
+template <class A, class B>
+bool overlap(MatrixView<A> one, MatrixView<B> other) {
+  return execution::overlap(execution::facts_of(one), execution::facts_of(other));
+}
+
+inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t n) {
+  for (const std::int64_t source : sources)
+    if (source < 0 || source >= n)
+      throw UsageError("there is no vertex " + std::to_string(source) + " among " + std::to_string(n) +
+                       " (counted from 0)");
+}
+
+/// What the caller asks for, checked.
+template <class T>
+struct Request {
+  Graph<T> graph;  ///< where it is a matrix
+  std::variant<std::monostate, EdgeView<T>, CsrView<T>> edges;
+  std::int64_t vertices = 0;
+  ShortestPathsOptions options;
+  ShortestPathsMemory<T> memory;
+  Execution execution;
+  int threads = 1;
+  std::int64_t target = -1;  ///< the only vertex to which the route is wanted, or -1: all
+
+  Request(MatrixView<const T> weights, const ShortestPathsOptions& wanted, const ShortestPathsMemory<T>& results,
+          const Execution& where)
+      : graph{weights, no_edge_of<T>(wanted)}, options(wanted), memory(results), execution(where) {
+    execution::check_execution(execution);
+    execution::check_extent(weights, "weights");
+    if (weights.rows() != weights.columns())
+      throw InputError("weights: a matrix of " + std::to_string(weights.rows()) + " x " +
+                       std::to_string(weights.columns()) + "; as many rows as columns are needed, one per vertex");
+    vertices = weights.rows();
+    check_rest();
+    if (!options.sources.empty()) check_results_are_here("of chosen sources");
+    if (overlap(memory.predecessors, weights))
+      throw UsageError("predecessors: their memory overlaps that of weights or distances");
+    const bool same = options.sources.empty() && memory.distances.data() == weights.data() &&
+                      memory.distances.row_stride() == weights.row_stride();
+    if (!same && overlap(memory.distances, weights))
+      throw UsageError("distances: their memory overlaps that of the weights, and is not the same");
+    execution = execution::where_views_lie<Variant>(places(), variants(), Room::name, execution);
+    threads = cpu::thread_count(execution);
+  }
+
+  template <class Edges>
+  Request(const Edges& list, const ShortestPathsOptions& wanted, const ShortestPathsMemory<T>& results,
+          const Execution& where)
+      : graph{{}, no_edge_of<T>(wanted)}, edges(list), options(wanted), memory(results), execution(where) {
+    execution::check_execution(execution);
+    check_edges(list);
+    vertices = vertices_of(list);
+    check_rest();
+    check_results_are_here("of a graph given by its edges");
+    threads = cpu::thread_count(execution);
+  }
+
+  std::int64_t n() const { return vertices; }
+  std::int64_t rows() const { return options.sources.empty() ? n() : std::ssize(options.sources); }
+  std::int64_t source_of(std::int64_t row) const {
+    return options.sources.empty() ? row : options.sources[static_cast<std::size_t>(row)];
+  }
+  bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
+  Taking<T> taking() const { return {graph.no_edge, options.undirected, options.unweighted}; }
+
+  std::array<execution::NamedPlace, 3> places() const {
+    return {{{graph.weights.place(), "weights"},
+             {memory.distances.place(), "distances"},
+             {memory.predecessors.place(), "predecessors"}}};
+  }
+
+  /// How many edges the caller lists; -1: none, but a matrix.
+  std::int64_t listed() const {
+    return std::visit(
+        [](const auto& list) -> std::int64_t {
+          if constexpr (std::is_same_v<decltype(list), const std::monostate&>) return -1;
+          else return number_of_edges(list);
+        },
+        edges);
+  }
+
+ private:
+  void check_rest() {
+    if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+    check_sources(options.sources, n());
+    check_result(memory.distances, rows(), n(), "distances");
+    check_result(memory.predecessors, rows(), n(), "predecessors");
+    if (memory.predecessors.rows() > 0 && !options.predecessors)
+      throw UsageError("predecessors: there is memory for them, but they are not wanted");
+    if (overlap(memory.predecessors, memory.distances))
+      throw UsageError("predecessors: their memory overlaps that of weights or distances");
+  }
+  void check_results_are_here(const std::string& results) const {
+    if (!memory.distances.place().is_host() || !memory.predecessors.place().is_host())
+      throw UnsupportedError("the results " + results + " are written to host memory only; give such");
+  }
+};
+
+}  // namespace gradus::shortest_paths_detail
