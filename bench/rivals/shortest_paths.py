@@ -1,9 +1,10 @@
-"""All-pairs shortest paths: Gradus beside SciPy's scipy.sparse.csgraph and igraph.
+"""All-pairs shortest paths: Gradus beside SciPy's scipy.sparse.csgraph, igraph and NetworKit.
 
-What is timed is the search alone, on both sides: SciPy and igraph with the graph in memory; of Gradus, the total less
+What is timed is the search alone, on both sides: rivals with the graph in memory; of Gradus, the total less
 reading and writing, as its summary tells, in a process that has done nothing before, which costs it some milliseconds.
 On the small graphs of the lines "peers" and "everyday" it is a call in a warm process, as theirs are: `gradus bench` on
-a random graph of as many vertices and edges. There and on dense graphs both sides get a matrix. Rivals have one thread.
+a random graph of as many vertices and edges. There and on dense graphs both sides get a matrix. SciPy and igraph
+have one thread, NetworKit as many as Gradus, "Gradus" one and "Gradus, all threads" all.
 Every distance is compared; lengths are whole numbers that a double holds, so all must be equal. Needs the packages of
 requirements-shortest-paths.txt.
 """
@@ -137,12 +138,33 @@ class Igraph:
         return {"seconds": time.perf_counter() - start, "distances": numpy.array(distances, numpy.float64)}
 
 
+class Networkit:
+    def __init__(self, graph, threads):
+        import networkit
+
+        self.networkit = networkit
+        networkit.setNumberOfThreads(threads)
+        self.graph = networkit.GraphFromCoo((graph.length.astype(float), (graph.source, graph.target)),
+                                            n=graph.vertices, weighted=True, directed=True)
+
+    def find(self):
+        import numpy
+
+        start = time.perf_counter()
+        search = self.networkit.distance.APSP(self.graph)
+        search.run()
+        seconds = time.perf_counter() - start
+        distances = numpy.array(search.getDistances(True), numpy.float64)
+        distances[distances >= numpy.finfo(numpy.float64).max] = numpy.inf
+        return {"seconds": seconds, "distances": distances}
+
+
 # -------------------------------------------------------------------------------------------------------------- lines
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """A result: samples of all contenders, the first of which is ours; they take turns. `warm`: what measures ours, whose
-    distances alone are taken from the contender then."""
+    """A result: samples of all contenders, which take turns. `targets`: how many times faster than whom which of ours has
+    to be. `warm`: what measures "Gradus", whose distances alone are taken from the contender then."""
     import numpy
 
     samples = {contender: [] for contender in contenders}
@@ -160,23 +182,28 @@ def measured(name, graph, contenders, repeats, targets, warm=None):
     note("")
     if warm:
         samples["Gradus"] = warm.seconds(variant)
-    ours = statistics.median(next(iter(samples.values())))
-    ratios = {contender: {"median": statistics.median(samples[contender]) / ours, "target": target}
-              for contender, target in targets.items()}
+    ratios = [{"of": ours, "beside": rival, "target": target,
+               "median": statistics.median(samples[rival]) / statistics.median(samples[ours])}
+              for ours, rival, target in targets]
     return {"name": name, "vertices": graph.vertices, "edges": len(graph.length), "gradus_variant": variant,
             "samples": samples, "ratios": ratios}
 
 
-def one_core(edges_of, file, form, method, target):
-    """Gradus on one thread, and on all, beside SciPy's `method` on the graph in that form."""
+ALL = "Gradus, all threads"
+
+
+def against_scipy(edges_of, file, form, method, targets, networkit=False):
+    """Gradus on one thread, and on all, beside SciPy's `method` on the graph in that form, and beside NetworKit."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))
         path = folder / file
         graph.write(path)
-        return [measured(name, graph, {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(form(graph), method),
-                                       "Gradus, all threads": Gradus(options.gradus, path, options.threads)},
-                         min(options.repeats, 2), {"SciPy": target})]
+        contenders = {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(form(graph), method),
+                      ALL: Gradus(options.gradus, path, options.threads)}
+        if networkit:
+            contenders["NetworKit"] = Networkit(graph, options.threads)
+        return [measured(name, graph, contenders, min(options.repeats, 2), targets)]
 
     return measure
 
@@ -189,7 +216,8 @@ def both_peers(options, folder, name, vertices):
         graph.write(path)
         results.append(measured(f"{name}, {edges:,} edges", graph,
                                 {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.sparse(), "auto"),
-                                 "igraph": Igraph(graph)}, options.repeats, {"SciPy": 1, "igraph": 1},
+                                 "igraph": Igraph(graph)}, options.repeats,
+                                [("Gradus", "SciPy", 1), ("Gradus", "igraph", 1)],
                                 Warm(options.gradus, graph, options.repeats)))
     return results
 
@@ -208,14 +236,16 @@ def everyday(options, folder, _, most):
             graph.write(path)
             results.append(measured(f"everyday: {vertices:,} vertices, density {density:g}", graph,
                                     {"Gradus": Gradus(options.gradus, path, 1), "SciPy": Scipy(graph.dense(), "auto")},
-                                    options.repeats, {"SciPy": 1}, Warm(options.gradus, graph, options.repeats)))
+                                    options.repeats, [("Gradus", "SciPy", 1)], Warm(options.gradus, graph, options.repeats)))
     return results
 
 
 LINES = [
-    ("dense: {:,} vertices, all edges", 4096, 64, one_core(lambda n: n * n, "graph.npy", Graph.dense, "FW", 25)),
+    ("dense: {:,} vertices, all edges", 4096, 64,
+     against_scipy(lambda n: n * n, "graph.npy", Graph.dense, "FW", [("Gradus", "SciPy", 25), (ALL, "SciPy", 250)])),
     ("sparse: {:,} vertices, five edges from each", 20_000, 200,
-     one_core(lambda n: 5 * n, "graph.gr", Graph.sparse, "D", 2.5)),
+     against_scipy(lambda n: 5 * n, "graph.gr", Graph.sparse, "D",
+                   [("Gradus", "SciPy", 2.5), (ALL, "SciPy", 30), (ALL, "NetworKit", 1.3)], networkit=True)),
     ("peers: {:,} vertices", 1_000, 50, both_peers),
     ("everyday: up to {:,} vertices", 3_000, 100, everyday),
 ]
@@ -223,7 +253,7 @@ LINES = [
 
 # ------------------------------------------------------------------------------------------------------------- report
 
-HEADER = ["graph", "Gradus variant", "ms", "all threads", "beside", "ms", "ratio", "target", ""]
+HEADER = ["graph", "Gradus variant", "threads", "ms", "beside", "ms", "ratio", "target", ""]
 
 
 def milliseconds(samples):
@@ -232,10 +262,9 @@ def milliseconds(samples):
 
 def table_rows(result):
     everyone = result["samples"]
-    parallel = everyone.get("Gradus, all threads")
-    for name, ratio in result["ratios"].items():
-        yield [result["name"], result["gradus_variant"], milliseconds(everyone["Gradus"]),
-               milliseconds(parallel) if parallel else "-", name, milliseconds(everyone[name]),
+    for ratio in result["ratios"]:
+        yield [result["name"], result["gradus_variant"], "all" if ratio["of"] == ALL else "1",
+               milliseconds(everyone[ratio["of"]]), ratio["beside"], milliseconds(everyone[ratio["beside"]]),
                f"{ratio['median']:.2f}", f">= {ratio['target']:g}",
                "reached" if ratio["median"] >= ratio["target"] else "missed"]
 
@@ -251,7 +280,7 @@ def result_name(_):
 def versions():
     import importlib.metadata
 
-    return {package: importlib.metadata.version(package) for package in ("igraph", "numpy", "scipy")}
+    return {package: importlib.metadata.version(package) for package in ("igraph", "networkit", "numpy", "scipy")}
 
 
 def run(options, folder):
@@ -270,8 +299,8 @@ def run(options, folder):
         raise SystemExit("rivals: no line has such a name; the names are:\n  " +
                          "\n  ".join(line[0].format(line[1]) for line in LINES))
     print_table(HEADER, [row for result in results for row in table_rows(result)])
-    print(f"""Medians of alternate runs on one thread, of Gradus also on {options.threads}; ± is the median deviation. All distances of all programs
-are equal.""" if not problems else "")
+    print(f"""Medians of alternate runs; all threads are {options.threads}; ± is the median deviation. All distances of all programs are equal."""
+          if not problems else "")
     if options.scale != 1:
         print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
     for problem in problems:

@@ -15,6 +15,14 @@ void finish(const Request<T>& request, MatrixView<const C> solved, C greatest, M
   const std::int64_t n = request.n();
   const std::int64_t rows = request.rows();
   const std::stop_token& stop = request.execution.stop;
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, C>) {
+    // In place there is nothing to convert: infinity stands for "no route" on both sides, no sum overflows
+    // (Width::own), and none is -0, since no edge is.
+    if (solved.data() == distances.data()) {
+      for (std::int64_t v = 0; v < n; ++v) distances(v, v) = 0;
+      return;
+    }
+  }
   std::vector<std::int64_t> too_great(static_cast<std::size_t>(rows), -1);  // the first column of each row
   const std::int64_t stretch = core::stretch_length(rows, n, request.threads);
   const auto write_row = [&](std::int64_t row) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/stop.hpp"
+#include "shortest_paths/simd/look_at_weights.hpp"
 
 namespace gradus::shortest_paths_detail {
 
@@ -13,24 +14,27 @@ namespace {
 constexpr std::string_view while_looking = "stopped while looking at the edges";
 
 template <class T>
+bool is_impossible(T weight) {
+  return std::is_floating_point_v<T> && !(weight > -std::numeric_limits<T>::infinity());  // also NaN
+}
+
+template <class T>
 OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
-  OfRow<T> found;
   const T* const row = graph.weights.row(u);
-  for (std::int64_t v = 0; v < graph.n(); ++v) {
-    const T weight = row[v];
-    if constexpr (std::is_floating_point_v<T>)
-      if (!(weight > -std::numeric_limits<T>::infinity())) {  // also NaN
-        found.impossible = v;
-        return found;
-      }
-    if (!graph.is_edge(weight)) continue;
-    found.negative |= weight < 0;
-    if (v == u) continue;
-    ++found.edges;
-    found.positive &= weight > 0;
-    const Wider<T> wide = weight;
-    found.greatest = std::max(found.greatest, wide < 0 ? -wide : wide);
+  const std::int64_t n = graph.n();
+  SeenWeights<T> seen = look_at_weights(row, u, graph.no_edge);
+  seen.add(look_at_weights(row + u + 1, n - u - 1, graph.no_edge));
+  OfRow<T> found;
+  if (seen.impossible || is_impossible(row[u])) {
+    found.impossible = std::find_if(row, row + n, is_impossible<T>) - row;
+    return found;
   }
+  found.negative = row[u] < 0 && graph.is_edge(row[u]);
+  found.edges = seen.edges;
+  if (seen.edges == 0) return found;
+  found.negative |= seen.least < 0;
+  found.positive = seen.least > 0;
+  found.greatest = std::max(Wider<T>{seen.greatest}, -Wider<T>{seen.least});
   return found;
 }
 

@@ -22,6 +22,7 @@
 // clang-format off
 #include "cpu/simd.hpp"
 #include <hwy/foreach_target.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 // clang-format on
 
@@ -54,6 +55,11 @@ HWY_INLINE void min_plus(T* HWY_RESTRICT c, const T* HWY_RESTRICT a, const T* HW
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t row = 0; row < simd_side; row += block_rows)
     for (std::int64_t column = 0; column < simd_side; column += block_vectors * lanes) {
+      // The rows of the next block, or of the next tile, come while this one is worked on.
+#pragma GCC unroll 4
+      for (int r = 0; r < block_rows; ++r)
+        for (int line = 0; line < block_vectors; ++line)
+          hwy::Prefetch(c + (row + block_rows + r) * simd_side + column + line * lanes);
       V best[block_rows][block_vectors];
 #pragma GCC unroll 4
       for (int r = 0; r < block_rows; ++r)
@@ -181,12 +187,11 @@ class Tiles {
   Buffer<T> elements_;
 };
 
-/// One step: everything by way of the vertices of one tile.
+/// One step: everything by way of the vertices of one tile, which is closed; and the next one is closed.
 template <class T>
 void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, int threads, const std::stop_token& stop) {
   const std::int64_t side = tiles.side();
   T* const diagonal = tiles.at(step, step);
-  close(diagonal);
   if (side == 1) return;
 #pragma omp parallel num_threads(threads)
   {
@@ -203,11 +208,16 @@ void relax_by_way_of(std::int64_t step, Tiles<T>& tiles, int threads, const std:
       std::copy_n(tiles.at(row, step), tile_elements, before);
       min_plus(tiles.at(row, step), before, diagonal);
     }
+    // From the next tile on the diagonal on, so that one thread closes it while the others go on.
 #pragma omp for collapse(2) schedule(dynamic, 4)
-    for (std::int64_t row = 0; row < side; ++row)
-      for (std::int64_t column = 0; column < side; ++column)
-        if (row != step && column != step && !stop.stop_requested())
-          min_plus(tiles.at(row, column), tiles.at(row, step), tiles.at(step, column));
+    for (std::int64_t down = 1; down <= side; ++down)
+      for (std::int64_t right = 1; right <= side; ++right) {
+        const std::int64_t row = (step + down) % side;
+        const std::int64_t column = (step + right) % side;
+        if (row == step || column == step || stop.stop_requested()) continue;
+        min_plus(tiles.at(row, column), tiles.at(row, step), tiles.at(step, column));
+        if (down == 1 && right == 1) close(tiles.at(row, column));
+      }
   }
 }
 
@@ -228,6 +238,7 @@ Solved simd_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   }
   {
     const core::PhaseTimer timer(phases, "relax");
+    if (side > 0) close(tiles.at(0, 0));
     for (std::int64_t step = 0; step < side; ++step) {
       relax_by_way_of(step, tiles, threads, stop);
       after_step(problem, execution, step + 1, side);

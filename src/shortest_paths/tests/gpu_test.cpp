@@ -103,16 +103,18 @@ void check_limits() {
        {std::uint64_t{0}, 8 * matrix, 3 * matrix, 2 * matrix, matrix * 3 / 2, least * 8 / 7 + 8}) {
     execution.gpu_memory_limit = limit;
     const auto result = shortest_paths(weights.view(), {}, execution);
-    EXPECT_EQ(result.report.variant, limit == 0 || limit == 8 * matrix ? "cuda_dpx" : "cuda_panels") << limit;
+    EXPECT_EQ(result.report.variant, limit == 0 || limit >= 3 * matrix ? "cuda_dpx" : "cuda_panels") << limit;
     EXPECT_TRUE(tests::same_bits(result.distances, truth)) << limit;
   }
   execution.gpu_memory_limit = least - 1;
+  for (const std::string_view variant : {"", "cuda_dpx"}) {
+    execution.variant = variant;
+    const std::string message = error_of<Error>([&] { shortest_paths(weights.view(), {}, execution); });
+    EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
+  }
+  execution.variant = "cuda_panels";
   const std::string message = error_of<UnsupportedError>([&] { shortest_paths(weights.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "the rows of 256 vertices do not fit the GPU's memory")) << message;
-  execution.variant = "cuda_dpx";
-  execution.gpu_memory_limit = matrix;
-  const std::string needs = error_of<Error>([&] { shortest_paths(weights.view(), {}, execution); });
-  EXPECT_TRUE(contains(needs, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << needs;
   // The rows may lie apart in host memory, and the result take the place of the weights.
   Matrix<T> wide(n, n + 3);
   for (std::int64_t row = 0; row < n; ++row) std::copy_n(weights.row(row), n, wide.row(row));
