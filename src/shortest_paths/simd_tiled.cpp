@@ -22,7 +22,6 @@
 // clang-format off
 #include "cpu/simd.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 // clang-format on
 
@@ -55,11 +54,6 @@ HWY_INLINE void min_plus(T* HWY_RESTRICT c, const T* HWY_RESTRICT a, const T* HW
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t row = 0; row < simd_side; row += block_rows)
     for (std::int64_t column = 0; column < simd_side; column += block_vectors * lanes) {
-      // The rows of the next block, or of the next tile, come while this one is worked on.
-#pragma GCC unroll 4
-      for (int r = 0; r < block_rows; ++r)
-        for (int line = 0; line < block_vectors; ++line)
-          hwy::Prefetch(c + (row + block_rows + r) * simd_side + column + line * lanes);
       V best[block_rows][block_vectors];
 #pragma GCC unroll 4
       for (int r = 0; r < block_rows; ++r)
