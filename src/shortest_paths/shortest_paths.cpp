@@ -240,12 +240,14 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   }
   std::visit(
       [&](const auto& list) {
-        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>)
-          input.sparse = room::sparse_graph(list, request.taking(), stop);
+        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>) {
+          room::Listed<T> listed = room::listed(list, request.taking(), request.threads, stop);
+          input.sparse = std::move(listed.graph);
+          input.facts = listed.facts;
+        }
       },
       request.edges);
   input.has_lists = true;
-  input.facts = room::examine(input.sparse, stop);
   return input;
 }
 
