@@ -294,7 +294,8 @@ class Rows {
     std::atomic<std::int64_t> done = 0;
     std::mutex mutex;
     const auto rows = std::ssize(list);
-    const int threads = rows > 1 ? cpu::thread_count(execution_) : 1;
+    const std::int64_t operations = rows > 1 ? rows * 4 * (n_ + job_.graph->edges()) : 0;
+    const int threads = cpu::threads_for(operations, cpu::thread_count(execution_));
 #pragma omp parallel num_threads(threads)
     {
       decltype(make()) search;

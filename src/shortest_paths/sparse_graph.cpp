@@ -13,6 +13,7 @@
 #include "core/checked.hpp"
 #include "core/stop.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/threads.hpp"
 #include "execution/request.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -157,11 +158,12 @@ class InOrder {
     graph.starts = Buffer<std::int64_t>(n_ + 1);
     cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
     cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
+    threads = cpu::threads_for(count_, threads);
     const std::int64_t stretch = core::stretch_length(count_, 4, threads);
     const std::int64_t stretches = (count_ + stretch - 1) / stretch;
     std::vector<Found> found(static_cast<std::size_t>(stretches));
     std::atomic<bool> right = true;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && stretches > 1)
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t index = 0; index < stretches; ++index) {
       if (stop.stop_requested() || !right.load(std::memory_order_relaxed)) continue;
       Found& of_stretch = found[static_cast<std::size_t>(index)];
@@ -358,6 +360,7 @@ Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, 
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop) {
   const std::int64_t n = matrix.n();
+  threads = cpu::threads_for(n * n, threads);
   SparseGraph<T> graph;
   graph.starts = Buffer<std::int64_t>(n + 1, 0);
   const std::int64_t stretch = core::stretch_length(n, n, threads);
@@ -393,6 +396,7 @@ template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop) {
   constexpr std::int64_t side = 64;  // of the blocks in which the matrix is read along and across
   const std::int64_t n = matrix.n();
+  threads = cpu::threads_for(n * n, threads);
   Matrix<T> weights(n, n);
   const auto weight_at = [&](std::int64_t u, std::int64_t v) {
     const T weight = matrix.weights(u, v);
@@ -414,6 +418,7 @@ Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, 
 template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
+  threads = cpu::threads_for(n * n, threads);
   const std::int64_t stretch = core::stretch_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
