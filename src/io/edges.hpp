@@ -54,15 +54,16 @@ inline const char* after_blanks(const char* at, const char* end) {
   return next;
 }
 
-/// Past the digits at `at`, which are `value`; of more than 19 digits it is anything. Seven digits or fewer are taken at
-/// once, for where a number ends is a guess that goes wrong time and again.
+/// Past the digits at `at`, which are `value`; of more than 19 digits it is anything. Seven digits or fewer are taken
+/// at once, for where a number ends is a guess that goes wrong time and again.
 inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
   std::uint64_t word = 0;
   if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
     std::memcpy(&word, at, sizeof(word));
     // Not 0 in the first byte that is no digit, and 0 in all before: 0x30 to 0x39, and no more when 6 is added.
-    const std::uint64_t other = ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
+    const std::uint64_t other =
+        ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
     if (other != 0) {
       const int digits = std::countr_zero(other) / 8;
       value = 0;

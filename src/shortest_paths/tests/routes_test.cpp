@@ -77,7 +77,8 @@ Given<T> random_given(Draw& draw) {
     const std::int64_t u = draw.below(given.n);
     const std::int64_t v = draw.below(given.n);
     given.edges.push_back({static_cast<std::int32_t>(u), static_cast<std::int32_t>(v), weight(u, v)});
-    if (draw.one_in(6)) given.edges.push_back({static_cast<std::int32_t>(u), static_cast<std::int32_t>(v), weight(u, v)});
+    if (draw.one_in(6))
+      given.edges.push_back({static_cast<std::int32_t>(u), static_cast<std::int32_t>(v), weight(u, v)});
   }
   if (draw.one_in(2)) std::ranges::stable_sort(given.edges, {}, &Edge<T>::from);
   return given;
@@ -94,7 +95,8 @@ class Reference {
   explicit Reference(const Given<T>& given) : n_(given.n), weights_(square(none)), distances_(square(none)) {
     for (const Edge<T>& edge : given.edges) {
       T weight = given.without_weights ? T{1} : edge.weight;
-      if (weight == no_route<T>() || (given.options.no_edge && weight == static_cast<T>(*given.options.no_edge))) continue;
+      if (weight == no_route<T>() || (given.options.no_edge && weight == static_cast<T>(*given.options.no_edge)))
+        continue;
       if (given.options.unweighted) weight = 1;
       least(at(weights_, edge.from, edge.to), weight);
       if (given.options.undirected) least(at(weights_, edge.to, edge.from), weight);
@@ -146,7 +148,9 @@ class Reference {
 
   static std::size_t index(std::int64_t v) { return static_cast<std::size_t>(v); }
   std::vector<Exact<T>> square(Exact<T> value) const { return std::vector<Exact<T>>(index(n_ * n_), value); }
-  Exact<T>& at(std::vector<Exact<T>>& matrix, std::int64_t u, std::int64_t v) const { return matrix[index(u * n_ + v)]; }
+  Exact<T>& at(std::vector<Exact<T>>& matrix, std::int64_t u, std::int64_t v) const {
+    return matrix[index(u * n_ + v)];
+  }
   Exact<T> at(const std::vector<Exact<T>>& matrix, std::int64_t u, std::int64_t v) const {
     return matrix[index(u * n_ + v)];
   }
