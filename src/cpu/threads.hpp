@@ -18,6 +18,13 @@ int thread_count(const Execution& execution);
 /// several threads in a child of a process that had a job of several.
 int start_team(int threads);
 
+/// As many of `threads` as have work for longer than to wake them takes, of so many additions or the like.
+constexpr int threads_for(std::int64_t operations, int threads) {
+  constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
+  const std::int64_t worth = operations / worth_a_thread;
+  return worth < threads ? (worth > 1 ? static_cast<int>(worth) : 1) : threads;
+}
+
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;

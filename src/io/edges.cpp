@@ -39,11 +39,8 @@ std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t lea
   return value;
 }
 
-const char* after_blanks(const char* at, const char* end) {
-  const char* const next = skip_blanks(at, end);
-  if (next == at && !at_line_end(at, end))
-    refuse_line(core::excerpt(word_at(at, end)) + " stands where a blank is expected");
-  return next;
+void refuse_missing_blank(const char* at, const char* end) {
+  refuse_line(core::excerpt(word_at(at, end)) + " stands where a blank is expected");
 }
 
 void EdgeStretch::start(std::size_t bytes, bool are_real, std::size_t most_edges) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -43,8 +45,41 @@ std::string_view word_at(const char* at, const char* end);
 /// A whole number of [least, most] alone in a text, or nothing.
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most);
 
+[[noreturn]] void refuse_missing_blank(const char* at, const char* end);
+
 /// Past the blanks that must stand at `at`, unless the line ends there.
-const char* after_blanks(const char* at, const char* end);
+inline const char* after_blanks(const char* at, const char* end) {
+  const char* const next = skip_blanks(at, end);
+  if (next == at && !at_line_end(at, end)) refuse_missing_blank(at, end);
+  return next;
+}
+
+/// Past the digits at `at`, which are `value`; of more than 19 digits it is anything. Seven digits or fewer are taken
+/// at once, for where a number ends is a guess that goes wrong time and again.
+inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
+  constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
+  std::uint64_t word = 0;
+  if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
+    std::memcpy(&word, at, sizeof(word));
+    // Not 0 in the first byte that is no digit, and 0 in all before: 0x30 to 0x39, and no more when 6 is added.
+    const std::uint64_t other =
+        ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
+    if (other != 0) {
+      const int digits = std::countr_zero(other) / 8;
+      value = 0;
+      if (digits == 0) return at;
+      // To the end of the word, zeros before them; then neighbours are joined: digits, pairs, fours.
+      word = (word << (64 - 8 * digits)) & 0x0f * ones;
+      word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
+      word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
+      value = (word * (10'000 * 0x1'0000'0000 + 1)) >> 32;
+      return at + digits;
+    }
+  }
+  value = 0;
+  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
+  return at;
+}
 
 /// The edges of some lines.
 class EdgeStretch {
@@ -56,8 +91,7 @@ class EdgeStretch {
   static const char* vertex(const char* at, const char* end, std::uint64_t base, std::uint64_t vertices,
                             std::int32_t& into) {
     std::uint64_t value = 0;
-    const char* stop = at;
-    for (; stop != end && is_digit(*stop); ++stop) value = value * 10 + static_cast<std::uint64_t>(*stop - '0');
+    const char* const stop = digits_at(at, end, value);
     constexpr std::ptrdiff_t safe_digits = 19;
     if (stop == at || stop - at > safe_digits || value - base >= vertices)
       return odd_vertex(at, end, base, vertices, into);
@@ -67,15 +101,16 @@ class EdgeStretch {
 
   /// Parses a weight for the edge that add() adds next.
   const char* weight(const char* at, const char* end) {
-    const char* stop = at;
-    const bool negative = stop != end && *stop == '-';
-    if (stop != end && (*stop == '-' || *stop == '+')) ++stop;
-    const char* const digits = stop;
-    std::int64_t value = 0;
+    const char* digits = at;
+    const bool negative = digits != end && *digits == '-';
+    if (digits != end && (*digits == '-' || *digits == '+')) ++digits;
+    std::uint64_t magnitude = 0;
+    const char* const stop = digits_at(digits, end, magnitude);
     constexpr std::ptrdiff_t safe_digits = 18;
-    for (; stop != end && is_digit(*stop) && stop - digits < safe_digits; ++stop) value = value * 10 + (*stop - '0');
-    if (stop == digits || (stop != end && (is_digit(*stop) || *stop == '.' || *stop == 'e' || *stop == 'E')))
+    if (stop == digits || stop - digits > safe_digits ||
+        (stop != end && (*stop == '.' || *stop == 'e' || *stop == 'E')))
       return odd_weight(at, end);
+    const auto value = static_cast<std::int64_t>(magnitude);
     set_weight(negative ? -value : value);
     return stop;
   }
@@ -126,7 +161,7 @@ void for_each_line(std::string_view text, EdgeStretch& edges, const Use& use) {
   for (; at != end; ++edges.lines) {
     at = skip_blanks(at, end);
     if (!at_line_end(at, end)) at = use(at);
-    at = end_of_line(at, end);
+    if (at != end && *at != '\n') at = end_of_line(at, end);
     if (at != end) ++at;
   }
 }

@@ -128,6 +128,35 @@ TEST(Dimacs, NumbersAreTheNearest) {
             (std::vector<Whole>{{0, 1, 9007199254740993}, {0, 1, std::numeric_limits<std::int64_t>::min()}}));
 }
 
+TEST(Dimacs, NumbersOfAnyWidth) {
+  const std::string digits = "123456789012345678";
+  for (std::size_t width = 1; width <= digits.size(); ++width)
+    for (const std::string after : {"", "\n", " ", "\t\r\n", "\nc and eight more\n"})
+      for (const std::string sign : {"", "-"}) {
+        const std::string number = digits.substr(0, width);
+        const Graph graph = parse("p sp 3 1\na 1 2 " + sign + number + after);
+        EXPECT_EQ(edges_of<std::int64_t>(graph), (std::vector<Whole>{{0, 1, std::stoll(sign + number)}}));
+      }
+  for (std::size_t width = 1; width <= 9; ++width) {
+    const std::string vertex = digits.substr(0, width);
+    const Graph graph = parse("p sp 200000000 1\na " + vertex + " " + vertex + " 7");
+    EXPECT_EQ(graph.from.view[0], std::stoi(vertex) - 1);
+    EXPECT_EQ(graph.to.view[0], std::stoi(vertex) - 1);
+  }
+}
+
+TEST(Dimacs, NothingButDigitsIsANumber) {
+  for (int code = 1; code < 256; ++code) {
+    const char character = static_cast<char>(code);
+    if (std::string("0123456789 \t\n").find(character) != std::string::npos) continue;
+    for (const std::string& number : {"12"s + character + "3456789", character + "3456789"s, "123456"s + character}) {
+      EXPECT_NE(refusal("p sp 99999999 1\na " + number + " 3 4\n"), "accepted") << code;
+      if (std::string(".+-eE").find(character) != std::string::npos || number.back() == character) continue;
+      EXPECT_NE(refusal("p sp 9 1\na 2 3 " + number + "\n"), "accepted") << code;
+    }
+  }
+}
+
 TEST(Dimacs, Refusals) {
   const auto dimacs = [](const std::string& text) { return refusal(text, GraphFormat::dimacs); };
   expect_contains(dimacs("a 1 2 3\n"), "test:1: an edge before");

@@ -45,6 +45,11 @@ class GrowingBlock {
     void* const moved = data_ ? ::mremap(data_, capacity_ * sizeof(T), bytes, MREMAP_MAYMOVE)
                               : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (moved == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+#ifdef MADV_HUGEPAGE
+    // Advice only: a large table is filled with fewer page faults.
+    constexpr std::size_t worth_while = std::size_t{4} << 20;
+    if (bytes >= worth_while) (void)::madvise(moved, bytes, MADV_HUGEPAGE);
+#endif
     data_ = static_cast<T*>(moved);
     capacity_ = bytes / sizeof(T);
   }

@@ -3,8 +3,8 @@
 // Dijkstra's algorithm asks for lengths in ascending order, and none is ever more than the heaviest edge above the last
 // one. So lengths fall into a ring of buckets, each of an equal stretch, of which only the nearest must be in order:
 // its vertices are a heap, which is small and stays in the nearest cache, and to put a vertex into any other bucket
-// takes constant time. Where weights are whole and at most about the number of buckets, a bucket is one length, and the
-// heap has nothing to do; where one edge outweighs all others, everything is in one heap, as without buckets.
+// takes constant time. Where weights are whole and at most about the number of buckets, a bucket is one length, and its
+// vertices are taken as they lie; where one edge outweighs all others, everything is in one heap, as without buckets.
 //
 // A vertex whose length improves is put in once more; what it was before is stale, and is passed over. No more than
 // twice as many are kept as there are vertices.
@@ -59,12 +59,14 @@ class BucketHeap {
   /// `lengths[v]` is the key of the entry that is not stale.
   void push(Key key, std::int32_t vertex, const Key* lengths) {
     const std::uint64_t bucket = bucket_of(key);
-    if (bucket <= current_) push_heap({key, vertex}, lengths);
+    if (one_length()) put(key, vertex, bucket, lengths);
+    else if (bucket <= current_) push_heap({key, vertex}, lengths);
     else put(key, vertex, std::min(bucket, current_ + buckets - 1), lengths);
   }
 
   /// The entry of the least key, which is not stale; false where there is none.
   bool pop(Entry& least, const Key* lengths) {
+    if (one_length()) return pop_from_bucket(least, lengths);
     for (;;) {
       if (heap_size_ == 0 && !next_bucket(lengths)) return false;
       least = pop_heap();
@@ -85,6 +87,9 @@ class BucketHeap {
     std::int32_t next;  ///< in its bucket, or among those that are free
   };
 
+  /// Whether a bucket is one length. Then no vertex waits before its time.
+  bool one_length() const { return !is_floating && shift_ == 0; }
+
   std::uint64_t bucket_of(Key key) const {
     if constexpr (is_floating) return static_cast<std::uint64_t>(static_cast<Scale>(key) * scale_);
     else return static_cast<std::uint64_t>(key >> shift_);
@@ -101,27 +106,56 @@ class BucketHeap {
     occupied_[in_ring / 64] |= std::uint64_t{1} << in_ring % 64;
   }
 
-  /// Makes the next bucket that has a vertex the current one.
+  /// pop() where a bucket is one length.
+  bool pop_from_bucket(Entry& least, const Key* lengths) {
+    for (;;) {
+      const std::uint64_t in_ring = current_ % buckets;
+      while (heads_[in_ring] != none) {
+        const Waiting waiting = take(heads_[in_ring]);
+        if (lengths[waiting.vertex] != waiting.key) continue;
+        least = {waiting.key, waiting.vertex};
+        return true;
+      }
+      occupied_[in_ring / 64] &= ~(std::uint64_t{1} << in_ring % 64);
+      if (!advance()) return false;
+    }
+  }
+
+  /// Takes the first entry of a list, whose place is free then.
+  Waiting take(std::int32_t& head) {
+    const std::int32_t place = head;
+    const Waiting waiting = waiting_[place];
+    head = waiting.next;
+    waiting_[place].next = free_;
+    free_ = place;
+    return waiting;
+  }
+
+  /// To the next bucket that has a vertex; false where there is none.
+  bool advance() {
+    const std::uint64_t from = (current_ + 1) % buckets;
+    std::uint64_t word = from / 64;
+    std::uint64_t bits = occupied_[word] & (~std::uint64_t{0} << from % 64);
+    for (std::uint64_t looked = 0; bits == 0; ++looked) {
+      if (looked == buckets / 64) return false;
+      word = (word + 1) % (buckets / 64);
+      bits = occupied_[word];
+    }
+    const std::uint64_t in_ring = word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits));
+    current_ += 1 + (in_ring - from) % buckets;
+    return true;
+  }
+
+  /// Makes a heap of the next bucket that has a vertex.
   bool next_bucket(const Key* lengths) {
     while (heap_size_ == 0) {
-      const std::uint64_t from = (current_ + 1) % buckets;
-      std::uint64_t word = from / 64;
-      std::uint64_t bits = occupied_[word] & (~std::uint64_t{0} << from % 64);
-      for (std::uint64_t looked = 0; bits == 0; ++looked) {
-        if (looked == buckets / 64) return false;
-        word = (word + 1) % (buckets / 64);
-        bits = occupied_[word];
-      }
-      const std::uint64_t in_ring = word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits));
-      current_ += 1 + (in_ring - from) % buckets;
-      occupied_[word] &= ~(std::uint64_t{1} << in_ring % 64);
-      std::int32_t place = heads_[in_ring];
+      if (!advance()) return false;
+      const std::uint64_t in_ring = current_ % buckets;
+      occupied_[in_ring / 64] &= ~(std::uint64_t{1} << in_ring % 64);
+      std::int32_t head = heads_[in_ring];
       heads_[in_ring] = none;
-      while (place != none) {
-        const Waiting waiting = waiting_[place];
-        waiting_[place].next = free_;
-        free_ = place;
-        place = waiting.next;
+      while (head != none) {
+        const Waiting waiting = take(head);
         // It may be there before its time: lengths beyond the ring wait in the last bucket.
         if (lengths[waiting.vertex] == waiting.key) push(waiting.key, waiting.vertex, lengths);
       }

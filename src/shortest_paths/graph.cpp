@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/stop.hpp"
+#include "cpu/threads.hpp"
 #include "shortest_paths/simd/look_at_weights.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -43,6 +44,7 @@ OfRow<T> look_at(const Graph<T>& graph, std::int64_t u) {
 template <class T>
 Examined<T> examine(const Graph<T>& graph, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
+  threads = cpu::threads_for(n * n, threads);
   std::vector<OfRow<T>> rows(static_cast<std::size_t>(n));
   const std::int64_t stretch = core::stretch_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
@@ -71,6 +73,7 @@ void throw_impossible(T weight, std::int64_t row, std::int64_t column) {
 template <class T, class C>
 void fill(const Graph<T>& graph, MatrixView<C> distances, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
+  threads = cpu::threads_for(n * n, threads);
   const std::int64_t stretch = core::stretch_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {

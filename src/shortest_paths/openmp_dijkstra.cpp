@@ -81,15 +81,11 @@ struct Network {
   Key heaviest = 0;
   bool equal = false;  ///< all are as heavy, and above 0
 
-  Network(std::int64_t vertices, const std::int64_t* first_arcs, const Arc<W>* all)
-      : n(vertices), starts(first_arcs), arcs(all) {
-    Key lightest = not_reached<Key>();
-    for (std::int64_t edge = 0; edge < edges(); ++edge) {
-      heaviest = std::max(heaviest, static_cast<Key>(arcs[edge].weight));
-      lightest = std::min(lightest, static_cast<Key>(arcs[edge].weight));
-    }
-    equal = edges() > 0 && lightest == heaviest && lightest > 0;
-  }
+  explicit Network(const SparseGraph<W>& graph)
+      : Network(graph.n(), graph.starts.data(), graph.arcs.data(), graph.lightest, graph.heaviest) {}
+  Network(std::int64_t vertices, const std::int64_t* first_arcs, const Arc<W>* all, W lightest, W most)
+      : n(vertices), starts(first_arcs), arcs(all), heaviest(static_cast<Key>(most)),
+        equal(edges() > 0 && lightest == most && lightest > 0) {}
 
   std::int64_t edges() const { return starts[n]; }
 };
@@ -103,7 +99,8 @@ struct OwnNetwork {
   /// weight_of(from, arc): of each of the graph's arcs.
   template <class T, class WeightOf>
   OwnNetwork(const SparseGraph<T>& graph, const WeightOf& weight_of)
-      : arcs(arcs_of(graph, weight_of)), network(graph.n(), graph.starts.data(), arcs.data()) {}
+      : arcs(arcs_of(graph, weight_of)),
+        network(graph.n(), graph.starts.data(), arcs.data(), edge_of_weights(false), edge_of_weights(true)) {}
 
  private:
   template <class T, class WeightOf>
@@ -113,6 +110,13 @@ struct OwnNetwork {
       for (std::int64_t edge = graph.starts[from]; edge < graph.starts[from + 1]; ++edge)
         arcs[edge] = {graph.arcs[edge].to, weight_of(from, graph.arcs[edge])};
     return arcs;
+  }
+
+  /// The heaviest or the lightest.
+  W edge_of_weights(bool heaviest) const {
+    W found = arcs.size() > 0 ? arcs[0].weight : W{0};
+    for (const Arc<W>& arc : arcs) found = heaviest ? std::max(found, arc.weight) : std::min(found, arc.weight);
+    return found;
   }
 };
 
@@ -203,8 +207,11 @@ class Search {
       if (target >= 0 && least.key > length_[target]) break;
       if (const Outcome outcome = look(least.key); outcome != Outcome::done) return outcome;
       if (keep_order_) order_.push_back(least.vertex);
-      settle<with_predecessors>(least.vertex, least.key, predecessors,
-                                [this](std::int32_t v, Key length) { waiting_.push(length, v, length_.data()); });
+      settle<with_predecessors>(least.vertex, least.key, predecessors, [this](std::int32_t v, Key length) {
+        // Its edges will be read soon: of a large graph they come from memory.
+        __builtin_prefetch(network_.arcs + network_.starts[v]);
+        waiting_.push(length, v, length_.data());
+      });
     }
     return Outcome::done;
   }
@@ -287,7 +294,8 @@ class Rows {
     std::atomic<std::int64_t> done = 0;
     std::mutex mutex;
     const auto rows = std::ssize(list);
-    const int threads = rows > 1 ? cpu::thread_count(execution_) : 1;
+    const std::int64_t operations = rows > 1 ? rows * 4 * (n_ + job_.graph->edges()) : 0;
+    const int threads = cpu::threads_for(operations, cpu::thread_count(execution_));
 #pragma omp parallel num_threads(threads)
     {
       decltype(make()) search;
@@ -399,15 +407,14 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
     const Wider<T> weight = arc.weight;
     return h.empty() ? weight : weight + h[size(from)] - h[size(arc.to)];
   };
-  Wider<T> heaviest = 0;
-  for (std::int64_t from = 0; from < graph.n(); ++from)
+  Wider<T> heaviest = h.empty() ? static_cast<Wider<T>>(graph.heaviest) : 0;
+  for (std::int64_t from = 0; from < graph.n() && !h.empty(); ++from)
     for (std::int64_t edge = graph.starts[from]; edge < graph.starts[from + 1]; ++edge)
       heaviest = std::max(heaviest, weight_of(from, graph.arcs[edge]));
   const auto solve_with = [&]<class Key, class W>(Key, W, const std::vector<std::int64_t>& list) {
     if (list.empty() || heaviest > static_cast<Wider<T>>(most_of<W>())) return list;
     if constexpr (std::is_same_v<T, W>)
-      if (h.empty())
-        return solve_in(Network<Key, W>(graph.n(), graph.starts.data(), graph.arcs.data()), job, rows, list, stop);
+      if (h.empty()) return solve_in(Network<Key, W>(graph), job, rows, list, stop);
     const OwnNetwork<Key, W> own(
         graph, [&](std::int64_t from, const Arc<T>& arc) { return static_cast<W>(weight_of(from, arc)); });
     return solve_in(own.network, job, rows, list, stop);
@@ -422,7 +429,7 @@ template <class T>
 void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;
   if (!job.wide_sums) {
-    solve_in(Network<T, T>(graph.n(), graph.starts.data(), graph.arcs.data()), job, rows, rows.all(), stop);
+    solve_in(Network<T, T>(graph), job, rows, rows.all(), stop);
     return;
   }
   using Wide = Wider<T>;

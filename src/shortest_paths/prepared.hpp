@@ -87,12 +87,14 @@ Prepared<T> prepared(const Request<T>& request, std::vector<Phase>& phases) {
   }
   std::visit(
       [&](const auto& list) {
-        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>)
-          input.sparse = sparse_graph(list, request.taking(), stop);
+        if constexpr (!std::is_same_v<decltype(list), const std::monostate&>) {
+          Listed<T> found = listed(list, request.taking(), request.threads, stop);
+          input.sparse = std::move(found.graph);
+          input.facts = found.facts;
+        }
       },
       request.edges);
   input.has_lists = true;
-  input.facts = examine(input.sparse, stop);
   return input;
 }
 

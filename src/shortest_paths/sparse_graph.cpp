@@ -1,13 +1,19 @@
 #include "shortest_paths/sparse_graph.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/checked.hpp"
 #include "core/stop.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/threads.hpp"
 #include "execution/request.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -106,12 +112,167 @@ void take_loop(SparseGraph<T>& graph, std::int32_t v, T weight) {
   graph.loop = v;
 }
 
+template <class T>
+Wider<T> magnitude(T weight) {
+  const Wider<T> wide = weight;
+  return wide < 0 ? -wide : wide;
+}
+
+/// What the arcs tell beside what they are: lightest and heaviest, and the graph's facts.
+template <class T>
+Examined<T> examine(SparseGraph<T>& graph, const std::stop_token& stop) {
+  Examined<T> all;
+  all.edges = graph.edges();
+  all.negative = graph.loop >= 0;
+  if (graph.edges() > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;
+  for (std::int64_t u = 0; u < graph.n(); ++u) {
+    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
+    Wider<T> greatest = 0;
+    graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
+      graph.lightest = std::min(graph.lightest, weight);
+      graph.heaviest = std::max(graph.heaviest, weight);
+      greatest = std::max(greatest, magnitude(weight));
+    });
+    all.greatest += greatest;
+  }
+  all.negative |= graph.lightest < 0;
+  all.positive = graph.edges() == 0 || graph.lightest > 0;
+  return all;
+}
+
+/// Lists of edges that stand as lists have them already: ascending by the vertex from which they go, and none of them
+/// is left out. Each has its place then, and threads put them there, and look at them, at once.
 template <class T, class Edges>
-SparseGraph<T> list_edges(const Edges& edges, const Taking<T>& taking, const std::stop_token& stop) {
+class InOrder {
+ public:
+  InOrder(const Edges& edges, const Taking<T>& taking)
+      : edges_(edges), weights_(weights_of(edges)), taking_(taking), n_(vertices_of(edges)),
+        count_(number_of_edges(edges)) {}
+
+  /// Nothing where some edge is out of order, is left out or is wrong.
+  std::optional<Listed<T>> list(int threads, const std::stop_token& stop) {
+    if (taking_.undirected || !is_ascending_at_a_glance()) return {};
+    Listed<T> listed;
+    SparseGraph<T>& graph = listed.graph;
+    graph.arcs = Buffer<Arc<T>>(count_);
+    graph.starts = Buffer<std::int64_t>(n_ + 1);
+    cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
+    cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
+    threads = cpu::threads_for(count_, threads);
+    const std::int64_t stretch = core::stretch_length(count_, 4, threads);
+    const std::int64_t stretches = (count_ + stretch - 1) / stretch;
+    std::vector<Found> found(static_cast<std::size_t>(stretches));
+    std::atomic<bool> right = true;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t index = 0; index < stretches; ++index) {
+      if (stop.stop_requested() || !right.load(std::memory_order_relaxed)) continue;
+      Found& of_stretch = found[static_cast<std::size_t>(index)];
+      put(graph, beginning_of_vertex(index * stretch), beginning_of_vertex((index + 1) * stretch), of_stretch);
+      if (!of_stretch.right) right.store(false, std::memory_order_relaxed);
+    }
+    core::honour_stop(stop, while_listing);
+    if (!right) return {};
+    const std::int64_t last = count_ > 0 ? from(count_ - 1) : -1;
+    std::fill(graph.starts.data() + last + 1, graph.starts.data() + n_ + 1, count_);
+    if (count_ > 0) graph.lightest = graph.heaviest = graph.arcs[0].weight;
+    for (const Found& of_stretch : found) {
+      listed.facts.greatest += of_stretch.greatest;
+      if (of_stretch.edges == 0) continue;
+      graph.lightest = std::min(graph.lightest, of_stretch.lightest);
+      graph.heaviest = std::max(graph.heaviest, of_stretch.heaviest);
+    }
+    listed.facts.edges = count_;
+    listed.facts.negative = graph.lightest < 0;
+    listed.facts.positive = count_ == 0 || graph.lightest > 0;
+    return listed;
+  }
+
+ private:
+  /// Of the edges of some vertices.
+  struct Found {
+    bool right = true;
+    std::int64_t edges = 0;
+    T lightest = 0;
+    T heaviest = 0;
+    Wider<T> greatest = 0;  ///< the sum of each vertex's
+  };
+
+  std::int32_t from(std::int64_t edge) const {
+    std::int32_t vertex = 0;
+    visit_edges(edges_, edge, edge + 1, [&vertex](std::int32_t from, std::int32_t, std::int64_t) { vertex = from; });
+    return vertex;
+  }
+
+  /// Most lists that are not in order show it early, and cost no more than this look.
+  bool is_ascending_at_a_glance() const {
+    if constexpr (std::is_same_v<Edges, EdgeView<T>>)
+      return std::is_sorted(edges_.from.begin(), edges_.from.begin() + std::min<std::int64_t>(count_, 64));
+    return true;
+  }
+
+  /// The first edge from there on that does not go from the same vertex as the one before it.
+  std::int64_t beginning_of_vertex(std::int64_t edge) const {
+    if (edge >= count_) return count_;
+    if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
+      if (edge == 0) return 0;
+      return std::upper_bound(edges_.from.begin() + edge, edges_.from.end(), edges_.from[edge - 1]) -
+             edges_.from.begin();
+    } else {
+      const auto starts = edges_.starts;
+      return *std::lower_bound(starts.begin(), starts.end(), edge);
+    }
+  }
+
+  void put(SparseGraph<T>& graph, std::int64_t first, std::int64_t last, Found& found) const {
+    if (first >= last) return;
+    Arc<T>* const arcs = graph.arcs.data();
+    std::int64_t* const starts = graph.starts.data();
+    const T* const weights = weights_.data();
+    const bool given = !weights_.empty();
+    const bool counted = given && !taking_.unweighted;
+    std::int64_t before = first > 0 ? from(first - 1) : -1;
+    bool right = true;
+    T lightest = std::numeric_limits<T>::max();
+    T heaviest = std::numeric_limits<T>::lowest();
+    Wider<T> of_vertex = 0;
+    visit_edges(edges_, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
+      const T weight = given ? weights[edge] : T{1};
+      const T length = counted ? weight + T{0} : T{1};  // -0 becomes 0 so
+      right &= to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
+      if constexpr (std::is_floating_point_v<T>) right &= weight > -std::numeric_limits<T>::infinity();
+      arcs[edge] = {to, length};
+      if (from != before) {
+        right &= from > before && from < n_;
+        if (right)
+          for (std::int64_t v = before + 1; v <= from; ++v) starts[v] = edge;
+        before = from;
+        found.greatest += of_vertex;
+        of_vertex = 0;
+      }
+      of_vertex = std::max(of_vertex, magnitude(length));
+      lightest = std::min(lightest, length);
+      heaviest = std::max(heaviest, length);
+    });
+    found.right = right;
+    found.edges = last - first;
+    found.greatest += of_vertex;
+    found.lightest = lightest;
+    found.heaviest = heaviest;
+  }
+
+  const Edges& edges_;
+  VectorView<const T> weights_;
+  const Taking<T>& taking_;
+  std::int64_t n_;
+  std::int64_t count_;
+};
+
+/// Edges in any order.
+template <class T, class Edges>
+SparseGraph<T> list_any(const Edges& edges, const Taking<T>& taking, const std::stop_token& stop) {
   const std::int64_t n = vertices_of(edges);
   const std::int64_t count = number_of_edges(edges);
   const VectorView<const T> weights = weights_of(edges);
-  check_starts(edges);
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
   const auto is_edge = [&](T weight) { return weight != taking.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
@@ -134,6 +295,7 @@ SparseGraph<T> list_edges(const Edges& edges, const Taking<T>& taking, const std
   });
   add_up(next);
   graph.arcs = Buffer<Arc<T>>(next[n + 1]);
+  cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(next[n + 1]) * sizeof(Arc<T>));
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {
     visit_edges(edges, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = weight_of(edge);
@@ -146,6 +308,15 @@ SparseGraph<T> list_edges(const Edges& edges, const Taking<T>& taking, const std
   graph.starts = Buffer<std::int64_t>(n + 1);
   std::copy_n(next.data(), n + 1, graph.starts.data());
   return graph;
+}
+
+template <class T, class Edges>
+Listed<T> list_edges(const Edges& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+  check_starts(edges);
+  if (auto in_order = InOrder<T, Edges>(edges, taking).list(threads, stop)) return std::move(*in_order);
+  Listed<T> listed{list_any(edges, taking, stop), {}};
+  listed.facts = examine(listed.graph, stop);
+  return listed;
 }
 
 }  // namespace
@@ -178,17 +349,18 @@ std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool
 }
 
 template <class T>
-SparseGraph<T> sparse_graph(const EdgeView<T>& edges, const Taking<T>& taking, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, stop);
+Listed<T> listed(const EdgeView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, taking, threads, stop);
 }
 template <class T>
-SparseGraph<T> sparse_graph(const CsrView<T>& edges, const Taking<T>& taking, const std::stop_token& stop) {
-  return list_edges<T>(edges, taking, stop);
+Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop) {
+  return list_edges<T>(edges, taking, threads, stop);
 }
 
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop) {
   const std::int64_t n = matrix.n();
+  threads = cpu::threads_for(n * n, threads);
   SparseGraph<T> graph;
   graph.starts = Buffer<std::int64_t>(n + 1, 0);
   const std::int64_t stretch = core::stretch_length(n, n, threads);
@@ -216,32 +388,15 @@ SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop
   });
   for (std::int64_t v = 0; v < n; ++v)
     if (matrix.is_edge(matrix.weights(v, v))) take_loop(graph, static_cast<std::int32_t>(v), matrix.weights(v, v));
+  examine(graph, stop);
   return graph;
-}
-
-template <class T>
-Examined<T> examine(const SparseGraph<T>& graph, const std::stop_token& stop) {
-  Examined<T> all;
-  all.edges = graph.edges();
-  all.negative = graph.loop >= 0;
-  for (std::int64_t u = 0; u < graph.n(); ++u) {
-    if (u % (core::operations_between_looks / 16) == 0) core::honour_stop(stop, while_listing);
-    Wider<T> greatest = 0;
-    graph.for_each_edge_from(u, [&](std::int32_t, T weight) {
-      all.negative |= weight < 0;
-      all.positive &= weight > 0;
-      const Wider<T> wide = weight;
-      greatest = std::max(greatest, wide < 0 ? -wide : wide);
-    });
-    all.greatest += greatest;
-  }
-  return all;
 }
 
 template <class T>
 Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, const std::stop_token& stop) {
   constexpr std::int64_t side = 64;  // of the blocks in which the matrix is read along and across
   const std::int64_t n = matrix.n();
+  threads = cpu::threads_for(n * n, threads);
   Matrix<T> weights(n, n);
   const auto weight_at = [&](std::int64_t u, std::int64_t v) {
     const T weight = matrix.weights(u, v);
@@ -263,6 +418,7 @@ Matrix<T> adapted(const Graph<T>& matrix, const Taking<T>& taking, int threads, 
 template <class T>
 void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
+  threads = cpu::threads_for(n * n, threads);
   const std::int64_t stretch = core::stretch_length(n, n, threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < n; first += stretch) {
@@ -277,14 +433,13 @@ void write_matrix(const SparseGraph<T>& graph, MatrixView<T> weights, int thread
   core::honour_stop(stop, "stopped while making a matrix of the edges");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                         \
-  template void check_edges(const EdgeView<T>&);                                                      \
-  template void check_edges(const CsrView<T>&);                                                       \
-  template SparseGraph<T> sparse_graph(const EdgeView<T>&, const Taking<T>&, const std::stop_token&); \
-  template SparseGraph<T> sparse_graph(const CsrView<T>&, const Taking<T>&, const std::stop_token&);  \
-  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);                 \
-  template Examined<T> examine(const SparseGraph<T>&, const std::stop_token&);                        \
-  template Matrix<T> adapted(const Graph<T>&, const Taking<T>&, int, const std::stop_token&);         \
+#define GRADUS_INSTANTIATE(T)                                                                   \
+  template void check_edges(const EdgeView<T>&);                                                \
+  template void check_edges(const CsrView<T>&);                                                 \
+  template Listed<T> listed(const EdgeView<T>&, const Taking<T>&, int, const std::stop_token&); \
+  template Listed<T> listed(const CsrView<T>&, const Taking<T>&, int, const std::stop_token&);  \
+  template SparseGraph<T> sparse_graph(const Graph<T>&, int, const std::stop_token&);           \
+  template Matrix<T> adapted(const Graph<T>&, const Taking<T>&, int, const std::stop_token&);   \
   template void write_matrix(const SparseGraph<T>&, MatrixView<T>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);

@@ -36,6 +36,8 @@ struct SparseGraph {
   Buffer<Arc<T>> arcs;
   std::int32_t loop = -1;  ///< the first vertex with an edge below 0 to itself, and its length
   T loop_weight = 0;
+  T lightest = 0;  ///< of the arcs, or 0 where there are none
+  T heaviest = 0;
 
   std::int64_t n() const { return starts.size() - 1; }
   std::int64_t edges() const { return starts[n()]; }
@@ -84,17 +86,21 @@ std::int64_t number_of_edges(const CsrView<T>& edges) {
 /// Bytes of a SparseGraph, at most.
 std::uint64_t sparse_graph_bytes(std::int64_t vertices, std::int64_t edges, bool undirected, int element_bytes);
 
+/// A graph, and what all its edges tell.
+template <class T>
+struct Listed {
+  SparseGraph<T> graph;
+  Examined<T> facts;
+};
+
 /// InputError for vertices that do not exist, starts that do not ascend, NaN and -inf, which names the first of them.
 template <class T>
-SparseGraph<T> sparse_graph(const EdgeView<T>& edges, const Taking<T>& taking, const std::stop_token& stop);
+Listed<T> listed(const EdgeView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop);
 template <class T>
-SparseGraph<T> sparse_graph(const CsrView<T>& edges, const Taking<T>& taking, const std::stop_token& stop);
+Listed<T> listed(const CsrView<T>& edges, const Taking<T>& taking, int threads, const std::stop_token& stop);
 /// Of a matrix that examine() has looked at.
 template <class T>
 SparseGraph<T> sparse_graph(const Graph<T>& matrix, int threads, const std::stop_token& stop);
-
-template <class T>
-Examined<T> examine(const SparseGraph<T>& graph, const std::stop_token& stop);
 
 /// A matrix as `taking` says: of its edges there and back the lighter one, or edges of length 1, and no_route() where
 /// there is none.
