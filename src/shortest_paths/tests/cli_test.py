@@ -45,6 +45,42 @@ class ShortestPaths(Case):
             self.refused(2, "shortest-paths", self.roads(), "--from", number, "--to", 0, says=["--from", "4 vertices"])
         self.refused(2, "shortest-paths", self.roads(), "--from", 0, says=["--to"])
 
+    def test_claims_of_an_experiment(self):
+        def claim(kind, **what):
+            return {"variant": "openmp_tiled", "claim": kind, **what}
+
+        path = self.path("tiles.json")
+        with open(path, "w") as file:
+            json.dump({"name": "tiles", "problem": "shortest_paths", "title": "tiles", "source": "none",
+                       "shapes": [{"label": str(tile), "vertices": 300, "tile": tile} for tile in (1, 64)],
+                       "runs": [{"variants": ["openmp_tiled"], "threads": [1]}],
+                       "claims": [claim("best_at", tile=64), claim("best_at", tile=1),
+                                  claim("scales_to", threads=4096), claim("stops_at", threads=1)]}, file)
+        shown = self.succeed("bench", "--experiment", path, "--repeats", 3, "--json", self.path("raw.json")).stdout
+        self.assertNotIn("published, and here", shown)
+        with open(self.path("raw.json")) as file:
+            judged = json.load(file)["claims"]
+        verdicts = ["confirmed", "refuted", "not decided here", "not decided here"]
+        self.assertEqual([one["verdict"] for one in judged], verdicts)
+        texts = ["best at tile 64", "best at tile 1", "scales to 4096 threads", "stops at 1 threads"]
+        for text, verdict in zip(texts, verdicts):
+            self.assertIn(f"claim: openmp_tiled {text}: {verdict}", shown)
+        (finding,) = judged[1]["inputs"]
+        self.assertEqual((finding["label"], finding["verdict"]), ("1, 64", "refuted"))
+        self.assertGreater(finding["seconds"]["1"], 1.1 * finding["seconds"]["64"])
+        self.assertEqual(json.loads(self.succeed("bench", "--experiment", path, "--repeats", 1, "--json", "--scale",
+                                                 0.5).stdout)["claims"][0]["rule"], judged[0]["rule"])
+
+    def test_the_published_experiment(self):
+        answer = json.loads(self.succeed("bench", "--experiment", "floyd-warshall-openmp", "--scale", 1e-5, "--repeats",
+                                         1, "--threads", "1,2", "--json").stdout)
+        self.assertTrue(answer["right"])
+        shapes = [(n, tile) for n in (22, 44, 88) for tile in (32, 64, 128, 256)]
+        self.assertEqual([(group["vertices"], group["tile"]) for group in answer["groups"]], shapes)
+        self.assertEqual([(claim["variant"], claim["claim"], len(claim["inputs"])) for claim in answer["claims"]],
+                         [("openmp_recursive", "stops_at", 12), ("openmp_tiled", "scales_to", 12),
+                          ("openmp_tiled", "best_at", 3)])
+
     def test_files(self):
         folder = self.path("paths")
         self.succeed("shortest-paths", self.roads(), "-o", folder)
