@@ -90,6 +90,10 @@ void check_sources(const std::vector<std::int64_t>& sources, std::int64_t n) {
                        " (counted from 0)");
 }
 
+void check_tile(const ShortestPathsOptions& options) {
+  if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+}
+
 /// What the caller asks for, checked.
 template <class T>
 struct Request {
@@ -155,7 +159,7 @@ struct Request {
 
  private:
   void check_rest() {
-    if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+    check_tile(options);
     check_sources(options.sources, n());
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");
@@ -748,6 +752,8 @@ MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const Shor
   if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
     throw UsageError("a graph has 0 to 2147483647 vertices, not " + std::to_string(n));
   check_sources(options.sources, n);
+  check_tile(options);
+  if (shape.edges < -1) throw UsageError("edges: " + std::to_string(shape.edges) + " is not a number of them, nor -1");
   execution::check_size({is_matrix ? 1 : shape.edges, 64}, "edges");
   const std::int64_t given = is_matrix ? n * std::max<std::int64_t>(n - 1, 0) : shape.edges;
   Sizes sizes;

@@ -11,7 +11,6 @@
 
 #include "core/philox.hpp"
 #include "shortest_paths/cases.hpp"
-#include "tests/lies.hpp"
 
 namespace gradus::shortest_paths_detail {
 namespace {
@@ -286,24 +285,6 @@ TEST(ShortestPathsEdges, RowsThatCannotBeAreRefusedWithTheirPlace) {
   expect_refused<InputError>(rows({0, -1, 1, 3}), "number 0 up to -1");
   expect_refused<InputError>(rows({0, 1, 3}), "edge 1 goes from vertex 1 to vertex 2, of 2");
   expect_refused<UsageError>(rows({}), "there are none for 3 edges");
-}
-
-TEST(ShortestPathsEdges, ListsThatCannotBeTrueAreRefused) {
-  alignas(8) std::int32_t vertices[10] = {};
-  alignas(8) std::int64_t starts[11] = {};
-  alignas(8) double weights[10] = {};
-  const VectorView<const std::int32_t> good(vertices, 10);
-  const VectorView<const double> of_each(weights, 10);
-  for (const auto& lie : tests::vector_lies(vertices)) {
-    tests::expect_usage([&] { shortest_paths(EdgeView<double>{5, lie.view, good, of_each}); }, lie.says);
-    tests::expect_usage([&] { shortest_paths(CsrView<double>{{starts, 11}, lie.view, {}}); }, lie.says);
-  }
-  for (const auto& lie : tests::vector_lies(weights))
-    tests::expect_usage([&] { shortest_paths(EdgeView<double>{5, good, good, lie.view}); }, lie.says);
-  for (const auto& lie : tests::vector_lies(starts))
-    tests::expect_usage([&] { shortest_paths(CsrView<double>{lie.view, good, {}}); }, lie.says);
-  EXPECT_THROW(shortest_paths(EdgeView<double>{5, {vertices, 10, MemoryPlace::on_gpu(0)}, good, of_each}),
-               UnsupportedError);
 }
 
 TEST(ShortestPathsEdges, SourcesAndMemoryForThemAreChecked) {
