@@ -111,7 +111,7 @@ class ShortestPaths(Case):
     def test_what_has_no_answer(self):
         values = list(ROADS)
         values[4] = -6
-        self.refused(3, "shortest-paths", self.roads(values=values), says=["roads.npy", "negative cycle", "0 -> 1 -> 0"])
+        self.refused(3, "shortest-paths", self.roads(values=values), says=["roads.npy", "negative cycle, 0 -> 1 -> 0 (vertices counted from 0), of"])
         values[4] = NONE
         values[1] = values[2] = values[7] = values[9] = 2**31 - 2
         self.refused(3, "shortest-paths", self.roads(values=values), says=["from vertex 0 to vertex 3", "int64"])
@@ -254,7 +254,18 @@ class GraphFiles(Case):
         self.refused(3, "shortest-paths", self.file("c.gr", "p sp 3 3\na 1 2 1\na 2 3 1\na 3 2 -2\n"),
                      says=["c.gr", "negative cycle", " 2 -> 3 -> 2,", "length -1"])
         self.refused(3, "shortest-paths", self.file("c.csv", "Rome,Oslo,-3\nOslo,Rome,2\n"),
-                     says=["negative cycle", "Rome -> Oslo -> Rome"])
+                     says=["c.csv': the graph has a negative cycle, Rome -> Oslo -> Rome, of length -1;"])
+
+    def test_a_distance_that_does_not_fit_names_its_ends_as_in_the_file(self):
+        far = "Rome,Oslo,2000000000\nOslo,New York,2000000000\n"
+        says = ["c.csv': the distance from vertex Rome to vertex New York is 4000000000, which int32", "--dtype i64"]
+        self.refused(3, "shortest-paths", self.file("c.csv", far), says=says)
+        self.refused(3, "shortest-paths", self.file("c.csv", far), "--from", "Rome", "--to", "New York", says=says)
+        # Numbers that are names, and a name that looks like a message.
+        self.refused(3, "shortest-paths", self.file("c.csv", far.replace("Rome", "7").replace("Oslo", "negative cycle 1 -> 2")),
+                     says=["from vertex 7 to vertex New York is"])
+        self.refused(3, "shortest-paths", self.file("d.gr", "p sp 3 2\na 3 1 2000000000\na 1 2 2000000000\n"),
+                     says=["d.gr': the distance from vertex 3 to vertex 2 is 4000000000"])
 
     def test_broken_files(self):
         market = "%%MatrixMarket matrix coordinate integer general\n"

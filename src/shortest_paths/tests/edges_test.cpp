@@ -332,7 +332,7 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
     if (!variant.supports({.vertices = 4, .edges = 3, .element_bytes = 8}, execution::this_machine())) continue;
     const Execution by{.variant = std::string(variant.name)};
     expect_refused<InputError>([&] { shortest_paths(edges.view(), {}, by); },
-                               "from vertex 0 to vertex 2 (counted from 0) is 4000000000, which int32");
+                               "from vertex 0 to vertex 2 (vertices counted from 0) is 4000000000, which int32");
     ShortestPathsOptions options;
     options.sources = {2, 1};
     EXPECT_EQ(shortest_paths(edges.view(), options, by).distances(1, 3), 2000000001) << variant.name;
