@@ -17,6 +17,7 @@ def json_jobs(case):
 
 NARROWED = {
     "gradus bench shortest-paths": "--variants sequential --vertices 100 --repeats 1",
+    "gradus bench shortest-paths --vertices 20000 --degree 5 --sources 100 --variants openmp_dijkstra": "--repeats 1",
     "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2": "--variants simd_tiled --repeats 1",
 }
 INPUTS = {
@@ -44,6 +45,28 @@ class ShortestPaths(Case):
         for number in ("4", "9"):
             self.refused(2, "shortest-paths", self.roads(), "--from", number, "--to", 0, says=["--from", "4 vertices"])
         self.refused(2, "shortest-paths", self.roads(), "--from", 0, says=["--to"])
+
+    def test_bench_of_lists_and_sources(self):
+        def groups(*options):
+            answer = json.loads(self.succeed("bench", "shortest-paths", "--repeats", 1, "--json", *options).stdout)
+            self.assertTrue(answer["right"])
+            return answer["groups"]
+
+        few = ["--variants", "openmp_dijkstra,openmp_tiled", "--predecessors", "yes", "--sources", 7]
+        measured = groups("--vertices", "250,300", "--degree", "3.5,0", "--dtype", "i32,f64", *few)
+        self.assertEqual([(one["vertices"], one["edges"], one["dtype"]) for one in measured],
+                         [(n, m, dtype) for n, all_edges in ((250, 875), (300, 1050)) for m in (all_edges, 0) for dtype in ("i32", "f64")])
+        for one in measured:
+            self.assertEqual((one["form"], one["sources"], one["density"]), ("list", 7, None))
+            self.assertEqual([row["variant"] for row in one["rows"] if row["edges_per_second"] >= 0],
+                             ["openmp_dijkstra", "openmp_tiled"])
+        (matrix,) = groups("--vertices", 250, "--density", 0.1, *few)
+        self.assertEqual((matrix["form"], matrix["sources"], matrix["density"]), ("matrix", 7, 0.1))
+        bench = ["bench", "shortest-paths", "--vertices", 5]
+        self.refused(2, *bench, "--degree", 4.1, says=["degree", "at most 4"])
+        self.refused(2, *bench, "--degree", -1, says=["--degree"])
+        self.refused(2, *bench, "--sources", 6, says=["sources", "5 vertices"])
+        self.refused(2, *bench, "--degree", 1, "--density", 0.5, says=["--density has no effect", "--degree"])
 
     def test_claims_of_an_experiment(self):
         def claim(kind, **what):
