@@ -259,7 +259,7 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
     const Experiment experiment = read_experiment(entry.path());
     EXPECT_EQ(experiment.name, entry.path().stem());
     EXPECT_FALSE(experiment.parts.empty());
-    EXPECT_FALSE(experiment.published.empty());
+    EXPECT_FALSE(experiment.published.empty() && experiment.claims.empty());
     for (const Bench& part : experiment.parts)
       for (const VariantRun& run : part.runs) {
         EXPECT_FALSE(run.variants.empty());
@@ -283,11 +283,11 @@ void with_experiment(const std::string& text, const Function& function) {
 }
 
 /// An experiment of the first problem, with `more` beside its other keys and `shape` in its one shape.
-std::string experiment_text(const std::string& more, const std::string& shape = "") {
+std::string experiment_text(const std::string& more, const std::string& shape = "",
+                            const std::string& published = R"("published": [{"shape": "A", "speedup": [1, 2]}])") {
   return R"({"name": "x", "title": "t", "source": "s", "problem": ")" + std::string(problems().front()->name) + "\", " +
          more + R"("shapes": [{"label": "A")" + shape +
-         R"(}], "runs": [{"variants": ["sequential"], "threads": [1, 2, 4, 64]}],
-             "published": [{"shape": "A", "speedup": [1, 2]}]})";
+         R"(}], "runs": [{"variants": ["sequential"], "threads": [1, 2, 4, 64]}], )" + published + "}";
 }
 
 TEST(Experiments, axes_are_those_of_the_command_line) {
@@ -386,6 +386,150 @@ TEST(Experiments, broken_files_are_refused_by_name) {
       }
     });
   EXPECT_THROW(read_experiment(testing::TempDir() + "gradus_no_such_experiment.json"), InputError);
+}
+
+/// The same with one claim.
+std::string claim_text_in_file(const std::string& claim) {
+  return experiment_text("", R"(, "dtype": "f32"}, {"label": "B", "dtype": "f64")", R"("claims": [)" + claim + "]");
+}
+
+TEST(Experiments, what_is_wrong_is_told_with_its_place) {
+  const std::map<std::string, std::vector<std::string>> cases = {
+      {experiment_text("", "", R"("claim": [])"), {"\"claim\""}},
+      {R"({"name": "x", "title": "", "source": "", "problem": ")" + std::string(problems().front()->name) +
+           R"(", "runs": [], "shapes": [{"label": "A"}]})",
+       {"\"published\"", "\"claims\""}},
+      {experiment_text("", R"(}, {"label": "A")"), {"shapes[1]", "earlier"}},
+      {experiment_text("", R"(}, {"label": "B", "shap": "50x2")"), {"shapes[1]", "shap"}},
+      {experiment_text("", "", R"("published": [{"shape": "A", "speedup": [1]}])"), {"published[0]"}},
+      {experiment_text("", "", R"("published": {})"), {"published"}},
+      {experiment_text("", "", R"("claims": 3)"), {"\"claims\""}},
+      {claim_text_in_file(R"({})"), {"claims[0]", "variant"}},
+      {claim_text_in_file(R"({"variant": "sequential"})"), {"claims[0]", "claim"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "stop_at", "threads": 2})"),
+       {"claims[0]", "did you mean 'stops_at'"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "stops_at"})"), {"claims[0]", "threads"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "stops_at", "threads": 0})"), {"claims[0]", "threads"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "scales_to", "threads": 4096.5})"),
+       {"claims[0]", "threads"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "scales_to", "threads": 2, "dtype": "f32"})"),
+       {"claims[0]", "dtype"}},
+      {claim_text_in_file(R"({"variant": "sequentiel", "claim": "stops_at", "threads": 2})"),
+       {"claims[0]", "did you mean 'sequential'"}},
+      {claim_text_in_file(R"({"variant": "openmp_reduce", "claim": "stops_at", "threads": 2})"),
+       {"claims[0]", "openmp_reduce", "runs"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "best_at"})"), {"claims[0]", "axis"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "best_at", "tile": 3})"), {"claims[0]", "tile"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "best_at", "dtype": "f16"})"), {"claims[0]", "f16"}},
+      {claim_text_in_file(R"({"variant": "sequential", "claim": "best_at", "dtype": "f32", "shape": "9x9"})"),
+       {"claims[0]", "shape"}},
+      {experiment_text("", R"(, "dtype": "f32")",
+                       R"("claims": [{"variant": "sequential", "claim": "best_at", "dtype": "f32"}])"),
+       {"claims[0]", "no other value"}},
+  };
+  for (const auto& [text, words] : cases)
+    with_experiment(text, [&](const std::string& path) {
+      try {
+        read_experiment(path);
+        ADD_FAILURE() << "accepted: " << text;
+      } catch (const InputError& error) {
+        for (const std::string& word : words)
+          EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " is not in: " << error.what();
+      }
+    });
+  with_experiment(claim_text_in_file(R"({"variant": "sequential", "claim": "best_at", "dtype": "f32"})"),
+                  [](const std::string& path) {
+                    const Experiment experiment = read_experiment(path);
+                    ASSERT_EQ(experiment.claims.size(), 1U);
+                    EXPECT_EQ(claim_text(experiment.claims.front()), "best at dtype f32");
+                    EXPECT_EQ(experiment.settings.at("B").at("dtype"), "f64");
+                  });
+}
+
+/// Of one shape, with the seconds of variant x by its numbers of threads.
+Group timed_group(const std::string& label, const std::vector<std::pair<int, double>>& seconds) {
+  Group group;
+  group.label = label;
+  for (const auto& [threads, median] : seconds) {
+    Row row;
+    row.variant = "x";
+    row.threads = threads;
+    row.seconds.median = median;
+    group.rows.push_back(row);
+  }
+  return group;
+}
+
+Verdict verdict_of(const Claim& claim, const std::vector<std::pair<int, double>>& seconds, int cores = 64) {
+  const Judgement judgement = judge(claim, Report{"clock", {}, {timed_group("A", seconds)}}, {{"A", {}}}, cores);
+  EXPECT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings.front().verdict, judgement.verdict);
+  return judgement.verdict;
+}
+
+TEST(Claims, stops_at_is_refuted_where_more_threads_help) {
+  const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.6}, {8, 7}}), Verdict::confirmed);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.4}, {8, 7}}), Verdict::refuted);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 6}, {8, 3}}), Verdict::refuted);  // not only the next one
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}}), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {4, 6}}), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 1}}, 2), Verdict::undecided);  // 4 threads on 2 cores
+  EXPECT_EQ(verdict_of(claim, {}), Verdict::undecided);
+}
+
+TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
+  const Claim claim{.variant = "x", .kind = Claim::Kind::scales_to, .threads = 8};
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}, {16, 4}}), Verdict::confirmed);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 5.9}, {8, 3}}), Verdict::refuted);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3.9}}), Verdict::refuted);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}}), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 9.9}, {4, 9.8}}), Verdict::refuted);  // whatever 8 would give
+  EXPECT_EQ(verdict_of(claim, {{1, 10}, {2, 6}, {4, 4}, {8, 3}}, 4), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {{8, 3}}), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {}), Verdict::undecided);
+}
+
+TEST(Claims, best_at_compares_shapes_that_differ_in_the_axis_only) {
+  const ShapeSettings shapes = {{"A", {{"n", "1"}, {"tile", "32"}}}, {"B", {{"n", "1"}, {"tile", "64"}}},
+                                {"C", {{"n", "2"}, {"tile", "32"}}}, {"D", {{"n", "2"}, {"tile", "64"}}},
+                                {"E", {{"n", "3"}, {"tile", "64"}}}, {"F", {{"n", "3"}}}};
+  const auto judged = [&](const std::string& value, double first, double second) {
+    const Claim claim{.variant = "x", .kind = Claim::Kind::best_at, .axis = "tile", .value = value};
+    return judge(claim,
+                 Report{"clock",
+                        {},
+                        {timed_group("A", {{1, 20}, {2, first}}), timed_group("B", {{1, second}, {2, 50}}),
+                         timed_group("C", {{1, 3}}), timed_group("D", {{1, 2}}), timed_group("F", {{1, 1}})}},
+                 shapes, 64);
+  };
+  Judgement judgement = judged("64", 10, 8);
+  EXPECT_EQ(judgement.verdict, Verdict::confirmed);
+  ASSERT_EQ(judgement.findings.size(), 2U);
+  EXPECT_EQ(judgement.findings[0].input, "A, B");
+  EXPECT_EQ(points_text(judgement.findings[0].points), "32: 1e+04 ms, 64: 8000 ms");
+  EXPECT_EQ(judged("64", 10, 10.9).verdict, Verdict::confirmed);
+  judgement = judged("64", 10, 11.1);
+  EXPECT_EQ(judgement.verdict, Verdict::refuted);
+  EXPECT_EQ(judgement.findings[0].verdict, Verdict::refuted);
+  EXPECT_EQ(judgement.findings[0].because, "at 32 1.11 times as fast");
+  EXPECT_EQ(judgement.findings[1].verdict, Verdict::confirmed);
+  EXPECT_EQ(judged("32", 10, 8).verdict, Verdict::refuted);
+  EXPECT_EQ(judged("128", 10, 8).verdict, Verdict::undecided);
+}
+
+TEST(Claims, rows_that_tell_nothing_are_left_out) {
+  const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
+  Group group = timed_group("A", {{2, 6}, {2, 9}, {4, 1}, {4, 8}});
+  group.rows[2].trouble = "wrong";
+  const Report report{"clock", {}, {group}};
+  const Judgement judgement = judge(claim, report, {{"A", {}}}, 64);
+  EXPECT_EQ(judgement.verdict, Verdict::confirmed);
+  EXPECT_EQ(points_text(judgement.findings.front().points), "2: 6000 ms, 4: 8000 ms");
+  const nlohmann::ordered_json json = to_json(claim, judgement);
+  EXPECT_EQ(json["verdict"], "confirmed");
+  EXPECT_EQ(json["inputs"][0]["seconds"]["4"], 8);
+  EXPECT_NE(json["rule"].get<std::string>().find("10 %"), std::string::npos);
 }
 
 TEST(PeakMemory, sees_what_was_touched_and_freed) {

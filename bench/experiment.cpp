@@ -73,12 +73,41 @@ Bench read_part(const ProblemRow& problem, const json& experiment, const json& s
   part.label = shape.at("label").get<std::string>();
   part.workloads = problem.workloads();
   const std::vector<Axis> axes = part.workloads->axes();
-  set_axes(axes, experiment, {"name", "problem", "title", "source", "shapes", "runs", "published"});
+  set_axes(axes, experiment, {"name", "problem", "title", "source", "shapes", "runs", "published", "claims"});
   set_axes(axes, shape, {"label"});
   part.workloads->prepare({});
-  part.runs.clear();
-  for (const json& run : experiment.at("runs")) part.runs.push_back(read_run(run));
   return part;
+}
+
+/// The axes that a shape sets.
+std::map<std::string, std::string> settings_of(const json& shape) {
+  std::map<std::string, std::string> settings;
+  for (const auto& [key, value] : shape.items())
+    if (key != "label") settings[key] = text_of(value);
+  return settings;
+}
+
+void require_measured(const std::string& variant, const Experiment& experiment) {
+  variant_info(*experiment.problem, variant);
+  for (const Bench& part : experiment.parts)
+    for (const VariantRun& run : part.runs)
+      if (std::ranges::find(run.variants, variant) != run.variants.end()) return;
+  throw InputError("the variant '" + variant + "' is in none of the \"runs\"");
+}
+
+/// That a claim about the best value of an axis can be judged: shapes have that value, and others.
+void require_compared(const Claim& claim, const Experiment& experiment) {
+  if (claim.axis.empty()) throw InputError("say which axis is best at what, as in \"tile\": 64");
+  bool there = false;
+  bool others = false;
+  for (const auto& [label, settings] : experiment.settings) {
+    const auto found = settings.find(claim.axis);
+    if (found == settings.end()) continue;
+    (found->second == claim.value ? there : others) = true;
+  }
+  if (!there || !others)
+    throw InputError("\"" + claim.axis + "\": " + claim.value + " is not compared with anything: \"shapes\" have " +
+                     (there ? "no other value" : "no such value"));
 }
 
 template <class T>
@@ -105,23 +134,74 @@ Published read_published(const json& figure) {
   return result;
 }
 
+/// A claim about an axis names it as shapes do: "tile": 64.
+Claim read_claim(const json& claim, const Experiment& experiment) {
+  Claim result;
+  claim.at("variant").get_to(result.variant);
+  result.kind = claim_kind_called(claim.at("claim").get<std::string>());
+  std::vector<std::string_view> others = {"variant", "claim"};
+  if (result.kind == Claim::Kind::best_at) {
+    for (const auto& [key, value] : claim.items())
+      if (std::ranges::find(others, key) == others.end() && result.axis.empty()) {
+        result.axis = key;
+        result.value = text_of(value);
+      }
+    others.emplace_back(result.axis);
+    require_compared(result, experiment);
+  } else {
+    result.threads = static_cast<int>(parse_whole("\"threads\"", text_of(claim.at("threads")), 1, 4096));
+    others.emplace_back("threads");
+  }
+  for (const auto& [key, value] : claim.items())
+    if (std::ranges::find(others, key) == others.end())
+      throw InputError("\"" + key + "\" is no key of the claim " + std::string(to_string(result.kind)) +
+                       core::did_you_mean(key, others));
+  require_measured(result.variant, experiment);
+  return result;
+}
+
+/// read(element) for each element of a list; what is wrong with one is told with its place.
+template <class Read>
+void for_each_in(const json& file, const std::string& key, const Read& read) {
+  const json& list = file.at(key);
+  if (!list.is_array()) throw InputError("\"" + key + "\" is no list");
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    const std::string place = key + "[" + std::to_string(index) + "]: ";
+    try {
+      read(list[index]);
+    } catch (const json::exception& error) {
+      throw InputError(place + error.what());
+    } catch (const Error& error) {
+      throw InputError(place + error.what());
+    }
+  }
+}
+
 Experiment from_json(const json& file) {
   Experiment experiment;
   file.at("name").get_to(experiment.name);
   file.at("title").get_to(experiment.title);
   file.at("source").get_to(experiment.source);
   experiment.problem = &find_problem(file.at("problem").get<std::string>());
-  std::set<std::string> labels;
-  for (const json& shape : file.at("shapes")) {
+  std::vector<VariantRun> runs;
+  for_each_in(file, "runs", [&](const json& run) { runs.push_back(read_run(run)); });
+  for_each_in(file, "shapes", [&](const json& shape) {
     experiment.parts.push_back(read_part(*experiment.problem, file, shape));
-    labels.insert(shape.at("label").get<std::string>());
-  }
-  for (const json& figure : file.at("published")) {
-    experiment.published.push_back(read_published(figure));
-    if (!labels.contains(experiment.published.back().shape))
-      throw InputError("a published figure is of the shape " + experiment.published.back().shape +
-                       ", which is not among \"shapes\"");
-  }
+    experiment.parts.back().runs = runs;
+    const std::string& label = experiment.parts.back().label;
+    if (!experiment.settings.emplace(label, settings_of(shape)).second)
+      throw InputError("the label \"" + label + "\" is that of an earlier shape");
+  });
+  if (!file.contains("published") && !file.contains("claims"))
+    throw InputError("it has neither \"published\" figures nor \"claims\"");
+  if (file.contains("published"))
+    for_each_in(file, "published", [&](const json& figure) {
+      experiment.published.push_back(read_published(figure));
+      const std::string& shape = experiment.published.back().shape;
+      if (!experiment.settings.contains(shape)) throw InputError("the shape \"" + shape + "\" is not among \"shapes\"");
+    });
+  if (file.contains("claims"))
+    for_each_in(file, "claims", [&](const json& claim) { experiment.claims.push_back(read_claim(claim, experiment)); });
   return experiment;
 }
 
@@ -160,9 +240,7 @@ Experiment read_experiment(const std::string& path) {
     return from_json(json::parse(stream));
   } catch (const json::exception& error) {
     throw InputError("'" + path + "' is not an experiment: " + error.what());
-  } catch (const InputError& error) {
-    throw InputError("'" + path + "' is not an experiment: " + error.what());
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     throw InputError("'" + path + "' is not an experiment: " + error.what());
   }
 }

@@ -1,5 +1,6 @@
 // The published experiments, as data files: experiments/NAME.json. One names the problem, values of its axes and the
-// variants, and holds the published figures, which are shown beside those measured here.
+// variants, and holds what was published: "published" figures, which are shown beside those measured here, and
+// "claims", which these confirm or refute. A file has one of them, or both.
 //
 // Axes are given by their names on the command line, with underscores: for all shapes beside "shapes", for one of them
 // in it, beside its "label".
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/claims.hpp"
 #include "bench/group.hpp"
 #include "bench/problem.hpp"
 
@@ -34,7 +36,9 @@ struct Experiment {
   std::string source;
   const ProblemRow* problem = nullptr;
   std::vector<Bench> parts;  ///< one per shape, labelled
+  ShapeSettings settings;    ///< of the shapes
   std::vector<Published> published;
+  std::vector<Claim> claims;
 };
 
 /// The file of the experiment of this name (a hyphen stands for an underscore), or `name` itself where it is a path: it
@@ -42,7 +46,7 @@ struct Experiment {
 std::string find_experiment(const std::string& name);
 std::vector<std::string> experiment_names();
 
-/// InputError, with the file's name, where it is not as it should be.
+/// InputError, with the file's name and the place in it ("claims[1]"), where it is not as it should be.
 Experiment read_experiment(const std::string& path);
 
 /// Shrinks the inputs to this share, and long runs where that is the problem's way. 0 < share <= 1.

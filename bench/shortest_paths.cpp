@@ -14,7 +14,9 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "shortest_paths/cases.hpp"
+#include "shortest_paths/made_graphs.hpp"
 #include "shortest_paths/random_graph.hpp"
+#include "shortest_paths/sparse_graph.hpp"
 
 namespace gradus::bench {
 
@@ -22,6 +24,7 @@ namespace {
 
 using nlohmann::ordered_json;
 using shortest_paths_detail::Graph;
+using shortest_paths_detail::Shape;
 using shortest_paths_detail::Truth;
 using shortest_paths_detail::Variant;
 
@@ -41,36 +44,121 @@ constexpr double Ceilings::*add_min_rate() {
 struct GraphAxes {
   std::vector<std::int64_t> vertices{1024};
   double density = 1;
+  std::vector<double> degrees;  ///< edges from a vertex on average; empty: matrices of weights
+  std::int64_t sources = 0;     ///< 0: all vertices
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
   bool predecessors = false;
   std::int64_t tile = 0;
 };
 
-/// All shortest paths of one graph.
+/// A random graph: a matrix of weights, or a list of edges.
+template <class T>
+class RandomGraph {
+ public:
+  /// `degree`: edges from a vertex on average, as many as there can be at most; below 0: a matrix of the density.
+  RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
+    if (!is_listed()) {
+      matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
+      return;
+    }
+    const std::int64_t edges =
+        std::min(std::llround(degree * static_cast<double>(vertices)),
+                 static_cast<long long>(shortest_paths_detail::RandomEdges::most_edges(vertices)));
+    const shortest_paths_detail::RandomEdges random{
+        .vertices = vertices, .edges = edges, .weights = {1, axes.heaviest}, .seed = axes.seed};
+    for (std::int64_t index = 0; index < edges; ++index) {
+      const shortest_paths_detail::MadeEdge edge = random.edge(index);
+      from_.push_back(static_cast<std::int32_t>(edge.from));
+      to_.push_back(static_cast<std::int32_t>(edge.to));
+      weights_.push_back(static_cast<T>(edge.weight));
+    }
+  }
+
+  std::int64_t vertices() const { return vertices_; }
+  bool is_listed() const { return degree_ >= 0; }
+
+  ShortestPathsResult<T> paths(const ShortestPathsOptions& options, const Execution& execution) const {
+    if (is_listed()) return shortest_paths(edges(), options, execution);
+    return shortest_paths(matrix_, options, execution);
+  }
+
+  Shape shape(bool predecessors, const std::stop_token& stop) const {
+    if (!is_listed())
+      return shortest_paths_detail::examine(Graph<T>{matrix_.view()}, 1, stop).shape(vertices_, predecessors);
+    const auto sparse = shortest_paths_detail::sparse_graph(edges(), shortest_paths_detail::Taking<T>{}, stop);
+    return shortest_paths_detail::examine(sparse, stop).shape(vertices_, predecessors);
+  }
+
+  /// What the oracle can follow: of a matrix the first vertices, of a list a graph with as many edges at a vertex, for
+  /// its own first vertices would have next to none.
+  RandomGraph part(const GraphAxes& axes) const {
+    const std::int64_t n = std::min(vertices_, oracle_vertices);
+    if (is_listed()) return {n, degree_, axes};
+    RandomGraph corner;
+    corner.vertices_ = n;
+    corner.matrix_ = Matrix<T>::copy_of(MatrixView<const T>(matrix_.data(), n, n, vertices_));
+    return corner;
+  }
+
+  Matrix<T> matrix() const {
+    if (!is_listed()) return Matrix<T>::copy_of(matrix_.view());
+    Matrix<T> weights(vertices_, vertices_);
+    std::fill_n(weights.data(), vertices_ * vertices_, shortest_paths_detail::no_route<T>());
+    for (std::size_t edge = 0; edge < from_.size(); ++edge) weights(from_[edge], to_[edge]) = weights_[edge];
+    return weights;
+  }
+
+ private:
+  RandomGraph() = default;
+  EdgeView<T> edges() const { return {vertices_, from_, to_, weights_}; }
+
+  std::int64_t vertices_ = 0;
+  double degree_ = -1;
+  Matrix<T> matrix_;
+  std::vector<std::int32_t> from_;
+  std::vector<std::int32_t> to_;
+  std::vector<T> weights_;
+};
+
+/// As many vertices of n as are wanted, all where that is 0, evenly spread.
+std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
+  std::vector<std::int64_t> sources;
+  const std::int64_t count = std::min(wanted, n);
+  for (std::int64_t source = 0; source < count; ++source)
+    sources.push_back(n / count * source + n % count * source / count);
+  return sources;
+}
+
+/// Shortest paths of one graph, from all vertices or from some.
 template <class T>
 class Paths : public Workload {
  public:
-  Paths(std::int64_t vertices, const GraphAxes& axes, std::stop_token stop)
-      : axes_(axes), stop_(std::move(stop)),
-        weights_(shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed)) {
-    options_.predecessors = axes.predecessors;
-    options_.tile = axes.tile;
-    const Graph<T> graph{weights_.view()};
-    shape_ = shortest_paths_detail::examine(graph, 1, stop_).shape(vertices, axes.predecessors);
+  Paths(std::int64_t vertices, double degree, const GraphAxes& axes, std::stop_token stop)
+      : axes_(axes), stop_(std::move(stop)), graph_(vertices, degree, axes),
+        shape_(graph_.shape(axes.predecessors, stop_)) {
+    if (axes.sources > 0) shape_.sources = std::min(axes.sources, vertices);
   }
 
   std::string title() const override {
-    return fmt::format("{} vertices, {} edges, {}{}{}", shape_.vertices, shape_.edges, execution::element_name<T>(),
-                       axes_.predecessors ? ", with predecessors" : "",
+    return fmt::format("{} vertices, {} edges{}{}, {}{}{}", shape_.vertices, shape_.edges,
+                       graph_.is_listed() ? " in a list" : "",
+                       shape_.sources < 0 ? "" : fmt::format(", from {} of them", shape_.sources),
+                       execution::element_name<T>(), axes_.predecessors ? ", with predecessors" : "",
                        axes_.tile > 0 ? fmt::format(", tiles of {}", axes_.tile) : "");
   }
 
   ordered_json facts() const override {
-    return {{"vertices", shape_.vertices}, {"edges", shape_.edges},
-            {"density", axes_.density},    {"heaviest", axes_.heaviest},
-            {"seed", axes_.seed},          {"dtype", execution::element_name<T>()},
-            {"tile", axes_.tile},          {"predecessors", axes_.predecessors}};
+    return {{"vertices", shape_.vertices},
+            {"edges", shape_.edges},
+            {"form", graph_.is_listed() ? "list" : "matrix"},
+            {"density", graph_.is_listed() ? ordered_json(nullptr) : ordered_json(axes_.density)},
+            {"sources", shape_.rows()},
+            {"heaviest", axes_.heaviest},
+            {"seed", axes_.seed},
+            {"dtype", execution::element_name<T>()},
+            {"tile", axes_.tile},
+            {"predecessors", axes_.predecessors}};
   }
 
   core::Support support(std::string_view variant) const override {
@@ -79,40 +167,71 @@ class Paths : public Workload {
   }
 
   std::string verify(std::vector<Row>& rows, const Reporter& report) override {
-    const std::int64_t n = std::min(shape_.vertices, oracle_vertices);
-    const MatrixView<const T> corner(weights_.data(), n, n, shape_.vertices);
-    const Graph<T> graph{corner};
+    const RandomGraph<T> part = graph_.part(axes_);
+    const Matrix<T> weights = part.matrix();
+    const Graph<T> graph{weights.view()};
     report("verify", 0, std::ssize(rows));
     const Truth<T> truth = oracle(graph);
     for_each_sound(rows, "verify", report, [&](Row& row) {
-      const std::string difference = compare<T>(graph, paths(row, corner), truth);
+      const std::string difference = compare_rows(graph, paths(row, part), truth);
       if (!difference.empty()) mark_wrong(row, difference);
     });
     run_once_on_everything(rows, report);
-    if (n == shape_.vertices) return "the whole graph against the oracle";
-    return fmt::format("the first {} vertices against the oracle; the whole graph against {}", n,
+    if (part.vertices() == shape_.vertices) return "the whole graph against the oracle";
+    return fmt::format("{} against the oracle; the whole graph against {}",
+                       graph_.is_listed()
+                           ? fmt::format("a graph of {} vertices with as many edges at each", part.vertices())
+                           : fmt::format("the first {} vertices", part.vertices()),
                        std::is_floating_point_v<T> ? "nothing more" : reference_name_);
   }
 
   Sample run(const Row& row) override {
     const auto start = core::Clock::now();
-    const ShortestPathsResult<T> result = paths(row, weights_.view());
+    const ShortestPathsResult<T> result = paths(row, graph_);
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// An addition and a minimum for each pair and each vertex in the middle.
+  /// An addition and a minimum for each pair and each vertex in the middle. Of lists, which are for those who do much
+  /// less, that says nothing.
   std::vector<Work> work(const Row& row) const override {
-    return {{add_min_rate<T>(), shape_.relaxations(), row.seconds.median}};
+    if (graph_.is_listed()) return {};
+    return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
   }
 
   std::vector<Figure> figures(const Row& row) const override {
-    const double rate = shape_.relaxations() / row.seconds.median;
+    const double rate = (graph_.is_listed() ? edges_seen() : relaxations()) / row.seconds.median;
+    if (graph_.is_listed()) return {{"edges_per_second", rate, "M edges/s", fmt::format("{:.3g}", 1e-6 * rate)}};
     return {{"relaxations_per_second", rate, "G relax/s", fmt::format("{:.3g}", 1e-9 * rate)}};
   }
 
  private:
-  ShortestPathsResult<T> paths(const Row& row, MatrixView<const T> weights) const {
-    return shortest_paths(weights, options_, {}, execution_of(row, stop_));
+  double relaxations() const {
+    return shape_.relaxations() * static_cast<double>(shape_.rows()) / static_cast<double>(shape_.vertices);
+  }
+  double edges_seen() const { return static_cast<double>(shape_.edges) * static_cast<double>(shape_.rows()); }
+
+  ShortestPathsResult<T> paths(const Row& row, const RandomGraph<T>& graph) const {
+    ShortestPathsOptions options;
+    options.predecessors = axes_.predecessors;
+    options.tile = axes_.tile;
+    options.sources = spread_sources(axes_.sources, graph.vertices());
+    return graph.paths(options, execution_of(row, stop_));
+  }
+
+  /// The judge looks at whole matrices: the oracle's own rows stand for those that were not asked for.
+  std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
+    const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
+    if (sources.empty()) return compare<T>(graph, result, truth);
+    if (result.distances.rows() != std::ssize(sources)) return "the number of rows is wrong";
+    const auto put = [&](auto& rows, const auto& whole) {
+      auto all = std::remove_cvref_t<decltype(rows)>::copy_of(whole.view());
+      for (std::size_t row = 0; row < sources.size(); ++row)
+        std::copy_n(rows.row(static_cast<std::int64_t>(row)), graph.n(), all.row(sources[row]));
+      rows = std::move(all);
+    };
+    put(result.distances, truth.result.distances);
+    if (axes_.predecessors) put(result.predecessors, truth.result.predecessors);
+    return compare<T>(graph, result, truth);
   }
 
   // A first, untimed run on everything: it warms caches and memory up, shows the peak of memory, and whole numbers are
@@ -120,7 +239,7 @@ class Paths : public Workload {
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
-      ShortestPathsResult<T> result = paths(row, weights_.view());
+      ShortestPathsResult<T> result = paths(row, graph_);
       row.memory_bytes = memory.bytes();
       if constexpr (!std::is_floating_point_v<T>) {
         if (reference_name_.empty()) {
@@ -141,9 +260,8 @@ class Paths : public Workload {
 
   GraphAxes axes_;
   std::stop_token stop_;
-  Matrix<T> weights_;
-  ShortestPathsOptions options_;
-  shortest_paths_detail::Shape shape_;
+  RandomGraph<T> graph_;
+  Shape shape_;
   std::string reference_name_;
   ShortestPathsResult<T> reference_;
 };
@@ -169,7 +287,24 @@ class AllPaths : public Workloads {
          .help = "probability that an ordered pair of vertices is an edge",
          .initial = "1",
          .parse = [this](const std::string& label,
-                         const std::string& text) { axes_.density = parse_real(label, text, 0, 1); }},
+                         const std::string& text) { axes_.density = parse_real(label, text, 0, 1); },
+         .useless = [this] { return axes_.degrees.empty() ? "" : "the number of edges follows from --degree"; }},
+        {.name = "degree",
+         .letter = "",
+         .form = "D,...",
+         .help = "lists of random edges, on average so many from a vertex, instead of matrices of weights",
+         .initial = "",
+         .parse = [this](
+                      const std::string& label,
+                      const std::string& text) { axes_.degrees = parse_real_list(label, text, 0, double{1 << 20}); }},
+        {.name = "sources",
+         .letter = "",
+         .form = "S",
+         .help = "from how many vertices, evenly spread",
+         .initial = "all",
+         .parse = [this](
+                      const std::string& label,
+                      const std::string& text) { axes_.sources = parse_whole(label, text, 1, std::int64_t{1} << 20); }},
         {.name = "heaviest",
          .letter = "",
          .form = "W",
@@ -220,23 +355,37 @@ class AllPaths : public Workloads {
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const Making&) override {
+    for (const std::int64_t vertices : axes_.vertices) {
+      if (axes_.sources > vertices)
+        throw UsageError(fmt::format("sources: there are no {} among {} vertices", axes_.sources, vertices));
+      for (const double degree : axes_.degrees)
+        if (degree > static_cast<double>(vertices - 1))
+          throw UsageError(
+              fmt::format("degree: a vertex has edges to at most {} others, not to {:g}", vertices - 1, degree));
+    }
+  }
 
-  /// The work, which grows with the cube.
+  /// The work, which grows with the cube of the vertices, or with vertices (or sources) times edges.
   void scale(double share) override {
-    for (std::int64_t& vertices : axes_.vertices)
-      vertices = std::max<std::int64_t>(std::min<std::int64_t>(vertices, 8),
-                                        static_cast<std::int64_t>(std::cbrt(share) * static_cast<double>(vertices)));
+    const auto shrunk = [](std::int64_t size, double by) {
+      return std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));
+    };
+    const double by = axes_.degrees.empty() ? std::cbrt(share) : std::sqrt(share);
+    for (std::int64_t& vertices : axes_.vertices) vertices = shrunk(vertices, by);
+    if (axes_.sources > 0) axes_.sources = shrunk(axes_.sources, by);
   }
 
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+    const std::vector<double> matrices{-1};
     for (const std::int64_t vertices : axes_.vertices)
-      for (const std::string& type : types_) {
-        if (type == "i32") measure<std::int32_t>(vertices, making, use);
-        else if (type == "i64") measure<std::int64_t>(vertices, making, use);
-        else if (type == "f32") measure<float>(vertices, making, use);
-        else measure<double>(vertices, making, use);
-      }
+      for (const double degree : axes_.degrees.empty() ? matrices : axes_.degrees)
+        for (const std::string& type : types_) {
+          if (type == "i32") measure<std::int32_t>(vertices, degree, making, use);
+          else if (type == "i64") measure<std::int64_t>(vertices, degree, making, use);
+          else if (type == "f32") measure<float>(vertices, degree, making, use);
+          else measure<double>(vertices, degree, making, use);
+        }
   }
 
  private:
@@ -246,9 +395,10 @@ class AllPaths : public Workloads {
   }
 
   template <class T>
-  void measure(std::int64_t vertices, const Making& making, const std::function<void(Workload&)>& use) const {
+  void measure(std::int64_t vertices, double degree, const Making& making,
+               const std::function<void(Workload&)>& use) const {
     if (making.progress) making.progress({"make graph", 0, 1, fmt::format("{} vertices", vertices)});
-    Paths<T> paths(vertices, axes_, making.stop);
+    Paths<T> paths(vertices, degree, axes_, making.stop);
     use(paths);
   }
 
@@ -263,9 +413,10 @@ const ProblemRow shortest_paths_problem{
     .name = problem_name,
     .summary = "all-pairs shortest paths: distances and routes between all vertices of a graph",
     .figures =
-        "relax: N^3 relaxations over the time, in 10^9 per second, whether or not a variant makes all of them. "
-        "add+min: "
-        "the same as a share of the rate at which as many threads add and take minima.",
+        "relax: N^3 relaxations (of --sources S: S N^2) over the time, in 10^9 per second, whether or not a variant "
+        "makes "
+        "all of them. add+min: the same as a share of the rate at which as many threads add and take minima. edges: of "
+        "lists, sources times edges over the time, in 10^6 per second.",
     .ladder = &shortest_paths_detail::ladder,
     .verify = verify_room<shortest_paths_detail::Trial>,
     .cases = case_names_of<shortest_paths_detail::Trial>,

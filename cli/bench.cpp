@@ -92,8 +92,36 @@ std::string published_text(const bench::Experiment& experiment, const bench::Rep
                row ? bench::measured_text(published, *row) : "-", row ? fmt::format("{}", row->threads) : "-",
                row ? std::string(bench::to_string(row->pinning)) : "-", published.note});
   }
-  return fmt::format("{}\n{}\nsource: {}\n", session.bold("published, and here"), table.text(session),
-                     experiment.source);
+  return fmt::format("{}\n{}\n", session.bold("published, and here"), table.text(session));
+}
+
+using Judged = std::vector<std::pair<bench::Claim, bench::Judgement>>;
+
+Judged judged_claims(const bench::Experiment& experiment, const bench::Report& report) {
+  Judged judged;
+  for (const bench::Claim& claim : experiment.claims)
+    judged.emplace_back(claim, bench::judge(claim, report, experiment.settings, execution::this_machine().cores));
+  return judged;
+}
+
+/// Each claim with its verdict and its rule, and a line for each input with what decides there.
+std::string claims_text(const Judged& judged, const Session& session) {
+  std::string text;
+  for (const auto& [claim, judgement] : judged) {
+    TextTable table({{"shape", TextTable::Align::left},
+                     {"verdict", TextTable::Align::left},
+                     {"because", TextTable::Align::left},
+                     {claim.kind == bench::Claim::Kind::best_at ? "best time by " + claim.axis : "time by threads",
+                      TextTable::Align::left}});
+    for (const bench::Finding& finding : judgement.findings)
+      table.add({finding.input, std::string(to_string(finding.verdict)), finding.because,
+                 bench::points_text(finding.points)});
+    text += fmt::format(
+        "{}\nrule: {}\n{}\n",
+        session.bold(fmt::format("claim: {} {}: {}", claim.variant, claim_text(claim), to_string(judgement.verdict))),
+        rule_text(claim), table.text(session));
+  }
+  return text;
 }
 
 bench::Experiment prepared_experiment(const Arguments& arguments, const Session& session) {
@@ -224,9 +252,19 @@ int measure_and_show(const Arguments& arguments, const Session& session, const b
   if (tables) session.print(ceilings_text(report.ceilings, session) + columns_text(problem, report));
   nlohmann::ordered_json json = bench::to_json(report);
   if (experiment) {
-    if (tables) session.print("\n" + published_text(*experiment, report, session));
+    const Judged judged = judged_claims(*experiment, report);
+    if (tables) {
+      session.print("\n");
+      if (arguments.scale < 1)
+        session.print(
+            fmt::format("inputs at a scale of {:g}: published are those of the full size\n", arguments.scale));
+      if (!experiment->published.empty()) session.print(published_text(*experiment, report, session));
+      session.print(claims_text(judged, session) + fmt::format("source: {}\n", experiment->source));
+    }
     json["experiment"] = bench::to_json(*experiment);
     json["scale"] = arguments.scale;
+    if (!judged.empty()) json["claims"] = nlohmann::ordered_json::array();
+    for (const auto& [claim, judgement] : judged) json["claims"].push_back(bench::to_json(claim, judgement));
   }
   if (file) {
     file->write(json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -68,6 +66,7 @@ struct Vertices {
   int base = 0;
   std::span<const std::string> names = {};
 
+  bool are_counted_from_0() const { return names.empty() && base == 0; }
   std::string called(std::int64_t vertex) const {
     return names.empty() ? std::to_string(vertex + base) : names[static_cast<std::size_t>(vertex)];
   }
@@ -87,8 +86,6 @@ struct Vertices {
                                    count == 1 ? "1 vertex" : fmt::format("{} vertices", count), base));
     return vertex;
   }
-  /// The library's message with the vertices as the file calls them.
-  std::string in_words_of_the_file(std::string_view message) const;
 };
 
 /// What the library calls the types, in the words of --dtype.
@@ -99,33 +96,6 @@ std::string with_option(std::string message) {
     if (const std::size_t place = message.find(library); place != std::string::npos)
       message.replace(place, library.size(), program);
   return message;
-}
-
-std::string Vertices::in_words_of_the_file(std::string_view message) const {
-  if (names.empty() && base == 0) return std::string(message);
-  // Numbers after these words are vertices, up to words that say how they count.
-  for (const auto& [before, between, after] :
-       {std::array<std::string_view, 3>{"negative cycle, ", " -> ", " (vertices counted from 0)"},
-        std::array<std::string_view, 3>{"from vertex ", " to vertex ", " (counted from 0)"}}) {
-    const std::size_t start = message.find(before);
-    const std::size_t end = message.find(after);
-    if (start == std::string_view::npos || end == std::string_view::npos || end < start) continue;
-    std::string text(message.substr(0, start + before.size()));
-    std::string_view list = message.substr(start + before.size(), end - start - before.size());
-    for (;;) {
-      std::int64_t vertex = -1;
-      const auto [stop, error] = std::from_chars(list.data(), list.data() + list.size(), vertex);
-      list.remove_prefix(static_cast<std::size_t>(stop - list.data()));
-      if (error != std::errc{} || vertex < 0 || vertex >= count) return std::string(message);
-      text += called(vertex);
-      if (!list.starts_with(between)) break;
-      text += between;
-      list.remove_prefix(between.size());
-    }
-    if (!list.empty()) return std::string(message);
-    return text.append(message.substr(end + after.size()));
-  }
-  return std::string(message);
 }
 
 template <class T>
@@ -187,8 +157,11 @@ decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& verti
   return naming_files({{"weights", arguments.input}, {"edges", arguments.input}}, [&]() -> decltype(auto) {
     try {
       return function();
-    } catch (const InputError& error) {
-      const std::string message = vertices.in_words_of_the_file(error.what());
+    } catch (const VertexError& error) {
+      const std::string message =
+          vertices.are_counted_from_0()
+              ? error.what()
+              : error.message_with([&](std::int32_t vertex) { return vertices.called(vertex); });
       throw InputError(is_text ? with_option(message) : message);
     }
   });

@@ -13,9 +13,10 @@ list(TRANSFORM GRADUS_PROBLEMS REPLACE "/problem.hpp$" "")
 #   CUDA_TESTS     likewise, where there is CUDA
 #   FULL_TESTS     likewise, for ./dev test --full
 #   CLI_TESTS      of its commands, by tests/cli/run.py
+#   FULL_CLI_TESTS likewise, for ./dev test --full, and not under the sanitizers
 #   ATTACK         what gradus_attack is told of the problem: it defines attack_<problem>()
 #   COMMANDS       parts of the command line in cli/ beside <problem>.cpp
-set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS)
+set(gradus_room_tests TESTS PLAIN_TESTS CUDA_TESTS FULL_TESTS CLI_TESTS FULL_CLI_TESTS)
 function(gradus_room problem)
   cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;${gradus_room_tests};ATTACK;COMMANDS" ${ARGN})
   if(ROOM_UNPARSED_ARGUMENTS)

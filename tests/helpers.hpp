@@ -58,7 +58,17 @@ std::vector<const Variant*> rows_that(std::span<const Variant> variants, const W
 
 inline bool runs_on_gpu(const core::VariantInfo& variant) { return variant.backend == core::Backend::cuda; }
 inline bool runs_on_cpu(const core::VariantInfo& variant) { return !runs_on_gpu(variant); }
+inline bool runs_on_threads(const core::VariantInfo& variant) {
+  return runs_on_cpu(variant) && variant.backend != core::Backend::sequential;
+}
 inline bool any(const core::VariantInfo&) { return true; }
+
+template <class Variant, class Wanted>
+std::vector<std::string> names_of(std::span<const Variant> variants, const Wanted& wanted) {
+  std::vector<std::string> names;
+  for (const Variant* variant : rows_that(variants, wanted)) names.emplace_back(variant->name);
+  return names;
+}
 
 /// Names an instance of a test by its row.
 struct RowName {

@@ -1,6 +1,7 @@
 // Jobs in forked children.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,36 @@ inline std::string in_child(const std::function<bool()>& job) {
   if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGALRM ? "it hung" : "it was killed";
   if (WEXITSTATUS(status) == 0) return "";
   return WEXITSTATUS(status) == 4 ? message : "it failed: " + message;
+}
+
+/// That the job says in a forked child why it cannot run there.
+inline void expect_refused_in_child(const std::function<bool()>& job, const std::string& what) {
+  const std::string message = in_child(job);
+  EXPECT_NE(message.find("forked"), std::string::npos) << what << ": " << message;
+  EXPECT_NE(message.find("'spawn'"), std::string::npos) << what << ": " << message;
+}
+
+/// is_right(threads, variant) runs a job, "" being the variant of its own choice. To be called before the process has
+/// run a job of several threads: until then every child can do all, and afterwards jobs of one thread. `variants`:
+/// those that run on several.
+inline void expect_children_without_threads(const std::function<bool(int, const std::string&)>& is_right,
+                                            std::vector<std::string> variants) {
+  EXPECT_TRUE(is_right(1, ""));
+  EXPECT_EQ(in_child([&] { return is_right(2, ""); }), "");
+  EXPECT_EQ(in_child([&] { return is_right(3, ""); }), "");
+
+  variants.insert(variants.begin(), "");
+  for (const std::string& variant : variants) {
+    EXPECT_TRUE(is_right(2, variant)) << variant;
+    expect_refused_in_child([&] { return is_right(2, variant); }, variant);
+    // One thread needs none that are gone.
+    EXPECT_EQ(in_child([&] { return is_right(1, variant); }), "") << variant;
+  }
+  // A child of the child is one, too.
+  const auto in_grandchild = [&] { return in_child([&] { return is_right(2, ""); }); };
+  EXPECT_EQ(in_child([&] { return in_grandchild().find("'spawn'") != std::string::npos; }), "");
+  // And the parent goes on.
+  EXPECT_TRUE(is_right(2, ""));
 }
 
 /// 2000 x 3.

@@ -6,8 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "gradus/array.hpp"
+#include "gradus/error.hpp"
+#include "gradus/export.hpp"
 
 namespace gradus {
 
@@ -29,6 +35,24 @@ struct CsrView {
   VectorView<const T> weights = {};             ///< of each edge its length; empty: 1 each
 
   constexpr std::int64_t vertices() const { return starts.empty() ? 0 : starts.size() - 1; }
+};
+
+/// A graph in which certain vertices stand in the way of a result. what() calls them by their numbers from 0; who knows
+/// them by other names takes message_with().
+class GRADUS_EXPORT VertexError : public InputError {
+ public:
+  /// what() is `before`, the vertices with `between` between them, how they are counted, and `after`.
+  VertexError(const std::string& before, std::vector<std::int32_t> vertices, const std::string& between,
+              const std::string& after);
+  ~VertexError() override;
+  /// In the order of the message.
+  const std::vector<std::int32_t>& vertices() const noexcept;
+  /// The message with each vertex as called(vertex) calls it.
+  std::string message_with(const std::function<std::string(std::int32_t)>& called) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<const Parts> parts_;  // copies of an exception must not throw
 };
 
 }  // namespace gradus

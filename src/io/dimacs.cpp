@@ -62,9 +62,7 @@ class DimacsReader final : public EdgeReader {
 
   void complete(Graph& graph, const Edges& edges) override {
     if (problem_line_ == 0) fail(lines_ + 1, "the file ends without a line 'p sp VERTICES EDGES'");
-    if (edges.count() < promised_)
-      fail(lines_ + 1, "the file ends after " + std::to_string(edges.count()) + " of the " + std::to_string(promised_) +
-                           " edges that line " + std::to_string(problem_line_) + " promises");
+    require_all(edges.count(), promised_, "edges", problem_line_);
     graph.format = GraphFormat::dimacs;
     graph.vertices = vertices_;
     graph.base = 1;

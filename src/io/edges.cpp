@@ -187,6 +187,13 @@ void Edges::give(Graph& graph, bool weighted, std::int32_t base) {
   if (weighted) std::visit([&](const auto& block) { graph.weights = view(block); }, weights_);
 }
 
+void EdgeReader::require_all(std::size_t found, std::size_t promised, const std::string& things,
+                             std::size_t promising) const {
+  if (found < promised)
+    fail(lines_ + 1, "the file ends after " + std::to_string(found) + " of the " + std::to_string(promised) + " " +
+                         things + " that line " + std::to_string(promising) + " promises");
+}
+
 void EdgeReader::fail(std::size_t line, const std::string& what) const {
   throw InputError(name_ + ":" + std::to_string(line) + ": " + what);
 }

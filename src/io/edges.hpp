@@ -214,6 +214,8 @@ class EdgeReader {
   virtual bool is_ordered() const { return false; }
 
   [[noreturn]] void fail(std::size_t line, const std::string& what) const;
+  /// That the file does not end before as many `things` as the line `promising` says.
+  void require_all(std::size_t found, std::size_t promised, const std::string& things, std::size_t promising) const;
   void note(std::size_t line, const std::string& what) const;
 
   const std::string name_;

@@ -65,6 +65,19 @@ void expect_contains(const std::string& text, std::string_view part) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' lacks '" << part << "'";
 }
 
+struct Refused {
+  std::string text;
+  std::string says;
+};
+
+/// Each text behind `beginning`.
+void expect_refused(GraphFormat format, const std::string& beginning, const std::vector<Refused>& table) {
+  for (const auto& [text, says] : table) {
+    SCOPED_TRACE(text);
+    expect_contains(refusal(beginning + text, format), says);
+  }
+}
+
 template <class T>
 std::vector<std::tuple<std::int32_t, std::int32_t, T>> edges_of(const Graph& graph) {
   std::vector<std::tuple<std::int32_t, std::int32_t, T>> edges;
@@ -158,50 +171,47 @@ TEST(Dimacs, NothingButDigitsIsANumber) {
 }
 
 TEST(Dimacs, Refusals) {
-  const auto dimacs = [](const std::string& text) { return refusal(text, GraphFormat::dimacs); };
-  expect_contains(dimacs("a 1 2 3\n"), "test:1: an edge before");
-  expect_contains(dimacs("p sp 2 1\np sp 2 1\na 1 2 3\n"),
-                  "test:2: a second line that begins with p; the first is line 1");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3\np sp 2 1\n"), "test:3: a second line");
-  expect_contains(dimacs("p sp 2 2\na 1 2 3\n"), "test:3: the file ends after 1 of the 2 edges that line 1 promises");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3\nc\na 2 1 3\na 2 1 4\n"), "test:4: more edges than the file promises");
-  expect_contains(dimacs("p sp 2 1\na 1 3 3\n"), "test:2: there is no vertex 3; vertices are 1 to 2");
-  expect_contains(dimacs("p sp 2 1\na 0 1 3\n"), "test:2: there is no vertex 0; vertices are 1 to 2");
-  expect_contains(dimacs("p sp 2 1\na -1 1 3\n"), "there is no vertex -1");
-  expect_contains(dimacs("p sp 0 1\na 1 1 3\n"), "there is no vertex 1; there is none");
-  expect_contains(dimacs("p sp 2 1\na 99999999999999999999999 1 3\n"), "there is no vertex 99999999999999999999999");
-  expect_contains(dimacs("p sp 2 1\na 18446744073709551617 1 3\n"), "there is no vertex 18446744073709551617");
-  expect_contains(dimacs("p sp 2 1\na 4294967297 1 3\n"), "there is no vertex 4294967297");
-  expect_contains(dimacs("p sp 2 1\na 1.0 1 3\n"), "'.0' stands where a blank is expected");
-  expect_contains(dimacs("p sp 2 1\na x 1 3\n"), "'x' is not a whole number");
-  expect_contains(dimacs("p sp 2 1\na 1 2\n"), "test:2: the line ends where a weight is expected");
-  expect_contains(dimacs("p sp 2 1\na 1\n"), "test:2: the line ends where a vertex is expected");
-  expect_contains(dimacs("p sp 2 1\na\n"), "test:2: the line ends where a vertex is expected");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3 4\n"), "'4' follows the weight");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3x\n"), "'x' follows the weight");
-  expect_contains(dimacs("p sp 2 1\na 1 2 NaN\n"), "'NaN' is not a finite number");
-  expect_contains(dimacs("p sp 2 1\na 1 2 -inf\n"), "'-inf' is not a finite number");
-  expect_contains(dimacs("p sp 2 1\na 1 2 1e999\n"), "'1e999' is too large for a double");
-  expect_contains(dimacs("p sp 2 1\na 1 2 +-3\n"), "'+-3' is not a number");
-  expect_contains(dimacs("p sp 2 1\na 1 2 9223372036854775807\n"), "test:2: a weight that int64 does not hold");
-  expect_contains(dimacs("p sp 2 2\na 1 2 3\na 1 2 -9223372036854775809\n"),
-                  "test:3: a weight that int64 does not hold");
-  expect_contains(dimacs("p sp 2 1\ne 1 2\n"), "'e'; c, p or a is expected");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3\nx\n"), "test:3: a line begins with 'x'; c or a is expected");
-  expect_contains(dimacs("p edge 2 1\n"), "a problem 'edge'");
-  expect_contains(dimacs("p sp 2147483648 1\n"), "'2147483648' is no number of vertices");
-  expect_contains(dimacs("p sp -1 1\n"), "'-1' is no number of vertices");
-  expect_contains(dimacs("p sp 1 -1\n"), "'-1' is no number of edges");
-  expect_contains(dimacs("p sp 1\n"), "'' is no number of edges");
-  expect_contains(dimacs("p sp 1 1 1\n"), "'1' follows the number of edges");
-  expect_contains(dimacs("p sp 5 9223372036854775806\na 1 2 3\n"),
-                  "the file ends after 1 of the 9223372036854775806 edges");
-  expect_contains(dimacs("p sp 5 9223372036854775807\n"), "no number of edges");
-  expect_contains(dimacs("p sp 5 99999999999999999999\n"), "no number of edges");
-  expect_contains(dimacs("c only\n"), "without a line 'p sp");
-  expect_contains(dimacs("p sp 2 1\na 1 2 3\ra 1 2 4\n"), "follows the weight");
-  expect_contains(dimacs("\xff\xfe"s), "UTF-16");
-  expect_contains(dimacs("\x93NUMPY"), ".npy");
+  expect_refused(GraphFormat::dimacs, "",
+                 {{"a 1 2 3\n", "test:1: an edge before"},
+                  {"p sp 2 1\np sp 2 1\na 1 2 3\n", "test:2: a second line that begins with p; the first is line 1"},
+                  {"p sp 2 1\na 1 2 3\np sp 2 1\n", "test:3: a second line"},
+                  {"p sp 2 2\na 1 2 3\n", "test:3: the file ends after 1 of the 2 edges that line 1 promises"},
+                  {"p sp 2 1\na 1 2 3\nc\na 2 1 3\na 2 1 4\n", "test:4: more edges than the file promises"},
+                  {"p sp 2 1\na 1 3 3\n", "test:2: there is no vertex 3; vertices are 1 to 2"},
+                  {"p sp 2 1\na 0 1 3\n", "test:2: there is no vertex 0; vertices are 1 to 2"},
+                  {"p sp 2 1\na -1 1 3\n", "there is no vertex -1"},
+                  {"p sp 0 1\na 1 1 3\n", "there is no vertex 1; there is none"},
+                  {"p sp 2 1\na 99999999999999999999999 1 3\n", "there is no vertex 99999999999999999999999"},
+                  {"p sp 2 1\na 18446744073709551617 1 3\n", "there is no vertex 18446744073709551617"},
+                  {"p sp 2 1\na 4294967297 1 3\n", "there is no vertex 4294967297"},
+                  {"p sp 2 1\na 1.0 1 3\n", "'.0' stands where a blank is expected"},
+                  {"p sp 2 1\na x 1 3\n", "'x' is not a whole number"},
+                  {"p sp 2 1\na 1 2\n", "test:2: the line ends where a weight is expected"},
+                  {"p sp 2 1\na 1\n", "test:2: the line ends where a vertex is expected"},
+                  {"p sp 2 1\na\n", "test:2: the line ends where a vertex is expected"},
+                  {"p sp 2 1\na 1 2 3 4\n", "'4' follows the weight"},
+                  {"p sp 2 1\na 1 2 3x\n", "'x' follows the weight"},
+                  {"p sp 2 1\na 1 2 NaN\n", "'NaN' is not a finite number"},
+                  {"p sp 2 1\na 1 2 -inf\n", "'-inf' is not a finite number"},
+                  {"p sp 2 1\na 1 2 1e999\n", "'1e999' is too large for a double"},
+                  {"p sp 2 1\na 1 2 +-3\n", "'+-3' is not a number"},
+                  {"p sp 2 1\na 1 2 9223372036854775807\n", "test:2: a weight that int64 does not hold"},
+                  {"p sp 2 2\na 1 2 3\na 1 2 -9223372036854775809\n", "test:3: a weight that int64 does not hold"},
+                  {"p sp 2 1\ne 1 2\n", "'e'; c, p or a is expected"},
+                  {"p sp 2 1\na 1 2 3\nx\n", "test:3: a line begins with 'x'; c or a is expected"},
+                  {"p edge 2 1\n", "a problem 'edge'"},
+                  {"p sp 2147483648 1\n", "'2147483648' is no number of vertices"},
+                  {"p sp -1 1\n", "'-1' is no number of vertices"},
+                  {"p sp 1 -1\n", "'-1' is no number of edges"},
+                  {"p sp 1\n", "'' is no number of edges"},
+                  {"p sp 1 1 1\n", "'1' follows the number of edges"},
+                  {"p sp 5 9223372036854775806\na 1 2 3\n", "the file ends after 1 of the 9223372036854775806 edges"},
+                  {"p sp 5 9223372036854775807\n", "no number of edges"},
+                  {"p sp 5 99999999999999999999\n", "no number of edges"},
+                  {"c only\n", "without a line 'p sp"},
+                  {"p sp 2 1\na 1 2 3\ra 1 2 4\n", "follows the weight"},
+                  {"\xff\xfe"s, "UTF-16"},
+                  {"\x93NUMPY", ".npy"}});
 }
 
 TEST(MatrixMarket, Coordinate) {
@@ -242,58 +252,49 @@ TEST(MatrixMarket, Arrays) {
 }
 
 TEST(MatrixMarket, Refusals) {
-  const auto market = [](const std::string& text) { return refusal(text, GraphFormat::matrix_market); };
-  const auto entries = [&](const std::string& text) {
-    return market("%%MatrixMarket matrix coordinate integer general\n" + text);
-  };
-  expect_contains(market("3 3 1\n1 2 3\n"), "test:1: the first line is '3 3 1'");
-  expect_contains(market("%%MatrixMarket matrix sparse real general\n"), "'sparse' is no form");
-  expect_contains(market("%%MatrixMarket matrix coordinate quaternion general\n"), "'quaternion' is no kind");
-  expect_contains(market("%%MatrixMarket matrix coordinate complex general\n"), "complex numbers");
-  expect_contains(market("%%MatrixMarket matrix coordinate real hermitian\n"), "complex numbers");
-  expect_contains(market("%%MatrixMarket matrix coordinate real other\n"), "'other' is no symmetry");
-  expect_contains(market("%%MatrixMarket matrix array pattern general\n"), "a pattern has no values");
-  expect_contains(market("%%MatrixMarket matrix coordinate real general\n"),
-                  "without the line that gives the matrix's size");
-  expect_contains(entries("3 4 1\n1 2 3\n"), "test:2: a matrix of 3 x 4; a square one");
-  expect_contains(entries("3 3\n"), "'ROWS COLUMNS ENTRIES' is expected");
-  expect_contains(entries("-3 -3 1\n"), "'-3' is no number of rows");
-  expect_contains(entries("2147483648 2147483648 1\n"), "'2147483648' is no number of rows");
-  expect_contains(entries("3 3 -1\n"), "'-1' is no number of entries");
-  expect_contains(entries("3 3 99999999999999999999\n"), "no number of entries");
-  expect_contains(entries("3 3 1000000000000000000\n1 2 3\n"),
-                  "after 1 of the 1000000000000000000 entries that line 2");
-  expect_contains(entries("3 3 2\n1 2 3\n"), "test:4: the file ends after 1 of the 2 entries");
-  expect_contains(entries("3 3 1\n1 2 3\n%\n1 3 3\n"), "test:5: more edges than");
-  expect_contains(entries("3 3 1\n1 4 3\n"), "test:3: there is no vertex 4");
-  expect_contains(entries("3 3 1\n0 1 3\n"), "there is no vertex 0");
-  expect_contains(entries("3 3 1\n1 2\n"), "where a weight is expected");
-  expect_contains(entries("3 3 1\n1 2 1.5\n"), "'1.5' is not whole");
-  expect_contains(entries("3 3 1\n1 2 nan\n"), "'nan' is not a finite number");
-  expect_contains(entries("3 3 1\n1 2 inf\n"), "'inf' is not a finite number");
-  expect_contains(entries("3 3 1\n1 2 3 4\n"), "'4' follows the entry");
-  expect_contains(entries("3 3 1\n1,2,3\n"), "',2,3' stands where a blank is expected");
-  expect_contains(entries("3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n"), "test:3: a second line");
-  expect_contains(entries("3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n"), "test:4: a second line");
-  const auto symmetric = [&](const std::string& text) {
-    return market("%%MatrixMarket matrix coordinate integer symmetric\n" + text);
-  };
-  expect_contains(symmetric("3 3 1\n1 2 3\n"), "test:3: the entry 1 2 lies above the diagonal");
-  const auto skew = [&](const std::string& text) {
-    return market("%%MatrixMarket matrix coordinate integer skew-symmetric\n" + text);
-  };
-  expect_contains(skew("3 3 1\n2 2 3\n"), "on the diagonal");
-  expect_contains(skew("3 3 1\n2 1 -9223372036854775808\n"), "opposite");
-  expect_contains(skew("3 3 2\n2 1 5\n"), "after 1 of the 2 entries");
-  expect_contains(skew("3 3 1\n2 1 5\n3 1 5\n"), "test:4: more edges");
-  const auto array = [&](const std::string& text) {
-    return market("%%MatrixMarket matrix array real general\n" + text);
-  };
-  expect_contains(array("2 2\n1\n2\n3\n"), "after 3 of the 4 entries");
-  expect_contains(array("2 2\n1\n2\n3\n4\n5\n"), "test:7: more values");
-  expect_contains(array("2 2\n1 2\n3 4\n"), "'2' follows the value");
-  expect_contains(array("2 2\n-inf\n2\n3\n4\n"), "not a finite number");
-  expect_contains(array("2147483647 2147483647\n1\n"), "after 1 of the 4611686014132420609 entries");
+  expect_refused(
+      GraphFormat::matrix_market, "",
+      {{"3 3 1\n1 2 3\n", "test:1: the first line is '3 3 1'"},
+       {"%%MatrixMarket matrix sparse real general\n", "'sparse' is no form"},
+       {"%%MatrixMarket matrix coordinate quaternion general\n", "'quaternion' is no kind"},
+       {"%%MatrixMarket matrix coordinate complex general\n", "complex numbers"},
+       {"%%MatrixMarket matrix coordinate real hermitian\n", "complex numbers"},
+       {"%%MatrixMarket matrix coordinate real other\n", "'other' is no symmetry"},
+       {"%%MatrixMarket matrix array pattern general\n", "a pattern has no values"},
+       {"%%MatrixMarket matrix coordinate real general\n", "without the line that gives the matrix's size"}});
+  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer general\n",
+                 {{"3 4 1\n1 2 3\n", "test:2: a matrix of 3 x 4; a square one"},
+                  {"3 3\n", "'ROWS COLUMNS ENTRIES' is expected"},
+                  {"-3 -3 1\n", "'-3' is no number of rows"},
+                  {"2147483648 2147483648 1\n", "'2147483648' is no number of rows"},
+                  {"3 3 -1\n", "'-1' is no number of entries"},
+                  {"3 3 99999999999999999999\n", "no number of entries"},
+                  {"3 3 1000000000000000000\n1 2 3\n", "after 1 of the 1000000000000000000 entries that line 2"},
+                  {"3 3 2\n1 2 3\n", "test:4: the file ends after 1 of the 2 entries"},
+                  {"3 3 1\n1 2 3\n%\n1 3 3\n", "test:5: more edges than"},
+                  {"3 3 1\n1 4 3\n", "test:3: there is no vertex 4"},
+                  {"3 3 1\n0 1 3\n", "there is no vertex 0"},
+                  {"3 3 1\n1 2\n", "where a weight is expected"},
+                  {"3 3 1\n1 2 1.5\n", "'1.5' is not whole"},
+                  {"3 3 1\n1 2 nan\n", "'nan' is not a finite number"},
+                  {"3 3 1\n1 2 inf\n", "'inf' is not a finite number"},
+                  {"3 3 1\n1 2 3 4\n", "'4' follows the entry"},
+                  {"3 3 1\n1,2,3\n", "',2,3' stands where a blank is expected"},
+                  {"3 3 1\n%%MatrixMarket matrix coordinate integer general\n1 2 3\n", "test:3: a second line"},
+                  {"3 3 1\n1 2 3\n%%MatrixMarket matrix coordinate integer general\n", "test:4: a second line"}});
+  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer symmetric\n",
+                 {{"3 3 1\n1 2 3\n", "test:3: the entry 1 2 lies above the diagonal"}});
+  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix coordinate integer skew-symmetric\n",
+                 {{"3 3 1\n2 2 3\n", "on the diagonal"},
+                  {"3 3 1\n2 1 -9223372036854775808\n", "opposite"},
+                  {"3 3 2\n2 1 5\n", "after 1 of the 2 entries"},
+                  {"3 3 1\n2 1 5\n3 1 5\n", "test:4: more edges"}});
+  expect_refused(GraphFormat::matrix_market, "%%MatrixMarket matrix array real general\n",
+                 {{"2 2\n1\n2\n3\n", "after 3 of the 4 entries"},
+                  {"2 2\n1\n2\n3\n4\n5\n", "test:7: more values"},
+                  {"2 2\n1 2\n3 4\n", "'2' follows the value"},
+                  {"2 2\n-inf\n2\n3\n4\n", "not a finite number"},
+                  {"2147483647 2147483647\n1\n", "after 1 of the 4611686014132420609 entries"}});
 }
 
 TEST(EdgeList, Separators) {
@@ -386,34 +387,33 @@ TEST(EdgeList, HeaderLines) {
 }
 
 TEST(EdgeList, Refusals) {
-  expect_contains(list_refusal("# nothing\n"), "test:2: the file ends without an edge");
-  expect_contains(list_refusal("from,to,weight\n"), "without an edge");
-  expect_contains(list_refusal("1\n"), "test:1: 1 field; 'FROM TO'");
-  expect_contains(list_refusal("1 2 3 4\n"), "test:1: 4 fields; 'FROM TO'");
-  expect_contains(list_refusal("1 2\n1 2 3\n"), "test:2: 3 fields or more, but line 1 has 2");
-  expect_contains(list_refusal("1,2,3\n1,2,3,4\n"), "test:2: 4 fields or more, but line 1 has 3");
-  expect_contains(list_refusal("1 2 3\n1 2\n"), "test:2: the line ends where a weight is expected");
-  expect_contains(list_refusal("1 2 3\n1\n"), "test:2: the line ends where a vertex is expected");
-  expect_contains(list_refusal("from to weight\n1 2\n"), "test:2: 2 fields");
-  expect_contains(list_refusal("1,2\n,3\n"), "test:2: '' is not a whole number");
-  expect_contains(list_refusal("1 2\na 3\n"),
-                  "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names");
-  expect_contains(list_refusal("1,2\n1a,3\n"), "test:2: '1a' is not a whole number");
-  expect_contains(list_refusal("1,2\n1.5,3\n"), "test:2: '1.5' is not a whole number");
-  expect_contains(list_refusal("1,2\n-1,3\n"), "test:2: there is no vertex -1");
-  expect_contains(list_refusal("-1,2\n"), "test:1: there is no vertex -1");
-  expect_contains(list_refusal("1,2\n99999999999,3\n"),
-                  "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646");
-  expect_contains(list_refusal("1,2,3\n1,2,x\n"), "test:2: 'x' is not a number");
-  expect_contains(list_refusal("1 2 3\n1 2 nan\n"), "test:2: the weight 'nan' is not a finite number");
-  expect_contains(list_refusal("1 2 3\n1 2 1e400\n"), "too large for a double");
-  expect_contains(list_refusal("a,b\nc,\n"), "test:2: a vertex without a name");
-  expect_contains(list_refusal("a,b\nc,d\x01\n"), "control character");
-  expect_contains(list_refusal("a,b\n\"c,d\n"), "no closing quote");
-  expect_contains(list_refusal("a,b\n\"c\"d,e\n"), "'d' stands where a comma is expected");
-  expect_contains(list_refusal("a,b\n#N/A,c\n"), "test:2: an error value of a spreadsheet");
-  expect_contains(list_refusal("1;2\n3,4\n"), "test:2: '3,4' is not a whole number");
-  expect_contains(list_refusal("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n"), ".mtx");
+  expect_refused(GraphFormat::edge_list, "",
+                 {{"# nothing\n", "test:2: the file ends without an edge"},
+                  {"from,to,weight\n", "without an edge"},
+                  {"1\n", "test:1: 1 field; 'FROM TO'"},
+                  {"1 2 3 4\n", "test:1: 4 fields; 'FROM TO'"},
+                  {"1 2\n1 2 3\n", "test:2: 3 fields or more, but line 1 has 2"},
+                  {"1,2,3\n1,2,3,4\n", "test:2: 4 fields or more, but line 1 has 3"},
+                  {"1 2 3\n1 2\n", "test:2: the line ends where a weight is expected"},
+                  {"1 2 3\n1\n", "test:2: the line ends where a vertex is expected"},
+                  {"from to weight\n1 2\n", "test:2: 2 fields"},
+                  {"1,2\n,3\n", "test:2: '' is not a whole number"},
+                  {"1 2\na 3\n", "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names"},
+                  {"1,2\n1a,3\n", "test:2: '1a' is not a whole number"},
+                  {"1,2\n1.5,3\n", "test:2: '1.5' is not a whole number"},
+                  {"1,2\n-1,3\n", "test:2: there is no vertex -1"},
+                  {"-1,2\n", "test:1: there is no vertex -1"},
+                  {"1,2\n99999999999,3\n", "test:2: there is no vertex 99999999999; vertices are 0 to 2147483646"},
+                  {"1,2,3\n1,2,x\n", "test:2: 'x' is not a number"},
+                  {"1 2 3\n1 2 nan\n", "test:2: the weight 'nan' is not a finite number"},
+                  {"1 2 3\n1 2 1e400\n", "too large for a double"},
+                  {"a,b\nc,\n", "test:2: a vertex without a name"},
+                  {"a,b\nc,d\x01\n", "control character"},
+                  {"a,b\n\"c,d\n", "no closing quote"},
+                  {"a,b\n\"c\"d,e\n", "'d' stands where a comma is expected"},
+                  {"a,b\n#N/A,c\n", "test:2: an error value of a spreadsheet"},
+                  {"1;2\n3,4\n", "test:2: '3,4' is not a whole number"},
+                  {"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", ".mtx"}});
   GraphReadOptions based;
   based.base = 0;
   expect_contains(list_refusal("a,b\n", based), "--base 0");

@@ -61,9 +61,7 @@ class MatrixMarketReader final : public EdgeReader {
     if (lines_ == 0) fail(1, "the file is empty; '%%MatrixMarket matrix ...' is expected");
     if (size_line_ == 0) fail(lines_ + 1, "the file ends without the line that gives the matrix's size");
     const std::size_t found = dense_ ? entries_read_ : symmetry_ == Symmetry::skew ? edges.count() / 2 : edges.count();
-    if (found < entries_)
-      fail(lines_ + 1, "the file ends after " + std::to_string(found) + " of the " + std::to_string(entries_) +
-                           " entries that line " + std::to_string(size_line_) + " promises");
+    require_all(found, entries_, "entries", size_line_);
     graph.format = GraphFormat::matrix_market;
     graph.vertices = vertices_;
     graph.undirected = symmetry_ == Symmetry::symmetric;

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/text.hpp"
-#include "gradus/error.hpp"
+#include "gradus/graph.hpp"
 #include "shortest_paths/graph.hpp"
 #include "shortest_paths/negative_cycle.hpp"
 
@@ -31,19 +31,19 @@ std::string length_text(C number) {
   else return text(static_cast<Int128>(number));
 }
 
-/// InputError for a distance that T does not hold.
+/// VertexError, of both ends, for a distance that T does not hold.
 template <class T, class C>
 [[noreturn]] void throw_too_great(std::int64_t from, std::int64_t to, C distance) {
-  const std::string message = "weights: the distance from vertex " + std::to_string(from) + " to vertex " +
-                              std::to_string(to) + " (counted from 0) is ";
+  std::string is = " is ";
   if constexpr (std::is_same_v<T, double>) {
-    throw InputError(message + "beyond the largest float64; multiply the weights by a small power of two");
+    is += "beyond the largest float64; multiply the weights by a small power of two";
   } else {
     constexpr bool in_int64 = std::is_same_v<T, std::int32_t>;
-    throw InputError(message + length_text(distance) + ", which " + std::string(type_name<T>()) +
-                     " does not hold; give the weights as " + (in_int64 ? "int64" : "float64") +
-                     (std::is_same_v<T, std::int64_t> ? ", which rounds" : ""));
+    is += length_text(distance) + ", which " + std::string(type_name<T>()) + " does not hold; give the weights as " +
+          (in_int64 ? "int64" : "float64") + (std::is_same_v<T, std::int64_t> ? ", which rounds" : "");
   }
+  throw VertexError("weights: the distance from vertex ",
+                    {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to)}, " to vertex ", is);
 }
 
 /// A row of distances from lengths in another type or the same: no_route() where there is no route_to(v), which of

@@ -23,7 +23,6 @@ std::string text(Int128 number) {
 template <class AnyGraph>
 void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cycle) {
   using T = typename AnyGraph::Weight;
-  std::string vertices;
   core::ExactAccumulator exact;
   Int128 whole = 0;
   for (std::size_t index = 0; index < cycle.size(); ++index) {
@@ -31,9 +30,7 @@ void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cyc
     const T weight = graph.weight(cycle[index], next);
     if constexpr (std::is_floating_point_v<T>) exact.add(double{weight});
     else whole += weight;
-    vertices += std::to_string(cycle[index]) + " -> ";
   }
-  vertices += std::to_string(cycle.front());
   std::string length;
   if constexpr (std::is_floating_point_v<T>) {
     if (exact.sign() >= 0) return;
@@ -42,8 +39,10 @@ void refuse_if_negative(const AnyGraph& graph, std::span<const std::int32_t> cyc
     if (whole >= 0) return;
     length = text(whole);
   }
-  throw InputError("weights: the graph has a negative cycle, " + vertices + " (vertices counted from 0), of length " +
-                   length + "; routes through it have no least length");
+  std::vector<std::int32_t> vertices(cycle.begin(), cycle.end());
+  vertices.push_back(cycle.front());
+  throw VertexError("weights: the graph has a negative cycle, ", std::move(vertices), " -> ",
+                    ", of length " + length + "; routes through it have no least length");
 }
 
 template <class AnyGraph>

@@ -61,6 +61,10 @@ inline void check_sources(const std::vector<std::int64_t>& sources, std::int64_t
                        " (counted from 0)");
 }
 
+inline void check_tile(const ShortestPathsOptions& options) {
+  if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+}
+
 /// What the caller asks for, checked.
 template <class T>
 struct Request {
@@ -132,7 +136,7 @@ struct Request {
 
  private:
   void check_rest() {
-    if (options.tile < 0) throw UsageError("tile: " + std::to_string(options.tile) + " is not a size");
+    check_tile(options);
     check_sources(options.sources, n());
     check_result(memory.distances, rows(), n(), "distances");
     check_result(memory.predecessors, rows(), n(), "predecessors");

@@ -11,41 +11,20 @@
 namespace gradus {
 namespace {
 
-using tests::in_child;
-
 TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
   const std::vector<float> values = tests::some_points();
   const MatrixView<const float> points(values.data(), 2000, 3);
-  const auto count = [&](int threads, const char* variant = "") {
+  const auto count = [&](int threads, const std::string& variant) {
     PairHistogramOptions options;
     options.bins.bin_width = 1;
     options.bins.bins = 50;
-    Execution execution;
-    execution.device = Device::cpu;
-    execution.threads = threads;
-    execution.variant = variant;
-    return pair_histogram(points, options, execution).counts;
+    const Execution by{.device = Device::cpu, .variant = variant, .threads = threads};
+    return pair_histogram(points, options, by).counts;
   };
-
-  // Before the first job of several threads, and after one of a single thread, every child can do all.
-  const std::vector<std::uint64_t> counts = count(1);
-  const auto counts_all = [&](int threads, const char* variant = "") { return count(threads, variant) == counts; };
-  EXPECT_EQ(in_child([&] { return counts_all(2); }), "");
-  EXPECT_EQ(in_child([&] { return counts_all(3); }), "");
-
-  EXPECT_TRUE(counts_all(2));
-  for (const char* variant :
-       {"", "openmp_shared", "openmp_privatized", "simd_filter", "simd_cells", "simd_dual_tree"}) {
-    const std::string message = in_child([&] { return counts_all(2, variant); });
-    EXPECT_NE(message.find("forked"), std::string::npos) << variant << ": " << message;
-    EXPECT_NE(message.find("'spawn'"), std::string::npos) << variant << ": " << message;
-    // One thread needs none that are gone.
-    EXPECT_EQ(in_child([&] { return counts_all(1, variant); }), "") << variant;
-  }
-  // A child of the child is one, too.
-  EXPECT_EQ(in_child([&] { return in_child([&] { return counts_all(2); }).find("'spawn'") != std::string::npos; }), "");
-  // And the parent goes on.
-  EXPECT_TRUE(counts_all(2));
+  const std::vector<std::uint64_t> counts = count(1, "");
+  tests::expect_children_without_threads(
+      [&](int threads, const std::string& variant) { return count(threads, variant) == counts; },
+      {"openmp_shared", "openmp_privatized", "simd_filter", "simd_cells", "simd_dual_tree"});
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ def json_jobs(case):
 
 NARROWED = {
     "gradus bench shortest-paths": "--variants sequential --vertices 100 --repeats 1",
+    "gradus bench shortest-paths --vertices 20000 --degree 5 --sources 100 --variants openmp_dijkstra": "--repeats 1",
     "gradus bench shortest-paths --vertices 1024 --tile 64 --threads 1,2": "--variants simd_tiled --repeats 1",
 }
 INPUTS = {
@@ -44,6 +45,64 @@ class ShortestPaths(Case):
         for number in ("4", "9"):
             self.refused(2, "shortest-paths", self.roads(), "--from", number, "--to", 0, says=["--from", "4 vertices"])
         self.refused(2, "shortest-paths", self.roads(), "--from", 0, says=["--to"])
+
+    def test_bench_of_lists_and_sources(self):
+        def groups(*options):
+            answer = json.loads(self.succeed("bench", "shortest-paths", "--repeats", 1, "--json", *options).stdout)
+            self.assertTrue(answer["right"])
+            return answer["groups"]
+
+        few = ["--variants", "openmp_dijkstra,openmp_tiled", "--predecessors", "yes", "--sources", 7]
+        measured = groups("--vertices", "250,300", "--degree", "3.5,0", "--dtype", "i32,f64", *few)
+        self.assertEqual([(one["vertices"], one["edges"], one["dtype"]) for one in measured],
+                         [(n, m, dtype) for n, all_edges in ((250, 875), (300, 1050)) for m in (all_edges, 0) for dtype in ("i32", "f64")])
+        for one in measured:
+            self.assertEqual((one["form"], one["sources"], one["density"]), ("list", 7, None))
+            self.assertEqual([row["variant"] for row in one["rows"] if row["edges_per_second"] >= 0],
+                             ["openmp_dijkstra", "openmp_tiled"])
+        (matrix,) = groups("--vertices", 250, "--density", 0.1, *few)
+        self.assertEqual((matrix["form"], matrix["sources"], matrix["density"]), ("matrix", 7, 0.1))
+        bench = ["bench", "shortest-paths", "--vertices", 5]
+        self.refused(2, *bench, "--degree", 4.1, says=["degree", "at most 4"])
+        self.refused(2, *bench, "--degree", -1, says=["--degree"])
+        self.refused(2, *bench, "--sources", 6, says=["sources", "5 vertices"])
+        self.refused(2, *bench, "--degree", 1, "--density", 0.5, says=["--density has no effect", "--degree"])
+
+    def test_claims_of_an_experiment(self):
+        def claim(kind, **what):
+            return {"variant": "openmp_tiled", "claim": kind, **what}
+
+        path = self.path("tiles.json")
+        with open(path, "w") as file:
+            json.dump({"name": "tiles", "problem": "shortest_paths", "title": "tiles", "source": "none",
+                       "shapes": [{"label": str(tile), "vertices": 300, "tile": tile} for tile in (1, 64)],
+                       "runs": [{"variants": ["openmp_tiled"], "threads": [1]}],
+                       "claims": [claim("best_at", tile=64), claim("best_at", tile=1),
+                                  claim("scales_to", threads=4096), claim("stops_at", threads=1)]}, file)
+        shown = self.succeed("bench", "--experiment", path, "--repeats", 3, "--json", self.path("raw.json")).stdout
+        self.assertNotIn("published, and here", shown)
+        with open(self.path("raw.json")) as file:
+            judged = json.load(file)["claims"]
+        verdicts = ["confirmed", "refuted", "not decided here", "not decided here"]
+        self.assertEqual([one["verdict"] for one in judged], verdicts)
+        texts = ["best at tile 64", "best at tile 1", "scales to 4096 threads", "stops at 1 threads"]
+        for text, verdict in zip(texts, verdicts):
+            self.assertIn(f"claim: openmp_tiled {text}: {verdict}", shown)
+        (finding,) = judged[1]["inputs"]
+        self.assertEqual((finding["label"], finding["verdict"]), ("1, 64", "refuted"))
+        self.assertGreater(finding["seconds"]["1"], 1.1 * finding["seconds"]["64"])
+        self.assertEqual(json.loads(self.succeed("bench", "--experiment", path, "--repeats", 1, "--json", "--scale",
+                                                 0.5).stdout)["claims"][0]["rule"], judged[0]["rule"])
+
+    def test_the_published_experiment(self):
+        answer = json.loads(self.succeed("bench", "--experiment", "floyd-warshall-openmp", "--scale", 1e-5, "--repeats",
+                                         1, "--threads", "1,2", "--json").stdout)
+        self.assertTrue(answer["right"])
+        shapes = [(n, tile) for n in (22, 44, 88) for tile in (32, 64, 128, 256)]
+        self.assertEqual([(group["vertices"], group["tile"]) for group in answer["groups"]], shapes)
+        self.assertEqual([(claim["variant"], claim["claim"], len(claim["inputs"])) for claim in answer["claims"]],
+                         [("openmp_recursive", "stops_at", 12), ("openmp_tiled", "scales_to", 12),
+                          ("openmp_tiled", "best_at", 3)])
 
     def test_files(self):
         folder = self.path("paths")
@@ -75,7 +134,7 @@ class ShortestPaths(Case):
     def test_what_has_no_answer(self):
         values = list(ROADS)
         values[4] = -6
-        self.refused(3, "shortest-paths", self.roads(values=values), says=["roads.npy", "negative cycle", "0 -> 1 -> 0"])
+        self.refused(3, "shortest-paths", self.roads(values=values), says=["roads.npy", "negative cycle, 0 -> 1 -> 0 (vertices counted from 0), of"])
         values[4] = NONE
         values[1] = values[2] = values[7] = values[9] = 2**31 - 2
         self.refused(3, "shortest-paths", self.roads(values=values), says=["from vertex 0 to vertex 3", "int64"])
@@ -218,7 +277,18 @@ class GraphFiles(Case):
         self.refused(3, "shortest-paths", self.file("c.gr", "p sp 3 3\na 1 2 1\na 2 3 1\na 3 2 -2\n"),
                      says=["c.gr", "negative cycle", " 2 -> 3 -> 2,", "length -1"])
         self.refused(3, "shortest-paths", self.file("c.csv", "Rome,Oslo,-3\nOslo,Rome,2\n"),
-                     says=["negative cycle", "Rome -> Oslo -> Rome"])
+                     says=["c.csv': the graph has a negative cycle, Rome -> Oslo -> Rome, of length -1;"])
+
+    def test_a_distance_that_does_not_fit_names_its_ends_as_in_the_file(self):
+        far = "Rome,Oslo,2000000000\nOslo,New York,2000000000\n"
+        says = ["c.csv': the distance from vertex Rome to vertex New York is 4000000000, which int32", "--dtype i64"]
+        self.refused(3, "shortest-paths", self.file("c.csv", far), says=says)
+        self.refused(3, "shortest-paths", self.file("c.csv", far), "--from", "Rome", "--to", "New York", says=says)
+        # Numbers that are names, and a name that looks like a message.
+        self.refused(3, "shortest-paths", self.file("c.csv", far.replace("Rome", "7").replace("Oslo", "negative cycle 1 -> 2")),
+                     says=["from vertex 7 to vertex New York is"])
+        self.refused(3, "shortest-paths", self.file("d.gr", "p sp 3 2\na 3 1 2000000000\na 1 2 2000000000\n"),
+                     says=["d.gr': the distance from vertex 3 to vertex 2 is 4000000000"])
 
     def test_broken_files(self):
         market = "%%MatrixMarket matrix coordinate integer general\n"

@@ -11,7 +11,6 @@
 
 #include "core/philox.hpp"
 #include "shortest_paths/cases.hpp"
-#include "tests/lies.hpp"
 
 namespace gradus::shortest_paths_detail {
 namespace {
@@ -288,24 +287,6 @@ TEST(ShortestPathsEdges, RowsThatCannotBeAreRefusedWithTheirPlace) {
   expect_refused<UsageError>(rows({}), "there are none for 3 edges");
 }
 
-TEST(ShortestPathsEdges, ListsThatCannotBeTrueAreRefused) {
-  alignas(8) std::int32_t vertices[10] = {};
-  alignas(8) std::int64_t starts[11] = {};
-  alignas(8) double weights[10] = {};
-  const VectorView<const std::int32_t> good(vertices, 10);
-  const VectorView<const double> of_each(weights, 10);
-  for (const auto& lie : tests::vector_lies(vertices)) {
-    tests::expect_usage([&] { shortest_paths(EdgeView<double>{5, lie.view, good, of_each}); }, lie.says);
-    tests::expect_usage([&] { shortest_paths(CsrView<double>{{starts, 11}, lie.view, {}}); }, lie.says);
-  }
-  for (const auto& lie : tests::vector_lies(weights))
-    tests::expect_usage([&] { shortest_paths(EdgeView<double>{5, good, good, lie.view}); }, lie.says);
-  for (const auto& lie : tests::vector_lies(starts))
-    tests::expect_usage([&] { shortest_paths(CsrView<double>{lie.view, good, {}}); }, lie.says);
-  EXPECT_THROW(shortest_paths(EdgeView<double>{5, {vertices, 10, MemoryPlace::on_gpu(0)}, good, of_each}),
-               UnsupportedError);
-}
-
 TEST(ShortestPathsEdges, SourcesAndMemoryForThemAreChecked) {
   const Edges<std::int32_t> edges{4, {0, 1, 2}, {1, 2, 3}, {5, 6, 7}};
   ShortestPathsOptions options;
@@ -351,7 +332,7 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
     if (!variant.supports({.vertices = 4, .edges = 3, .element_bytes = 8}, execution::this_machine())) continue;
     const Execution by{.variant = std::string(variant.name)};
     expect_refused<InputError>([&] { shortest_paths(edges.view(), {}, by); },
-                               "from vertex 0 to vertex 2 (counted from 0) is 4000000000, which int32");
+                               "from vertex 0 to vertex 2 (vertices counted from 0) is 4000000000, which int32");
     ShortestPathsOptions options;
     options.sources = {2, 1};
     EXPECT_EQ(shortest_paths(edges.view(), options, by).distances(1, 3), 2000000001) << variant.name;

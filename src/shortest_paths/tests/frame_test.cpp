@@ -135,6 +135,29 @@ TEST(ShortestPaths, ANegativeCycleIsNamedInOrder) {
               "0 -> 2 -> 0");
 }
 
+std::string letter(std::int32_t vertex) { return {static_cast<char>('a' + vertex)}; }
+
+TEST(ShortestPaths, ErrorsCarryTheirVertices) {
+  try {
+    paths(graph_of<double>(9, {{5, 2, 3}, {2, 7, -4}, {7, 5, -1}, {0, 5, 1}, {7, 1, 2}}));
+    FAIL();
+  } catch (const VertexError& error) {
+    EXPECT_EQ(error.vertices(), (std::vector<std::int32_t>{2, 7, 5, 2}));
+    EXPECT_SAYS(std::string(error.what()), "cycle, 2 -> 7 -> 5 -> 2 (vertices counted from 0), of length -2;");
+    EXPECT_SAYS(error.message_with(letter), "cycle, c -> h -> f -> c, of length -2;");
+    EXPECT_EQ(error.exit_status(), InputError("").exit_status());
+  }
+  try {
+    paths(graph_of<std::int32_t>(3, {{0, 1, 2000000000}, {1, 2, 2000000000}}));
+    FAIL();
+  } catch (const VertexError& error) {
+    const VertexError copy = error;
+    EXPECT_EQ(copy.vertices(), (std::vector<std::int32_t>{0, 2}));
+    EXPECT_SAYS(std::string(copy.what()), "from vertex 0 to vertex 2 (vertices counted from 0) is 4000000000");
+    EXPECT_SAYS(copy.message_with(letter), "from vertex a to vertex c is 4000000000");
+  }
+}
+
 TEST(ShortestPaths, ANegativeCycleIsFoundBeforeItsSumsWrap) {
   constexpr long double least32 = std::numeric_limits<std::int32_t>::min();
   EXPECT_SAYS(message_of<InputError>([] {

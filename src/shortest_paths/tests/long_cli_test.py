@@ -1,0 +1,88 @@
+"""What takes minutes, gigabytes of memory and of disk: a whole road map from the command line. tests/cli/run.py runs this."""
+
+import heapq
+import json
+import os
+import struct
+
+from kit import Case
+
+ROWS, COLUMNS = 125, 160
+N = ROWS * COLUMNS
+
+
+def read_roads(path):
+    """For each vertex its (end, length), by the definition of DIMACS; vertices count from 0."""
+    roads, promised = None, 0
+    with open(path) as file:
+        for line in file:
+            fields = line.split()
+            if fields[:2] == ["p", "sp"]:
+                roads, promised = [[] for _ in range(int(fields[2]))], int(fields[3])
+            elif fields and fields[0] == "a":
+                roads[int(fields[1]) - 1].append((int(fields[2]) - 1, int(fields[3])))
+    assert sum(map(len, roads)) == promised
+    return roads
+
+
+def distances_from(roads, source):
+    """Dijkstra's algorithm, as in a textbook."""
+    distances = [None] * len(roads)
+    waiting = [(0, source)]
+    while waiting:
+        distance, vertex = heapq.heappop(waiting)
+        if distances[vertex] is not None:
+            continue
+        distances[vertex] = distance
+        for end, length in roads[vertex]:
+            if distances[end] is None:
+                heapq.heappush(waiting, (distance + length, end))
+    return distances
+
+
+def row_of(path, dtype, row):
+    """One row of an N x N .npy file of int32, without reading the others."""
+    with open(path, "rb") as file:
+        start = file.read(10)
+        assert start[:8] == b"\x93NUMPY\x01\x00"
+        (length,) = struct.unpack_from("<H", start, 8)
+        header = file.read(length).decode("latin1")
+        assert f"'descr': '{dtype}'" in header and f"({N}, {N})" in header, header
+        assert os.path.getsize(path) == 10 + length + 4 * N * N
+        file.seek(10 + length + 4 * N * row)
+        return list(struct.unpack(f"<{N}i", file.read(4 * N)))
+
+
+class RoadGrid(Case):
+    def test_all_routes_from_a_file_to_files(self):
+        graph = self.path("roads.gr")
+        self.succeed("generate", "road-grid", "--rows", ROWS, "--columns", COLUMNS, "-o", graph)
+        start, end = 1, N  # from corner to corner, as the file calls them
+        result = self.succeed("shortest-paths", graph, "-o", self.path("paths"), "--predecessors", "--from", start, "--to", end)
+        self.assertRegex(result.stderr, r"20,000 x 20,000 distances: about [0-9]+ bytes \([0-9.]+ GiB\) of memory beyond the graph")
+
+        roads = read_roads(graph)
+        self.assertEqual(len(roads), N)
+        with open(self.path("paths/summary.json")) as file:
+            summary = json.load(file)
+        self.assertEqual((summary["n"], summary["reachable_pairs"]), (N, N * (N - 1)))
+        self.assertGreater(summary["memory_bytes"], 2 * 4 * N * N)
+
+        distance, _, vertices = result.stdout.splitlines()[0].partition(": ")
+        route = [int(vertex) - 1 for vertex in vertices.split()]
+        self.assertEqual((route[0], route[-1]), (start - 1, end - 1))
+        length = sum(dict(roads[here])[there] for here, there in zip(route, route[1:]))
+        self.assertEqual(length, int(distance))
+        self.assertEqual(summary["route"]["vertices"], [vertex + 1 for vertex in route])
+
+        for source in (start - 1, 7777, N - 1):
+            expected = distances_from(roads, source)
+            self.assertEqual(row_of(self.path("paths/distances.npy"), "<i4", source), expected)
+            before = [-1] * N
+            for vertex in range(N - 1, -1, -1):  # the lowest is the last to write
+                for neighbour, length in roads[vertex]:
+                    if neighbour != source and expected[vertex] + length == expected[neighbour]:
+                        before[neighbour] = vertex
+            self.assertEqual(row_of(self.path("paths/predecessors.npy"), "<i4", source), before)
+            if source == start - 1:
+                self.assertEqual(int(distance), expected[end - 1])
