@@ -294,7 +294,7 @@ class Rows {
     std::atomic<std::int64_t> done = 0;
     std::mutex mutex;
     const auto rows = std::ssize(list);
-    const std::int64_t operations = rows > 1 ? rows * 4 * (n_ + job_.graph->edges()) : 0;
+    const std::int64_t operations = rows > 1 ? rows * (n_ + job_.graph->edges()) : 0;
     const int threads = cpu::threads_for(operations, cpu::thread_count(execution_));
 #pragma omp parallel num_threads(threads)
     {
