@@ -17,6 +17,14 @@
 namespace gradus::cpu {
 namespace {
 
+TEST(ThreadsFor, LittleWorkStartsNone) {
+  EXPECT_EQ(threads_for(0, 8), 1);
+  EXPECT_EQ(threads_for(20'000, 8), 1);
+  EXPECT_EQ(threads_for(40'000, 8), 2);
+  EXPECT_EQ(threads_for(40'000, 1), 1);
+  EXPECT_EQ(threads_for(std::int64_t{1} << 60, 8), 8);
+}
+
 TEST(Share, CoversEveryItemOnceInOrder) {
   for (const std::int64_t count : {0, 1, 2, 7, 8, 9, 63, 64, 65, 1000, 4097})
     for (const int parts : {1, 2, 3, 7, 16, 100})

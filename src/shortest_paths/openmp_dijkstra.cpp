@@ -19,9 +19,11 @@
 //   those vertices by which a length is reached is the canonical one, whatever the order. Where there is a cycle of
 //   length 0, which shows as a cycle of edges of length 0 under h, a breadth-first search along the edges on shortest
 //   routes finds fewest edges.
-// * One route ends with the last vertex that is as near as its end.
+// * One route ends with the last vertex that is as near as its end. A search from that end as well would meet the first
+//   one sooner, but needs the edges turned round, which on a road grid takes as long as it saves.
+// * The edges of a vertex are fetched from memory when it is put among those that wait, long before they are read.
 //
-// Work for each source: an addition and a comparison for each edge, and a place in the heap for each vertex; at most
+// Work for each source: an addition and a comparison for each edge, and a place in a bucket for each vertex; at most
 // O((edges + N) log N). Memory for each thread: some 40 N bytes. Limits: no loop is shared, so one source takes one
 // thread.
 //
@@ -294,7 +296,7 @@ class Rows {
     std::atomic<std::int64_t> done = 0;
     std::mutex mutex;
     const auto rows = std::ssize(list);
-    const std::int64_t operations = rows > 1 ? rows * 4 * (n_ + job_.graph->edges()) : 0;
+    const std::int64_t operations = rows > 1 ? rows * (n_ + job_.graph->edges()) : 0;
     const int threads = cpu::threads_for(operations, cpu::thread_count(execution_));
 #pragma omp parallel num_threads(threads)
     {

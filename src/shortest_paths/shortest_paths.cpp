@@ -209,6 +209,8 @@ MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const Shor
   if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
     throw UsageError("a graph has 0 to 2147483647 vertices, not " + std::to_string(n));
   room::check_sources(options.sources, n);
+  room::check_tile(options);
+  if (shape.edges < -1) throw UsageError("edges: " + std::to_string(shape.edges) + " is not a number of them, nor -1");
   execution::check_size({is_matrix ? 1 : shape.edges, 64}, "edges");
   const std::int64_t given = is_matrix ? n * std::max<std::int64_t>(n - 1, 0) : shape.edges;
   room::Sizes sizes;
