@@ -2,9 +2,11 @@
 // oracle.
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
 #include <map>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "shortest_paths/cases.hpp"
 #include "shortest_paths/made_graphs.hpp"
@@ -63,7 +65,7 @@ class OnAThousandVertices : public tests::WithRow<Variant> {
       ASSERT_TRUE(support) << support.reason;
       for (const auto& [tile, threads] : {std::pair{0, 0}, std::pair{33, 2}, std::pair{64, 1}, std::pair{256, 2}}) {
         ShortestPathsOptions options;
-        options.predecessors = true;
+        options.predecessors = tile == 0 || !std::is_floating_point_v<T>;  // others are found from the edges alone
         options.tile = tile;
         const Execution by{.variant = std::string(row().name), .threads = threads};
         EXPECT_EQ(compare(one.graph(), shortest_paths(one.weights, options, by), one.truth), "")
