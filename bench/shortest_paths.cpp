@@ -86,8 +86,8 @@ class RandomGraph {
   Shape shape(bool predecessors, const std::stop_token& stop) const {
     if (!is_listed())
       return shortest_paths_detail::examine(Graph<T>{matrix_.view()}, 1, stop).shape(vertices_, predecessors);
-    const auto sparse = shortest_paths_detail::sparse_graph(edges(), shortest_paths_detail::Taking<T>{}, stop);
-    return shortest_paths_detail::examine(sparse, stop).shape(vertices_, predecessors);
+    return shortest_paths_detail::listed(edges(), shortest_paths_detail::Taking<T>{}, 1, stop)
+        .facts.shape(vertices_, predecessors);
   }
 
   /// What the oracle can follow: of a matrix the first vertices, of a list a graph with as many edges at a vertex, for
