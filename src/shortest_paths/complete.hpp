@@ -64,7 +64,8 @@ void complete(const Request<T>& request, const Graph<T>& graph, const Examined<T
     const bool replace = facts.negative && diagonal_sank<C>(solved);
     if (replace || wanted) {
       const core::PhaseTimer timer(phases, wanted ? "predecessors" : "trees");
-      grow_trees(graph, solved, replace, wanted ? predecessors : MatrixView<std::int32_t>(), request.threads, stop);
+      grow_trees(graph, solved, replace, wanted ? predecessors : MatrixView<std::int32_t>(), request.options.sources,
+                 request.threads, stop);
     }
   } else if (wanted) {
     const core::PhaseTimer timer(phases, "predecessors");

@@ -229,9 +229,15 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
 
 template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
-                int threads, const std::stop_token& stop) {
+                std::span<const std::int64_t> sources, int threads, const std::stop_token& stop) {
   const std::int64_t n = graph.n();
-  share_rows(n, 1, threads, stop, [&](std::int64_t row, std::int64_t) {
+  // A source that is named twice has one row here.
+  std::vector<std::int64_t> rows(sources.begin(), sources.end());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const std::int64_t count = sources.empty() ? n : std::ssize(rows);
+  share_rows(count, 1, threads, stop, [&](std::int64_t number, std::int64_t) {
+    const std::int64_t row = sources.empty() ? number : rows[static_cast<std::size_t>(number)];
     C* const lengths = distances.row(row);
     std::vector<std::int32_t> order(size(n));
     std::iota(order.begin(), order.end(), 0);
@@ -263,8 +269,9 @@ GRADUS_INSTANTIATE(std::int32_t, std::int64_t);
 GRADUS_INSTANTIATE(std::int64_t, std::int64_t);
 GRADUS_INSTANTIATE(std::int64_t, Int128);
 #undef GRADUS_INSTANTIATE
-#define GRADUS_INSTANTIATE(T, C) \
-  template void grow_trees(const Graph<T>&, MatrixView<C>, bool, MatrixView<std::int32_t>, int, const std::stop_token&)
+#define GRADUS_INSTANTIATE(T, C)                                                           \
+  template void grow_trees(const Graph<T>&, MatrixView<C>, bool, MatrixView<std::int32_t>, \
+                           std::span<const std::int64_t>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(float, float);
 GRADUS_INSTANTIATE(float, double);
 GRADUS_INSTANTIATE(double, double);

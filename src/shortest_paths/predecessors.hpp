@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <stop_token>
 
 #include "shortest_paths/graph.hpp"
@@ -19,10 +20,11 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
                        bool fewest_edges, MatrixView<std::int32_t> predecessors, int threads,
                        const std::stop_token& stop);
 
-/// For floating numbers, a tree of routes from each vertex. `distances` say in which order vertices had better be
-/// looked at; with `replace` they become the lengths along the trees. `predecessors` may be empty.
+/// For floating numbers, a tree of routes from each of `sources`, or from all vertices. `distances` say in which order
+/// vertices had better be looked at; with `replace` they become the lengths along the trees. `predecessors` may be
+/// empty.
 template <class T, class C>
 void grow_trees(const Graph<T>& graph, MatrixView<C> distances, bool replace, MatrixView<std::int32_t> predecessors,
-                int threads, const std::stop_token& stop);
+                std::span<const std::int64_t> sources, int threads, const std::stop_token& stop);
 
 }  // namespace gradus::shortest_paths_detail

@@ -238,7 +238,7 @@ double whole_matrix_seconds(const Shape& shape) {
   if (!shape.predecessors) return relax;
   const auto n = static_cast<double>(shape.vertices);
   const auto edges = static_cast<double>(shape.edges);
-  if (shape.floating) return relax + n * search_seconds(shape);
+  if (shape.floating) return relax + static_cast<double>(shape.rows()) * search_seconds(shape);
   return relax + std::min(n * edges * 1e-9, relax);
 }
 

@@ -365,7 +365,9 @@ TEST(ShortestPaths, AGpuIsChosenWhereTheGraphIsLargeAndFitsIt) {
   EXPECT_EQ(chosen(shape_of(16384), Device::cpu), "simd_tiled");
   EXPECT_EQ(chosen(shape_of(256)), "simd_tiled");
   EXPECT_EQ(chosen(shape_of(256), Device::gpu), "cuda_dpx");
-  EXPECT_EQ(chosen(shape_of(200000)), "simd_tiled") << "three times as much memory as the GPU has";
+  EXPECT_EQ(chosen(shape_of(200000)), "cuda_panels") << "three times as much memory as the GPU has";
+  EXPECT_EQ(chosen(shape_of(200000), Device::gpu), "cuda_panels");
+  EXPECT_EQ(chosen(shape_of(200000), Device::cpu), "simd_tiled");
   EXPECT_EQ(chosen(wide(shape_of(16384))), "openmp_dijkstra");
   EXPECT_THROW(chosen(wide(shape_of(256)), Device::gpu), UnsupportedError);
   EXPECT_EQ(choose(shape_of(256), tests::machine_with_untouchable_gpus()).name, "simd_tiled");

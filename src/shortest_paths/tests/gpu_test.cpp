@@ -423,24 +423,24 @@ TEST_F(shortest_paths_gpu, errors_are_told_as_by_the_processor) {
 
     Matrix<std::int32_t> weights = graph<std::int32_t>(n, 0.5, 30, 0);
     weights(n - 2, n - 2) = -1;
-    expect_the_processors_error<InputError>(weights, "a negative cycle, " + std::to_string(n - 2) + " -> ");
+    expect_the_processors_error<VertexError>(weights, "a negative cycle, " + std::to_string(n - 2) + " -> ");
     weights(n - 2, n - 2) = 0;
     weights(n - 2, 3) = -5;
     weights(3, n - 2) = 4;
-    expect_the_processors_error<InputError>(weights, "a negative cycle");
+    expect_the_processors_error<VertexError>(weights, "a negative cycle");
     // Around one cycle that is negative by 1 only, so that many rounds pass before it shows.
     Matrix<std::int64_t> around = graph<std::int64_t>(n, 0, 1, 0);
     for (std::int64_t v = 0; v < n; ++v) around(v, (v + 1) % n) = v == 0 ? -n : 1;
-    expect_the_processors_error<InputError>(around, "of length -1;");
+    expect_the_processors_error<VertexError>(around, "of length -1;");
     // A path that needs as many rounds, and no cycle.
     around(n - 1, 0) = no_route<std::int64_t>();
     expect_the_processors_predecessors(around, "a path down");
 
     Matrix<std::int32_t> heavy = graph<std::int32_t>(n, 0, 1, 0);
     for (std::int64_t v = 0; v + 1 < n; ++v) heavy(v, v + 1) = 2000000000;
-    expect_the_processors_error<InputError>(heavy, "the distance from vertex 0 to vertex 2 ");
+    expect_the_processors_error<VertexError>(heavy, "the distance from vertex 0 to vertex 2 ");
     for (std::int64_t v = 0; v + 1 < n; ++v) heavy(v, v + 1) = -2000000000;
-    expect_the_processors_error<InputError>(heavy, "-4000000000, which int32 does not hold");
+    expect_the_processors_error<VertexError>(heavy, "-4000000000, which int32 does not hold");
   }
 }
 
