@@ -48,12 +48,14 @@ struct Routines {
   /// All four quadrants by way of one half: its own, its row and column, and then that of the others.
   void by_way_of(Range half, Range others) const {
     diagonal(half);
+#pragma omp taskgroup  // the rest reads both
+    {
 #pragma omp task default(shared)
-    row(half, others);
-    column(others, half);
-#pragma omp taskwait  // the rest reads both
+      row(half, others);
+      column(others, half);
+    }
+#pragma omp taskgroup  // what comes next reads the rest
     rest(others, half, others);
-#pragma omp taskwait  // what comes next reads the rest
   }
 
   /// From `set` to `columns` by way of `set`.
@@ -61,20 +63,22 @@ struct Routines {
     if (is_done(set, columns)) return;
     if (columns.size() > tile) {
       const Halves of_columns = halves(columns, tile);
+#pragma omp taskgroup  // the ranges are on this stack, and whoever called reads the row
+      {
 #pragma omp task default(shared)
-      row(set, of_columns.first);
-      row(set, of_columns.second);
-#pragma omp taskwait  // the ranges are on this stack, and whoever called reads the row
+        row(set, of_columns.first);
+        row(set, of_columns.second);
+      }
       return;
     }
     if (set.size() <= tile) return relax_block(distances, set, set, columns, stop);
     const Halves of_set = halves(set, tile);
     row(of_set.first, columns);
+#pragma omp taskgroup  // the second half goes on from there
     rest(of_set.second, of_set.first, columns);
-#pragma omp taskwait  // the second half goes on from there
     row(of_set.second, columns);
+#pragma omp taskgroup  // as above
     rest(of_set.first, of_set.second, columns);
-#pragma omp taskwait  // as above
   }
 
   /// From `rows` to `set` by way of `set`.
@@ -82,23 +86,26 @@ struct Routines {
     if (is_done(rows, set)) return;
     if (rows.size() > tile) {
       const Halves of_rows = halves(rows, tile);
+#pragma omp taskgroup  // as in row()
+      {
 #pragma omp task default(shared)
-      column(of_rows.first, set);
-      column(of_rows.second, set);
-#pragma omp taskwait  // as in row()
+        column(of_rows.first, set);
+        column(of_rows.second, set);
+      }
       return;
     }
     if (set.size() <= tile) return relax_block(distances, rows, set, set, stop);
     const Halves of_set = halves(set, tile);
     column(rows, of_set.first);
+#pragma omp taskgroup  // as in row()
     rest(rows, of_set.first, of_set.second);
-#pragma omp taskwait  // as in row()
     column(rows, of_set.second);
+#pragma omp taskgroup  // as in row()
     rest(rows, of_set.second, of_set.first);
-#pragma omp taskwait  // as in row()
   }
 
-  /// No two of the sets coincide. The caller waits for the tasks.
+  /// No two of the sets coincide. The caller waits for the tasks, and theirs, by a task group: if each waited for its
+  /// own, threads would stand in waits of which the work is elsewhere.
   void rest(Range rows, Range via, Range columns) const {
     if (is_done(rows, columns)) return;
     if (rows.size() <= tile && columns.size() <= tile) {
@@ -111,10 +118,7 @@ struct Routines {
     for (const Range some_rows : {of_rows.first, of_rows.second})
       for (const Range some_columns : {of_columns.first, of_columns.second}) {
 #pragma omp task default(shared) firstprivate(some_rows, some_columns, via)
-        {
-          rest(some_rows, via, some_columns);
-#pragma omp taskwait  // a caller's wait is for its own tasks only
-        }
+        rest(some_rows, via, some_columns);
       }
   }
 };
