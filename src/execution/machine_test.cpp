@@ -1,5 +1,6 @@
 // What is found out about this machine.
 #include "execution/machine.hpp"
+#include "execution/request.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,16 @@ TEST(Machine, FactsAreSane) {
   EXPECT_EQ(&this_machine(), &machine);
   EXPECT_GT(cpu::available_memory(), 0U);
   EXPECT_LE(cpu::available_memory(), machine.memory_bytes);
+}
+
+TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
+  Execution execution;
+  EXPECT_NO_THROW(check_gpu_memory(std::uint64_t{1} << 50, execution)) << "what is free decides";
+  execution.gpu_memory_limit = 1000;
+  EXPECT_NO_THROW(check_gpu_memory(1000, execution));
+  EXPECT_THROW(check_gpu_memory(1001, execution), Error);
+  for (const Gpu& gpu : granted_machine(execution).gpus()) EXPECT_LE(gpu.memory_bytes, 1000U);
+  EXPECT_EQ(granted_machine(execution).processor, this_machine().processor);
 }
 
 }  // namespace

@@ -123,6 +123,13 @@ void check_memory(std::uint64_t needed, const Execution& execution, std::string_
               (way_out.empty() ? "" : "; " + std::string(way_out)));
 }
 
+void check_gpu_memory(std::uint64_t needed, const Execution& execution) {
+  if (execution.gpu_memory_limit == 0 || needed <= execution.gpu_memory_limit) return;
+  throw Error("the job needs " + core::size_text(needed) +
+              " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
+              core::size_text(execution.gpu_memory_limit));
+}
+
 Machine granted_machine(const Execution& execution) {
   Machine machine = this_machine();
   if (execution.gpu_memory_limit == 0) return machine;

@@ -135,6 +135,9 @@ Execution where_views_lie(std::span<const NamedPlace> places, std::span<const Va
 /// Error where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
+/// Error where `needed` bytes of a GPU are more than Execution::gpu_memory_limit.
+void check_gpu_memory(std::uint64_t needed, const Execution& execution);
+
 [[noreturn]] void throw_out_of_memory();
 
 /// Calls job(), the whole of a public call. Error where the system has no memory left for it: what the allocator throws
@@ -164,13 +167,15 @@ const Variant& wanted_variant(std::span<const Variant> variants,
 /// UsageError where the variant does not run on the device asked for, or has no use for a block size that is given.
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
-/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape.
+/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape, Error where
+/// the request does not grant it the GPU's memory.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
   if (const core::Support support = variant.supports(shape, granted_machine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
+  check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
 /// What the job runs on, human-readable.

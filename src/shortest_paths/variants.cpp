@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "core/checked.hpp"
@@ -93,13 +92,9 @@ Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
 }
 
-// The most that it takes; with less memory there it makes more rounds.
+// What has to be there; with more it makes fewer rounds.
 Memory panels_memory(const Shape& shape, int) {
-  constexpr int many_multiprocessors = 1 << 10;
-  return {.host = cuda::staging_bytes,
-          .device = plan_panels(shape.vertices, shape.element_bytes, std::numeric_limits<std::uint64_t>::max(),
-                                deepest_pivot(many_multiprocessors))
-                        .bytes};
+  return {.host = cuda::staging_bytes, .device = panels_of(shape.vertices, shape.element_bytes, panel_granule).bytes};
 }
 
 // The runs of a variant in all element types.
