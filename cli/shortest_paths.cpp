@@ -344,7 +344,21 @@ io::PointsOf<T> without_greatest(const io::PointsOf<T>& weights, T greatest) {
   return io::own(std::move(wide));
 }
 
-int paths_of_matrix(const Arguments& arguments, const Session& session, core::Clock::time_point start) {
+/// Whether most weights beside the diagonal are 0, as in matrices whose writer means "no edge" by that; by a look at
+/// the first rows.
+template <class T>
+bool is_mostly_zero(MatrixView<const T> weights) {
+  constexpr std::int64_t enough_rows = 64;
+  const std::int64_t n = weights.columns();
+  const std::int64_t rows = std::min(weights.rows(), enough_rows);
+  std::int64_t zeros = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    zeros += std::count(weights.row(row), weights.row(row) + n, T{0}) - (row < n && weights(row, row) == 0 ? 1 : 0);
+  return 2 * zeros > rows * (n - 1);
+}
+
+int paths_of_matrix(const Arguments& given, const Session& session, core::Clock::time_point start) {
+  Arguments arguments = given;
   const auto refuse = [&](const char* option, const char* why) {
     throw UsageError(fmt::format("{} has no effect: '{}' is a matrix of weights, {}", option, arguments.input, why));
   };
@@ -355,9 +369,15 @@ int paths_of_matrix(const Arguments& arguments, const Session& session, core::Cl
   const io::NpyNumbers graph = io::read_npy_numbers(arguments.input, session.execution.stop);
   if (graph.shape.size() != 2)
     throw InputError("'" + arguments.input + "': an array of one dimension; a square matrix is expected");
+  const bool is_adjacency = graph.dtype.ends_with("b1");
+  if (is_adjacency && !arguments.options.no_edge) arguments.options.no_edge = 0;  // False
   return std::visit(
       [&](const auto& weights) {
         using T = std::remove_const_t<std::remove_pointer_t<decltype(weights.view.data())>>;
+        if (!arguments.options.no_edge && is_mostly_zero<T>(weights.view))
+          session.note(
+              fmt::format("'{}': most weights are 0, which are edges of length 0; --no-edge 0 takes them for none",
+                          arguments.input));
         const auto find = [&](MatrixView<const T> view) {
           return find_paths<T>(arguments, session, view, {.count = view.rows()}, Json::object(), start);
         };

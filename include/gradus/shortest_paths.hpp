@@ -11,10 +11,11 @@
 /// * Distance D(i, j): the least sum of weights of any route from i to j; D(i, i) = 0; "no edge" where there is none.
 /// * Whole numbers: exact, to the bit the same of every variant. A distance that its type does not hold, or that is
 ///   the type's own "no edge", is a VertexError (graph.hpp) of the pair, which names the type that holds it.
-/// * Floating numbers: D(i, j) is the length of a route from i to j, added up in some order. With N vertices, u the
-///   unit roundoff and g = (N - 1) u / (1 - (N - 1) u), it is at most g times the sum of the absolute weights on a
-///   shortest route above that one's exact length, and at most g times the sum of those on its own route below its own
-///   exact length. Which bits depends on the variant. A distance beyond the largest number is a VertexError as above.
+/// * Floating numbers: D(i, j) is the length of a route from i to j, added up in some order; where a cycle is of length
+///   0, or negative within rounding, that route may go through it. With N vertices, u the unit roundoff and
+///   g = (N - 1) u / (1 - (N - 1) u), D(i, j) is at most g times the sum of the absolute weights on a shortest route
+///   above that one's exact length, and at most g times the sum of those on its own route below its own exact length.
+///   Which bits depends on the variant. A distance beyond the largest number is a VertexError as above.
 /// * Predecessor P(i, j): the last vertex but one of a shortest route from i to j, counted from 0; -1 where there is
 ///   none, and on the diagonal. Whole numbers: the lowest v other than j with an edge from v to j and
 ///   D(i, v) + weights(v, j) = D(i, j). Where the graph has a cycle of length 0 through two vertices or more, only v on
@@ -23,7 +24,8 @@
 ///   weights on both.
 /// * A negative cycle, anywhere in the graph, is a VertexError of its vertices in order, the first one also last: no
 ///   route through it is shortest. Floating numbers: one that is reported is negative by exact sums; those that lie
-///   within rounding may go unseen, and the result is then as if they were of length 0.
+///   within the rounding of lengths, of routes that lead to them too, may go unseen; the result is then as if they were
+///   of length 0.
 ///
 /// Complexity: N^3 additions and comparisons, and as many for predecessors, in N^2 memory; or, where edges or sources
 /// are few, O(S (edges + N) log N) in O(S N + edges) memory.

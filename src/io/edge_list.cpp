@@ -60,6 +60,19 @@ bool names_a_column(std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return equal_but_for_case(text, word); });
 }
 
+/// The column to which a header's word belongs: 0 FROM, 1 TO, 2 WEIGHT; -1: it may be any.
+int column_of(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, int>, 26> words = {{
+      {"from", 0},   {"source", 0}, {"src", 0},         {"origin", 0},   {"tail", 0},   {"start", 0}, {"u", 0},
+      {"i", 0},      {"node1", 0},  {"vertex1", 0},     {"to", 1},       {"target", 1}, {"dst", 1},   {"dest", 1},
+      {"head", 1},   {"end", 1},    {"destination", 1}, {"v", 1},        {"j", 1},      {"node2", 1}, {"vertex2", 1},
+      {"weight", 2}, {"length", 2}, {"cost", 2},        {"distance", 2}, {"dist", 2},
+  }};
+  for (const auto& [word, column] : words)
+    if (equal_but_for_case(text, word)) return column;
+  return -1;
+}
+
 class EdgeListReader final : public EdgeReader {
  public:
   EdgeListReader(std::string name, bool tabs, const GraphReadOptions& options) : EdgeReader(std::move(name), options) {
@@ -79,9 +92,15 @@ class EdgeListReader final : public EdgeReader {
     const bool first = columns_ == 0;
     columns_ = fields.size();
     first_line_ = lines_ + 1;
-    if (first && is_header(fields, text)) return true;
+    if (first && is_header(fields, text)) {
+      check_order(fields);
+      return true;
+    }
     weighted_ = columns_ == 3;
-    named_ = options_.names || !is_whole(fields[0].text) || !is_whole(fields[1].text);
+    const bool padded = !options_.base && (is_padded(fields[0].text) || is_padded(fields[1].text));
+    if (padded && !options_.names)
+      note(lines_ + 1, "a vertex begins with 0, so that vertices are names (--base 0 or 1: numbers)");
+    named_ = options_.names || padded || !is_whole(fields[0].text) || !is_whole(fields[1].text);
     if (named_ && options_.base)
       refuse_line("--base " + std::to_string(*options_.base) + ": vertices are names, which nothing counts");
     least_ = options_.base.value_or(0);
@@ -143,6 +162,11 @@ class EdgeListReader final : public EdgeReader {
                   : "no vertex is 0, so that vertices are taken to count from 1 (--base 1 says so; --base 0: from 0)");
     }
     graph.vertices = std::int64_t{greatest} + 1 - base_;
+    constexpr std::int64_t gaps = 16;
+    if (!options_.base &&
+        graph.vertices / gaps > std::max<std::int64_t>(static_cast<std::int64_t>(edges.count()), gaps))
+      note(0, "vertices are counted up to " + std::to_string(greatest) +
+                  ", of which most have no edge; --names takes those that occur alone");
   }
 
  private:
@@ -212,6 +236,18 @@ class EdgeListReader final : public EdgeReader {
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
   }
+
+  /// Columns are taken in one order, whatever they are called; so they had better not be called otherwise.
+  void check_order(const std::vector<FirstField>& fields) const {
+    for (std::size_t place = 0; place < fields.size(); ++place) {
+      const int column = column_of(fields[place].text);
+      if (column >= 0 && column != static_cast<int>(place))
+        refuse_line("column " + std::to_string(place + 1) + " is called " + core::excerpt(fields[place].text) +
+                    ", but columns are FROM, TO and WEIGHT in this order; put them so, or leave this line out");
+    }
+  }
+
+  static bool is_padded(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
 
   [[noreturn]] void refuse_columns(std::size_t columns) const {
     refuse_line(std::to_string(columns) + " fields or more, but line " + std::to_string(first_line_) + " has " +
@@ -294,6 +330,9 @@ class EdgeListReader final : public EdgeReader {
                   std::to_string(first_line_) + " are; --names takes all of them as names");
     };
     if (stop != end && !at_line_end(stop, end) && !is_digit(*stop) && *stop != '-' && *stop != '+') refuse();
+    if (!options_.base && stop != end && *stop == '0' && stop + 1 != end && is_digit(stop[1]))
+      refuse_line(core::excerpt(field_at(at, end)) +
+                  " begins with 0; --names takes vertices as names, --base 0 or 1 as numbers");
     stop = EdgeStretch::vertex(stop, end, static_cast<std::uint64_t>(least_), most, into);
     if (quoted) stop = closing(stop, end);
     if (!at_line_end(stop, end) && !is_blank(*stop) && !separates(*stop)) refuse();

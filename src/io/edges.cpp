@@ -80,7 +80,10 @@ const char* EdgeStretch::odd_vertex(const char* at, const char* end, std::uint64
   std::string text = "there is no vertex ";
   text.append(at, stop);
   if (vertices == 0) refuse_line(text + "; there is none");
-  refuse_line(text.append("; vertices are ").append(std::to_string(least)).append(" to ").append(std::to_string(most)));
+  text.append("; vertices are ").append(std::to_string(least)).append(" to ").append(std::to_string(most));
+  // No file has said how many there are.
+  if (vertices >= static_cast<std::uint64_t>(most_vertices)) text.append(", and --names takes any as names");
+  refuse_line(text);
 }
 
 void EdgeStretch::set_weight(double value) {

@@ -311,6 +311,23 @@ TEST(EdgeList, Separators) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(parse_list("1 2\n3 4\n").weights));
 }
 
+TEST(EdgeList, VerticesThatBeginWithZeroAreNames) {
+  std::vector<std::string> notes;
+  GraphReadOptions options;
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  const Graph codes = parse_list("001,1,5\n1,01,3\n", options);
+  EXPECT_EQ(codes.names, (std::vector<std::string>{"001", "1", "01"}));
+  ASSERT_EQ(notes.size(), 1U);
+  expect_contains(notes[0], "test:1: a vertex begins with 0");
+  options.base = 0;
+  EXPECT_EQ(parse_list("001,1,5\n1,00,3\n", options).vertices, 2);
+  options.base = {};
+  notes.clear();
+  EXPECT_EQ(parse_list("0,1,5\n1,1000,3\n", options).vertices, 1001);
+  ASSERT_EQ(notes.size(), 2U);
+  expect_contains(notes[1], "vertices are counted up to 1000, of which most have no edge; --names");
+}
+
 TEST(EdgeList, TheBaseIsTold) {
   std::vector<std::string> notes;
   GraphReadOptions options;
@@ -400,6 +417,10 @@ TEST(EdgeList, Refusals) {
                   {"1,2\n,3\n", "test:2: '' is not a whole number"},
                   {"1 2\na 3\n", "test:2: 'a' is not a whole number, as the vertices of line 1 are; --names"},
                   {"1,2\n1a,3\n", "test:2: '1a' is not a whole number"},
+                  {"to,from\n1,2\n", "test:1: column 1 is called 'to', but columns are FROM, TO and WEIGHT"},
+                  {"weight,from,to\n5,1,2\n", "test:1: column 1 is called 'weight'"},
+                  {"from,Cost,to\n1,5,2\n", "test:1: column 2 is called 'Cost'"},
+                  {"10,2\n1,002\n", "test:2: '002' begins with 0; --names takes vertices as names"},
                   {"1,2\n1.5,3\n", "test:2: '1.5' is not a whole number"},
                   {"1,2\n-1,3\n", "test:2: there is no vertex -1"},
                   {"-1,2\n", "test:1: there is no vertex -1"},

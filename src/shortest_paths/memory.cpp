@@ -1,5 +1,7 @@
 #include "shortest_paths/memory.hpp"
 
+#include <algorithm>
+
 #include "shortest_paths/sparse_graph.hpp"
 
 namespace gradus::shortest_paths_detail {
@@ -40,8 +42,9 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
   }
   // Lists of edges, or trees, for predecessors; rows' facts.
   bytes.add_matrix(n, threads, tree_bytes);
-  if (shape.predecessors && !shape.floating && shape.edges < n * n / 16) {
-    bytes.add_matrix(shape.edges, 1, sizeof(std::int32_t) + 2 * element);
+  const std::int64_t few_edges = n * n / 16;
+  if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {
+    bytes.add_matrix(std::min(shape.edges, few_edges), 1, sizeof(std::int32_t) + 2 * element);
     bytes.add_matrix(n, 1, sizeof(std::int64_t));
     constexpr std::int64_t side_by_side = 256;  // of lengths and of predecessors
     bytes.add_matrix(n, threads, side_by_side);

@@ -30,6 +30,7 @@ struct Sizes {
   bool undirected = false;
   bool copied = false;    ///< results take the place of weights that are needed to the end
   bool positive = false;  ///< all edges are known to be
+  bool at_most = false;   ///< there may be fewer edges
 
   bool widened() const { return shape.wide || shape.element_bytes != element_bytes; }
 };

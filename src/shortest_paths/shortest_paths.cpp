@@ -218,6 +218,7 @@ MemoryEstimate shortest_paths_memory(const ShortestPathsShape& shape, const Shor
   sizes.element_bytes = shape.element_bytes;
   sizes.adapted = options.undirected || options.unweighted;
   sizes.undirected = options.undirected;
+  sizes.at_most = true;
   const bool next = shape.wide_sums && shape.element_bytes == 4;
   sizes.shape = {.vertices = n,
                  .edges = options.undirected && !is_matrix ? 2 * given : given,

@@ -231,14 +231,14 @@ class InOrder {
     const bool given = !weights_.empty();
     const bool counted = given && !taking_.unweighted;
     std::int64_t before = first > 0 ? from(first - 1) : -1;
-    bool right = true;
+    bool right = first == 0 || before >= 0;  // the thread of the edge before may not have found out yet
     T lightest = std::numeric_limits<T>::max();
     T heaviest = std::numeric_limits<T>::lowest();
     Wider<T> of_vertex = 0;
     visit_edges(edges_, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = given ? weights[edge] : T{1};
       const T length = counted ? weight + T{0} : T{1};  // -0 becomes 0 so
-      right &= to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
+      right &= from >= 0 && to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
       if constexpr (std::is_floating_point_v<T>) right &= weight > -std::numeric_limits<T>::infinity();
       arcs[edge] = {to, length};
       if (from != before) {

@@ -53,7 +53,8 @@ def content(path, mode="rb"):
         return file.read()
 
 
-CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|u1": "B", "|i1": "b", "<i2": "h", "<u2": "H", "<u4": "I"}
+CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|u1": "B", "|i1": "b", "<i2": "h", "<u2": "H", "<u4": "I",
+         "|b1": "B"}
 
 
 def read_npy(path):

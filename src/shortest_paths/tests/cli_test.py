@@ -131,6 +131,18 @@ class ShortestPaths(Case):
         self.assertEqual(line, "5: 0 2 1 3")
         self.refused(2, "shortest-paths", roads, "--no-edge", 0.5, says=["0.5", "int32"])
 
+    def test_a_matrix_of_zeros_is_asked_about(self):
+        roads = self.roads(values=[0 if value == NONE else value for value in ROADS[:4]] + 12 * [0])
+        self.assertIn("--no-edge 0 takes them for none", self.succeed("shortest-paths", roads).stderr)
+        self.assertEqual(self.succeed("shortest-paths", roads, "--no-edge", 0).stderr.count("--no-edge"), 0)
+
+    def test_an_adjacency_matrix(self):
+        rows = write_npy(self.path("linked.npy"), "|b1", (3, 3), [0, 1, 0, 0, 0, 1, 0, 0, 0])
+        result = self.succeed("shortest-paths", rows, "--from", 0, "--to", 2)
+        self.assertEqual(result.stdout.splitlines()[0], "2: 0 1 2")
+        back = self.succeed("shortest-paths", rows, "--from", 2, "--to", 0)
+        self.assertEqual(back.stdout.splitlines()[0], "there is no route from 2 to 0")
+
     def test_what_has_no_answer(self):
         values = list(ROADS)
         values[4] = -6

@@ -339,5 +339,28 @@ TEST(ShortestPathsEdges, ADistanceThatDoesNotFitIsTold) {
   }
 }
 
+/// Lists in ascending order are taken over by threads, each of which sees a part.
+TEST(ShortestPathsEdges, VerticesBelowZeroAreRefusedInListsInOrder) {
+  ShortestPathsOptions options;
+  options.sources = {0};
+  const auto refused = [&](const std::vector<std::int32_t>& from, int threads) {
+    const std::vector<std::int32_t> to(from.size(), 2);
+    const std::vector<std::int32_t> weights(from.size(), 1);
+    const EdgeView<std::int32_t> edges{10, from, to, weights};
+    EXPECT_THROW(shortest_paths(edges, options, {.device = Device::cpu, .threads = threads}), InputError)
+        << from.size() << " edges from " << from.front() << ", " << threads << " threads";
+  };
+  for (const int threads : {1, 2, 7}) {
+    refused({-1, 1}, threads);
+    refused({-1, -1}, threads);
+    for (const std::int32_t low : {-1, -2, -3, -1000, std::numeric_limits<std::int32_t>::min()})
+      for (const std::int64_t count : {1000, 50000, 200000}) {
+        std::vector<std::int32_t> from(static_cast<std::size_t>(count), 1);
+        std::fill_n(from.begin(), count / 2 + 300, low);
+        refused(from, threads);
+      }
+  }
+}
+
 }  // namespace
 }  // namespace gradus::shortest_paths_detail

@@ -284,6 +284,20 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
               "ShortestPathsOptions::sources asks for the rows of some vertices alone");
 }
 
+TEST(ShortestPaths, MemoryIsEnoughForAMatrixOfFewEdges) {
+  constexpr std::int64_t n = 1000;
+  Matrix<std::int32_t> chain(n, n);
+  for (std::int64_t from = 0; from < n; ++from)
+    for (std::int64_t to = 0; to < n; ++to) chain(from, to) = to == from + 1 ? 1 : no_route<std::int32_t>();
+  ShortestPathsOptions options;
+  options.predecessors = true;
+  for (const std::string_view variant : {"sequential", "simd_tiled", "openmp_dijkstra"}) {
+    Execution limited{.variant = std::string(variant), .threads = 2};
+    limited.memory_limit = shortest_paths_memory({.vertices = n}, options, limited).host + n * n * 8;
+    EXPECT_NO_THROW(paths(chain, options, limited)) << variant;
+  }
+}
+
 TEST(ShortestPaths, RoutesAreWalkedBack) {
   ShortestPathsOptions options;
   options.predecessors = true;
