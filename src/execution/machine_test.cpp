@@ -54,8 +54,9 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   execution.gpu_memory_limit = 1000;
   EXPECT_NO_THROW(check_gpu_memory(1000, execution));
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
-  for (const Gpu& gpu : granted_machine(execution).gpus()) EXPECT_LE(gpu.memory_bytes, 1000U);
-  EXPECT_EQ(granted_machine(execution).processor, this_machine().processor);
+  const Machine granted = granted_machine(execution);
+  for (const Gpu& gpu : granted.gpus()) EXPECT_LE(gpu.memory_bytes, 1000U);
+  EXPECT_EQ(granted.processor, this_machine().processor);
 }
 
 }  // namespace

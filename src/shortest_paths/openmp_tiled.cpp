@@ -4,7 +4,9 @@
 // diagonal, for only it depends on itself; then the tiles of its row and of its column, which depend on it and on
 // themselves; then all others, each on a tile of the column and one of the row. A tile is fetched once for as many
 // relaxations as its side, so caches serve what memory did, and threads wait N / tile times instead of N. The loops
-// over the row and over the column have nothing to do with each other: no barrier stands between them (nowait).
+// over the row and over the column have nothing to do with each other: no barrier stands between them (nowait). A tile
+// is the same thread's in every step (static), in whose core's cache it still is; handed out as threads become free,
+// its lines would come from another core each time, which takes longer than to relax it.
 //
 // Work: N^3 relaxations; 3 N^3 / tile elements pass through the nearest cache. Two barriers and a start of the team for
 // each of N / tile steps. Memory: none.
@@ -33,14 +35,14 @@ Solved openmp_tiled(const Problem<T>& problem, const Execution& execution, std::
       relax_block(distances, via, via, via, stop);
 #pragma omp parallel num_threads(threads)
       {
-#pragma omp for schedule(dynamic) nowait
+#pragma omp for schedule(static) nowait
         for (std::int64_t column = 0; column < tiles; ++column)
           if (column != step && !stop.stop_requested())
             relax_block(distances, via, via, tile_range(column, tile, n), stop);
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(static)
         for (std::int64_t row = 0; row < tiles; ++row)
           if (row != step && !stop.stop_requested()) relax_block(distances, tile_range(row, tile, n), via, via, stop);
-#pragma omp for collapse(2) schedule(dynamic)
+#pragma omp for collapse(2) schedule(static)
         for (std::int64_t row = 0; row < tiles; ++row)
           for (std::int64_t column = 0; column < tiles; ++column)
             if (row != step && column != step && !stop.stop_requested())
