@@ -151,14 +151,14 @@ class InOrder {
 
   /// Nothing where some edge is out of order, is left out or is wrong.
   std::optional<Listed<T>> list(int threads, const std::stop_token& stop) {
-    if (taking_.undirected || !is_ascending_at_a_glance()) return {};
+    threads = cpu::threads_for(count_, threads);
+    if (taking_.undirected || !is_ascending(threads)) return {};
     Listed<T> listed;
     SparseGraph<T>& graph = listed.graph;
     graph.arcs = Buffer<Arc<T>>(count_);
     graph.starts = Buffer<std::int64_t>(n_ + 1);
     cpu::prefer_large_pages(graph.arcs.data(), static_cast<std::uint64_t>(count_) * sizeof(Arc<T>));
     cpu::prefer_large_pages(graph.starts.data(), static_cast<std::uint64_t>(n_ + 1) * sizeof(std::int64_t));
-    threads = cpu::threads_for(count_, threads);
     const std::int64_t stretch = core::stretch_length(count_, 4, threads);
     const std::int64_t stretches = (count_ + stretch - 1) / stretch;
     std::vector<Found> found(static_cast<std::size_t>(stretches));
@@ -203,10 +203,18 @@ class InOrder {
     return vertex;
   }
 
-  /// Most lists that are not in order show it early, and cost no more than this look.
-  bool is_ascending_at_a_glance() const {
-    if constexpr (std::is_same_v<Edges, EdgeView<T>>)
-      return std::is_sorted(edges_.from.begin(), edges_.from.begin() + std::min<std::int64_t>(count_, 64));
+  /// Whether the edges go from vertices that exist, in ascending order. Known before any is put in its place: threads
+  /// would write to the places of each other's otherwise. Most lists that are not in order show it early.
+  bool is_ascending(int threads) const {
+    if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
+      const std::int32_t* const from = edges_.from.data();
+      if (!std::is_sorted(from, from + std::min<std::int64_t>(count_, 64))) return false;
+      if (count_ > 0 && (from[0] < 0 || from[count_ - 1] >= n_)) return false;
+      int ascending = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : ascending)
+      for (std::int64_t edge = 1; edge < count_; ++edge) ascending &= static_cast<int>(from[edge - 1] <= from[edge]);
+      return ascending != 0;
+    }
     return true;
   }
 
@@ -231,20 +239,18 @@ class InOrder {
     const bool given = !weights_.empty();
     const bool counted = given && !taking_.unweighted;
     std::int64_t before = first > 0 ? from(first - 1) : -1;
-    bool right = first == 0 || before >= 0;  // the thread of the edge before may not have found out yet
+    bool right = true;
     T lightest = std::numeric_limits<T>::max();
     T heaviest = std::numeric_limits<T>::lowest();
     Wider<T> of_vertex = 0;
     visit_edges(edges_, first, last, [&](std::int32_t from, std::int32_t to, std::int64_t edge) {
       const T weight = given ? weights[edge] : T{1};
       const T length = counted ? weight + T{0} : T{1};  // -0 becomes 0 so
-      right &= from >= 0 && to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
+      right &= to >= 0 && to < n_ && to != from && weight != taking_.no_edge && weight != no_route<T>();
       if constexpr (std::is_floating_point_v<T>) right &= weight > -std::numeric_limits<T>::infinity();
       arcs[edge] = {to, length};
       if (from != before) {
-        right &= from > before && from < n_;
-        if (right)
-          for (std::int64_t v = before + 1; v <= from; ++v) starts[v] = edge;
+        for (std::int64_t v = before + 1; v <= from; ++v) starts[v] = edge;
         before = from;
         found.greatest += of_vertex;
         of_vertex = 0;
