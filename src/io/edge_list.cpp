@@ -51,27 +51,21 @@ bool is_number(std::string_view text) {
   return !text.empty() && parse_number(text.data(), text.data() + text.size(), value) == text.data() + text.size();
 }
 
-/// What the two columns of vertices are often called.
-bool names_a_column(std::string_view text) {
-  static constexpr std::array<std::string_view, 26> words = {
-      "from",  "to",    "source", "target",  "src",     "dst",    "dest",   "destination", "origin",
-      "tail",  "head",  "start",  "end",     "u",       "v",      "i",      "j",           "node1",
-      "node2", "nodea", "nodeb",  "vertex1", "vertex2", "node_1", "node_2", "child"};
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return equal_but_for_case(text, word); });
-}
-
-/// The column to which a header's word belongs: 0 FROM, 1 TO, 2 WEIGHT; -1: it may be any.
+/// The column that is often called so: 0 FROM, 1 TO, 2 WEIGHT; -1: none.
 int column_of(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, int>, 26> words = {{
-      {"from", 0},   {"source", 0}, {"src", 0},         {"origin", 0},   {"tail", 0},   {"start", 0}, {"u", 0},
-      {"i", 0},      {"node1", 0},  {"vertex1", 0},     {"to", 1},       {"target", 1}, {"dst", 1},   {"dest", 1},
-      {"head", 1},   {"end", 1},    {"destination", 1}, {"v", 1},        {"j", 1},      {"node2", 1}, {"vertex2", 1},
-      {"weight", 2}, {"length", 2}, {"cost", 2},        {"distance", 2}, {"dist", 2},
+  static constexpr std::array<std::pair<std::string_view, int>, 31> words = {{
+      {"from", 0},  {"source", 0},   {"src", 0},    {"origin", 0}, {"tail", 0},        {"start", 0},  {"u", 0},
+      {"i", 0},     {"node1", 0},    {"nodea", 0},  {"node_1", 0}, {"vertex1", 0},     {"to", 1},     {"target", 1},
+      {"dst", 1},   {"dest", 1},     {"head", 1},   {"end", 1},    {"destination", 1}, {"v", 1},      {"j", 1},
+      {"node2", 1}, {"nodeb", 1},    {"node_2", 1}, {"child", 1},  {"vertex2", 1},     {"weight", 2}, {"length", 2},
+      {"cost", 2},  {"distance", 2}, {"dist", 2},
   }};
   for (const auto& [word, column] : words)
     if (equal_but_for_case(text, word)) return column;
   return -1;
 }
+
+bool names_vertices(std::string_view text) { return column_of(text) == 0 || column_of(text) == 1; }
 
 class EdgeListReader final : public EdgeReader {
  public:
@@ -231,7 +225,7 @@ class EdgeListReader final : public EdgeReader {
       return true;
     }
     const bool names =
-        names_a_column(fields[0].text) && names_a_column(fields[1].text) && fields[0].text != fields[1].text;
+        names_vertices(fields[0].text) && names_vertices(fields[1].text) && fields[0].text != fields[1].text;
     if (names) tell("is taken as names of columns; if it is an edge, say --header no");
     else tell("is taken as an edge; if it names the columns, say --header yes");
     return names;
