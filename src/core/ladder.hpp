@@ -129,6 +129,18 @@ Memory nothing(const Shape&, int /*threads*/) {
   return {};
 }
 
+/// What a room's rows say beyond what all rows do: Room::RowFacts, where the room has such a struct.
+struct NoRowFacts {};
+template <class Room>
+struct RowFactsOf {
+  using Type = NoRowFacts;
+};
+template <class Room>
+  requires requires { typename Room::RowFacts; }
+struct RowFactsOf<Room> {
+  using Type = typename Room::RowFacts;
+};
+
 /// A row of a room's table. What has no default here every row must say.
 template <class Room>
 struct Variant {
@@ -141,10 +153,12 @@ struct Variant {
   bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
   bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
   bool writes_graph = false;  ///< writes its graph of tasks where the options name a file
+  bool rival = false;         ///< another library, which need not be on the machine; never chosen
   /// Whether it can do a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
   /// What the job takes there, with so many threads.
   Memory (*memory)(const Shape& shape, int threads) = nothing<Shape>;
+  typename RowFactsOf<Room>::Type facts = {};
   Runs<Room> run;
 
   operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input}; }

@@ -1,0 +1,327 @@
+// Matrix multiplication as the harness sees it.
+#include "gradus/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/facts.hpp"
+#include "bench/parse.hpp"
+#include "bench/problem.hpp"
+#include "bench/verify_room.hpp"
+#include "core/phases.hpp"
+#include "core/philox.hpp"
+#include "matmul/cases.hpp"
+
+namespace gradus::bench {
+
+namespace {
+
+using matmul_detail::Layout;
+using matmul_detail::Problem;
+using matmul_detail::Shape;
+using nlohmann::ordered_json;
+
+constexpr std::string_view problem_name = "matmul";
+
+struct Size {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+struct ProductAxes {
+  std::vector<Size> sizes{{1024, 1024, 1024}};
+  std::int64_t batch = 1;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  double alpha = 1;
+  double beta = 0;
+  std::uint64_t seed = 1;
+};
+
+// The oracle is plain: it gets so many products, of elements spread over C.
+constexpr double oracle_products = 2e7;
+
+/// A product of random matrices, or a batch of them.
+template <class T>
+class Products : public Workload {
+ public:
+  Products(const Size& size, const ProductAxes& axes)
+      : size_(size), axes_(axes), a_(axes.batch, size.m, size.k, axes.transpose_a ? Layout::columns : Layout::rows),
+        b_(axes.batch, size.k, size.n, axes.transpose_b ? Layout::columns : Layout::rows),
+        c_(axes.batch, size.m, size.n, Layout::rows) {
+    fill(a_.elements(), 1);
+    fill(b_.elements(), 2);
+    start_again();
+  }
+
+  std::string title() const override {
+    return fmt::format(
+        "{}{} x {} x {} {}{}{}", axes_.batch > 1 ? fmt::format("{} times ", axes_.batch) : "", size_.m, size_.n,
+        size_.k, execution::element_name<T>(),
+        axes_.transpose_a   ? axes_.transpose_b ? ", A and B transposed" : ", A transposed"
+        : axes_.transpose_b ? ", B transposed"
+                            : "",
+        axes_.alpha != 1 || axes_.beta != 0 ? fmt::format(", alpha {:g}, beta {:g}", axes_.alpha, axes_.beta) : "");
+  }
+
+  ordered_json facts() const override {
+    return {{"m", size_.m},
+            {"n", size_.n},
+            {"k", size_.k},
+            {"batch", axes_.batch},
+            {"transpose_a", axes_.transpose_a},
+            {"transpose_b", axes_.transpose_b},
+            {"alpha", axes_.alpha},
+            {"beta", axes_.beta},
+            {"seed", axes_.seed},
+            {"dtype", execution::element_name<T>()}};
+  }
+
+  core::Support support(std::string_view variant) const override {
+    return core::find_variant(matmul_detail::variants(), variant, problem_name)
+        .supports(problem().shape(), execution::this_machine());
+  }
+
+  std::string verify(std::vector<Row>& rows, const Reporter& report) override {
+    report("verify", 0, std::ssize(rows));
+    start_again();
+    const std::vector<Looked> looked = look();
+    for_each_sound(rows, "verify", report, [&](Row& row) {
+      start_again();
+      const PeakMemory memory;
+      multiply(row);
+      row.memory_bytes = memory.bytes();
+      const auto& variant = core::find_variant(matmul_detail::variants(), row.variant, problem_name);
+      for (const Looked& one : looked) {
+        const std::string wrong = matmul_detail::judge(c_.view()(one.row, one.column, one.batch), one.truth, problem(),
+                                                       row.contract, variant.facts.accuracy);
+        if (wrong.empty()) continue;
+        mark_wrong(row, fmt::format("element ({}, {}) of product {} {}", one.row, one.column, one.batch, wrong));
+        break;
+      }
+    });
+    const std::int64_t all = axes_.batch * size_.m * size_.n;
+    return std::ssize(looked) == all
+               ? "all elements against the oracle"
+               : fmt::format("{} elements, spread over the result, against the oracle", looked.size());
+  }
+
+  Sample run(const Row& row) override {
+    const auto start = core::Clock::now();
+    const MatmulResult<T> result = multiply(row);
+    return sample_of(core::seconds_since(start), result.report.phases);
+  }
+
+  std::vector<Work> work(const Row& row) const override {
+    constexpr auto rate = sizeof(T) == 4 ? &Ceilings::fma_f32_per_second : &Ceilings::fma_f64_per_second;
+    const double bytes = static_cast<double>(axes_.batch) * sizeof(T) *
+                         static_cast<double>(size_.m * size_.k + size_.k * size_.n + size_.m * size_.n);
+    return {{rate, problem().shape().operations(), row.seconds.median},
+            {&Ceilings::read_bytes_per_second, bytes, row.seconds.median}};
+  }
+
+  std::vector<Figure> figures(const Row& row) const override {
+    const double rate = 2 * problem().shape().operations() / row.seconds.median / 1e9;
+    return {{"gflops", rate, "GFLOP/s", fmt::format("{:.1f}", rate)}};
+  }
+
+ private:
+  struct Looked {
+    std::int64_t batch, row, column;
+    matmul_detail::Element<T> truth;
+  };
+
+  void fill(std::vector<T>& elements, std::uint64_t stream) const {
+    const core::Philox random(axes_.seed, stream);
+#pragma omp parallel for
+    for (std::size_t index = 0; index < elements.size(); ++index)
+      elements[index] = static_cast<T>(2 * random.uniform(index) - 1);
+  }
+
+  void start_again() { fill(c_.elements(), 3); }
+
+  Problem<T> problem() const {
+    return matmul_detail::problem_of<T>(a_.view(), b_.view(), const_cast<Products*>(this)->c_.view(), axes_.alpha,
+                                        axes_.beta);
+  }
+
+  /// Elements of C, and what they will be.
+  std::vector<Looked> look() {
+    const Problem<T> of = problem();
+    const std::int64_t all = axes_.batch * size_.m * size_.n;
+    const auto count = static_cast<std::int64_t>(
+        std::min(static_cast<double>(all), std::max(oracle_products / static_cast<double>(size_.k + 1), 256.0)));
+    std::vector<Looked> looked;
+    for (std::int64_t index = 0; index < count; ++index) {
+      const std::int64_t at = index * (all / count) + index * (all % count) / count;
+      Looked one{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
+      one.truth = true_element(of, one.batch, one.row, one.column, c_.view()(one.row, one.column, one.batch));
+      looked.push_back(one);
+    }
+    return looked;
+  }
+
+  MatmulResult<T> multiply(const Row& row) {
+    MatmulOptions options;
+    options.alpha = axes_.alpha;
+    options.beta = axes_.beta;
+    return matmul(a_.view(), b_.view(), options, MatmulMemory<T>{c_.view()}, execution_of(row, {}));
+  }
+
+  Size size_;
+  ProductAxes axes_;
+  matmul_detail::LaidOut<T> a_;
+  matmul_detail::LaidOut<T> b_;
+  matmul_detail::LaidOut<T> c_;
+};
+
+class AllProducts : public Workloads {
+ public:
+  std::vector<Axis> axes() override {
+    const auto flag = [](const char* name, const char* help, bool& target) {
+      return Axis{.name = name,
+                  .letter = "",
+                  .form = "yes|no",
+                  .help = help,
+                  .initial = "no",
+                  .parse =
+                      [&target](const std::string& label, const std::string& text) {
+                        target = parse_choice(label, text, {"no", "yes"}) == 1;
+                      },
+                  .choices = {"yes", "no"}};
+    };
+    const auto factor = [](const char* name, const char* help, const char* initial, double& target) {
+      return Axis{.name = name,
+                  .letter = "",
+                  .form = "X",
+                  .help = help,
+                  .initial = initial,
+                  .parse = [&target](const std::string& label, const std::string& text) {
+                    target = parse_real(label, text, std::numeric_limits<double>::lowest(),
+                                        std::numeric_limits<double>::max());
+                  }};
+    };
+    return {
+        {.name = "size",
+         .letter = "",
+         .form = "N|MxNxK,...",
+         .help = "sizes: N rows and columns of all matrices, or M x K times K x N elements",
+         .initial = "1024",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.sizes.clear();
+               for (const std::string& part : parse_list(label, text)) axes_.sizes.push_back(size_of(label, part));
+             }},
+        {.name = "dtype",
+         .letter = "",
+         .form = "TYPE,...",
+         .help = "types of the elements: f32, f64",
+         .initial = "f32",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               types_.clear();
+               for (const std::string& part : parse_list(label, text))
+                 types_.push_back(type_names()[parse_choice(label, part, type_names())]);
+             },
+         .choices = type_names()},
+        {.name = "batch",
+         .letter = "",
+         .form = "N",
+         .help = "number of products, of as many A and B",
+         .initial = "1",
+         .parse = [this](
+                      const std::string& label,
+                      const std::string& text) { axes_.batch = parse_whole(label, text, 1, std::int64_t{1} << 30); }},
+        flag("transpose-a", "the columns of A lie side by side, instead of its rows", axes_.transpose_a),
+        flag("transpose-b", "the columns of B lie side by side, instead of its rows", axes_.transpose_b),
+        factor("alpha", "factor of the product", "1", axes_.alpha),
+        factor("beta", "factor of what C holds before", "0", axes_.beta),
+        {.name = "seed",
+         .letter = "",
+         .form = "N",
+         .help = "seed of the random elements",
+         .initial = "1",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.seed = parse_unsigned(label, text, 0, std::numeric_limits<std::uint64_t>::max());
+             }},
+    };
+  }
+
+  void prepare(const Making&) override {}
+
+  /// The work, which grows with the product of the three sizes.
+  void scale(double share) override {
+    const double by = std::cbrt(share);
+    const auto shrink = [&](std::int64_t& size) {
+      size = std::max(std::min<std::int64_t>(size, 8), static_cast<std::int64_t>(by * static_cast<double>(size)));
+    };
+    for (Size& size : axes_.sizes)
+      for (std::int64_t* const of : {&size.m, &size.n, &size.k}) shrink(*of);
+  }
+
+  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+    for (const Size& size : axes_.sizes)
+      for (const std::string& type : types_) {
+        if (making.progress)
+          making.progress({"make matrices", 0, 1, fmt::format("{} x {} x {}", size.m, size.n, size.k)});
+        if (type == "f32") measure<float>(size, use);
+        else measure<double>(size, use);
+      }
+  }
+
+ private:
+  static const std::vector<std::string>& type_names() {
+    static const std::vector<std::string> names{"f32", "f64"};
+    return names;
+  }
+
+  /// "1000" or "1000x20x300".
+  static Size size_of(const std::string& label, const std::string& text) {
+    std::vector<std::int64_t> sizes;
+    std::string_view rest = text;
+    for (bool more = true; more && sizes.size() < 3;) {
+      const std::size_t end = rest.find('x');
+      sizes.push_back(parse_whole(label, rest.substr(0, end), 1, std::int64_t{1} << 30));
+      more = end != std::string_view::npos;
+      rest.remove_prefix(more ? end + 1 : rest.size());
+    }
+    if (!rest.empty() || sizes.size() == 2)
+      throw UsageError(fmt::format("{}: '{}' is neither one size, N, nor three, MxNxK", label, text));
+    if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
+    return {sizes[0], sizes[1], sizes[2]};
+  }
+
+  template <class T>
+  void measure(const Size& size, const std::function<void(Workload&)>& use) const {
+    Products<T> products(size, axes_);
+    use(products);
+  }
+
+  ProductAxes axes_;
+  std::vector<std::string> types_{"f32"};
+};
+
+}  // namespace
+
+extern const ProblemRow matmul_problem;
+const ProblemRow matmul_problem{
+    .name = problem_name,
+    .summary = "matrix multiplication: C = alpha A B + beta C, with a stated bound of its error",
+    .figures =
+        "GFLOP/s: 2 M N K operations, of all products of a batch, over the time, in 10^9 per second. fma: the same as "
+        "a share "
+        "of the rate at which as many threads multiply and add; read: each matrix once, as a share of the rate at "
+        "which "
+        "they read memory.",
+    .ladder = &matmul_detail::ladder,
+    .verify = verify_room<matmul_detail::Trial>,
+    .cases = case_names_of<matmul_detail::Trial>,
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllProducts>(); },
+};
+
+}  // namespace gradus::bench

@@ -1,0 +1,132 @@
+// Cases on which every variant is compared with the oracle: by matmul_test, by `gradus verify`, and before anything is
+// timed. A case is a small product with something awkward about it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "execution/ways.hpp"
+#include "matmul/oracle.hpp"
+#include "matmul/problem.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+/// How the elements of an operand lie.
+enum class Layout : std::uint8_t {
+  rows,         ///< row after row
+  padded_rows,  ///< with something between the rows
+  columns,      ///< column after column, as Fortran has it
+  padded_columns,
+  apart,      ///< with something between all elements
+  backwards,  ///< negative strides; of what is read
+  repeated    ///< one matrix for the whole batch; of what is read
+};
+
+/// Element (row, column) of an operand, of which `index` is another one for each: a multiple of `unit`, or special.
+struct Place {
+  char operand;  ///< 'A', 'B' or 'C'
+  std::int64_t row;
+  std::int64_t column;
+  std::uint64_t index;
+};
+/// The limits of the element type.
+struct Limits {
+  double greatest;
+  double least_normal;
+  double least;
+};
+
+struct CaseData {
+  std::int64_t batches = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  double alpha = 1;
+  double beta = 0;
+  Layout a = Layout::rows;
+  Layout b = Layout::rows;
+  Layout c = Layout::rows;
+  std::function<double(const Place&, const Limits&)> element;
+};
+
+struct Case {
+  std::string name;
+  std::function<CaseData(std::uint64_t seed)> make;
+};
+
+const std::vector<Case>& cases();
+
+/// What is wrong with an element of a result under the contract of a row; "" where nothing is.
+template <class T>
+std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
+                  MatmulAccuracy accuracy);
+
+/// A batch of matrices in memory of their own, laid out as it is said.
+template <class T>
+class LaidOut {
+ public:
+  LaidOut() = default;
+  LaidOut(std::int64_t batches, std::int64_t rows, std::int64_t columns, Layout layout);
+
+  MatmulView<T> view() { return view_of_base(elements_.data()); }
+  MatmulView<const T> view() const { return view_of_base(elements_.data()); }
+  /// All elements, also those between the matrices' own.
+  std::vector<T>& elements() { return elements_; }
+  const std::vector<T>& elements() const { return elements_; }
+
+ private:
+  template <class U>
+  MatmulView<U> view_of_base(U* base) const {
+    return MatmulView<U>(base + first_, rows_, columns_, row_stride_, column_stride_).batch(batches_, batch_stride_);
+  }
+  std::int64_t batches_ = 0, rows_ = 0, columns_ = 0;
+  std::int64_t first_ = 0, row_stride_ = 0, column_stride_ = 0, batch_stride_ = 0;
+  std::vector<T> elements_;
+};
+
+/// A case in type T with the oracle's answer, worked out once for all variants and thread counts, when it is first
+/// asked for.
+template <class T>
+class PreparedCase {
+ public:
+  explicit PreparedCase(const CaseData& data);
+
+  Shape shape() const { return problem_.shape(); }
+  const Truth<T>& truth() const;
+  /// Whether a variant with this contract promises anything of the case.
+  static bool promises(const core::Contract&) { return true; }
+  /// Runs `variant` on the case and compares; "" where it is right.
+  std::string check(const Variant& variant, const Execution& execution) const;
+
+ private:
+  LaidOut<T> a_;
+  LaidOut<T> b_;
+  LaidOut<T> c_;  ///< as it is before
+  MatmulOptions options_;
+  Problem<T> problem_;
+  mutable std::optional<Truth<T>> truth_;
+};
+
+/// What a loop over table and cases wants to know of the room.
+struct Trial : Room {
+  using Variant = matmul_detail::Variant;
+  using Case = matmul_detail::Case;
+  template <class T>
+  using PreparedCase = matmul_detail::PreparedCase<T>;
+  /// Bounds are those of the element type.
+  template <class T>
+  static core::Contract contract_in(const Variant& variant) {
+    core::Contract contract = variant.contract;
+    if (contract == core::Contract::within && variant.facts.accuracy == MatmulAccuracy::strict)
+      contract.bound = unit_roundoff<T>;
+    return contract;
+  }
+  static std::span<const Variant> variants() { return matmul_detail::variants(); }
+  static const std::vector<Case>& cases() { return matmul_detail::cases(); }
+};
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,243 @@
+// The public entry points: check, choose, run.
+#include "gradus/matmul.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "core/checked.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "matmul/measure.hpp"
+#include "matmul/variants.hpp"
+#include "matmul/views.hpp"
+
+namespace gradus {
+
+namespace room = matmul_detail;
+
+namespace {
+
+constexpr std::string_view names[] = {"automatic", "strict", "split", "fast"};
+
+std::string_view name_of(MatmulAccuracy accuracy) { return names[static_cast<std::size_t>(accuracy)]; }
+
+void check_options(const MatmulOptions& options, int element_bytes) {
+  execution::check_choice(options.accuracy, MatmulAccuracy::fast, "accuracy");
+  if (element_bytes == sizeof(double) &&
+      (options.accuracy == MatmulAccuracy::split || options.accuracy == MatmulAccuracy::fast))
+    throw UnsupportedError("accuracy '" + std::string(name_of(options.accuracy)) +
+                           "' is for float; products of double are 'strict'");
+}
+
+/// What the variant that is named gives, or else what is asked for.
+MatmulAccuracy wanted_accuracy(const MatmulOptions& options, const Execution& execution) {
+  if (execution.variant.empty())
+    return options.accuracy == MatmulAccuracy::automatic ? MatmulAccuracy::strict : options.accuracy;
+  const room::Variant& variant = core::find_variant(room::variants(), execution.variant, room::Room::name);
+  const bool textbook =
+      variant.facts.accuracy == MatmulAccuracy::strict && !(variant.contract == core::Contract::same_bits);
+  if (options.accuracy != MatmulAccuracy::automatic && (options.accuracy != variant.facts.accuracy || textbook))
+    throw UsageError("accuracy '" + std::string(name_of(options.accuracy)) + "': variant '" +
+                     std::string(variant.name) + "' " +
+                     (textbook ? "rounds products and sums one by one, which is none of the three"
+                               : "has the accuracy '" + std::string(name_of(variant.facts.accuracy)) + "'") +
+                     "; leave out the one or the other");
+  return variant.facts.accuracy;
+}
+
+const room::Variant& select(const room::Shape& shape, const Execution& execution) {
+  const room::Variant& variant =
+      execution::wanted_variant(room::variants(), room::choose, shape, execution, room::Room::name);
+  execution::check_runs_here(variant, shape, execution, room::Room::name);
+  return variant;
+}
+
+template <class T>
+std::string size_of(MatmulView<T> view) {
+  return std::to_string(view.rows()) + " x " + std::to_string(view.columns());
+}
+
+/// UsageError unless there is a product of A and B; the number of them.
+template <class T>
+std::int64_t batches_of(MatmulView<const T> a, MatmulView<const T> b) {
+  if (a.columns() != b.rows())
+    throw UsageError("A (" + size_of(a) + ") has " + std::to_string(a.columns()) + " columns, and B (" + size_of(b) +
+                     ") " + std::to_string(b.rows()) + " rows; these numbers must be the same");
+  if (a.batches() == b.batches() || b.batches() == 1) return a.batches();
+  if (a.batches() == 1) return b.batches();
+  throw UsageError("A is a batch of " + std::to_string(a.batches()) + " matrices and B one of " +
+                   std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
+}
+
+/// beta C, where there is nothing to be added to it.
+template <class T>
+void scale(const room::Problem<T>& problem) {
+  for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
+    const room::Operand<T> c = problem.c.at(batch);
+    for (std::int64_t row = 0; row < problem.m; ++row) {
+      core::honour_stop(problem.stop, "stopped while scaling the result");
+      for (std::int64_t column = 0; column < problem.n; ++column) {
+        const T value = problem.beta == 0 ? T{0} : problem.beta * c(row, column);
+        c(row, column) = value == value ? value : std::numeric_limits<T>::quiet_NaN();
+      }
+    }
+  }
+}
+
+/// A batch that is one product in fact: the matrices A lie one below the other, as those of C do, and B is the same for
+/// all; or likewise side by side.
+template <class T>
+void join_batch(room::Problem<T>& problem) {
+  if (problem.batches == 1) return;
+  const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
+  const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };
+  if (problem.b.batch_stride == 0 && below(problem.a) && below(problem.c)) problem.m *= problem.batches;
+  else if (problem.a.batch_stride == 0 && beside(problem.b) && beside(problem.c)) problem.n *= problem.batches;
+  else return;
+  problem.batches = 1;
+}
+
+template <class T>
+MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
+                         const MatmulMemory<T>& memory, const Execution& execution, core::Clock::time_point start) {
+  execution::check_execution(execution);
+  check_options(options, sizeof(T));
+  room::check_input(a, "A");
+  room::check_input(b, "B");
+  const std::int64_t batches = batches_of(a, b);
+  const std::int64_t m = a.rows();
+  const std::int64_t n = b.columns();
+  execution::check_size({batches, m, n, static_cast<std::int64_t>(sizeof(T))}, "C");
+  MatmulResult<T> result;
+  MatmulView<T> c = memory.product;
+  const bool given = c.data() != nullptr || c.rows() != 0 || c.columns() != 0;
+  if (given) {
+    room::check_result(c, batches, m, n);
+    room::check_apart(c, a, "A");
+    room::check_apart(c, b, "B");
+  } else if (options.beta != 0) {
+    throw UsageError("beta is " + std::to_string(options.beta) +
+                     ", but there is no C to be multiplied by it: name it as "
+                     "MatmulMemory::product");
+  }
+  for (const auto& [view_place, what] : {std::pair{a.place(), "A"}, {b.place(), "B"}, {c.place(), "C"}})
+    execution::check_beside(view_place, what, false, 0);
+  MatmulAccuracy accuracy = wanted_accuracy(options, execution);
+
+  if (!given) {
+    result.product = Matrix<T>(batches * m, n);
+    c = MatmulView<T>(result.product.data(), m, n, n, 1).batch(batches, m * n);
+  }
+  room::Problem<T> problem = room::problem_of<T>(a, b, c, options.alpha, options.beta);
+  problem.stop = execution.stop;
+  room::Shape shape = problem.shape();
+  shape.accuracy = accuracy;
+  const room::Variant& variant = select(shape, execution);
+  int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
+  execution::check_memory(
+      variant.memory(shape, threads).host + (given ? 0 : static_cast<std::uint64_t>(batches * m * n) * sizeof(T)),
+      execution);
+  std::vector<Phase>& phases = result.report.phases;
+  phases.reserve(4);
+  room::ErrorSample<T> sample;
+  if (options.measure_error) sample = room::ErrorSample<T>(problem);
+  if (batches > 0 && m > 0 && n > 0) {
+    if (problem.k == 0 || problem.alpha == 0) {
+      scale(problem);
+    } else {
+      join_batch(problem);
+      threads =
+          cpu::start_team(cpu::threads_for(static_cast<std::int64_t>(std::min(shape.operations(), 1e18)), threads));
+      Execution with_threads;
+      const Execution* request = &execution;
+      if (threads != execution.threads) {
+        with_threads = execution;
+        with_threads.threads = threads;
+        request = &with_threads;
+      }
+      const cpu::PinnedTeam team(threads, execution.pinning);
+      variant.run(problem, *request, phases);
+    }
+  }
+  if (options.measure_error) {
+    const core::PhaseTimer timer(phases, "measure_error");
+    result.error = sample.measure(room::problem_of<T>(a, b, c, options.alpha, options.beta), threads, execution.stop);
+  }
+  result.report.variant = variant.name;
+  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
+  result.report.threads = threads;
+  core::add_phase(phases, "total", core::seconds_since(start));
+  return result;
+}
+
+}  // namespace
+
+double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes) {
+  execution::check_element_bytes(element_bytes);
+  MatmulOptions options;
+  options.accuracy = accuracy;
+  check_options(options, element_bytes);
+  if (depth < 0) throw UsageError("depth: " + std::to_string(depth) + " is not a number of products");
+  const double unit = element_bytes == sizeof(float) ? room::unit_roundoff<float> : room::unit_roundoff<double>;
+  const auto k = static_cast<double>(depth);
+  const auto block = static_cast<double>(room::block_depth);
+  return room::error_of(std::min(k, block) + std::ceil(k / block) + 1, unit);
+}
+
+MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
+  execution::check_execution(execution);
+  execution::check_element_bytes(shape.element_bytes);
+  check_options(options, shape.element_bytes);
+  for (const std::int64_t size : {shape.rows, shape.columns, shape.depth, shape.batches})
+    if (size < 0) throw UsageError("a product of " + std::to_string(size) + " of something; sizes are not negative");
+  execution::check_size({shape.batches, shape.rows, shape.columns, shape.element_bytes}, "C");
+  execution::check_size({shape.batches, shape.rows, shape.depth, shape.element_bytes}, "A");
+  execution::check_size({shape.batches, shape.depth, shape.columns, shape.element_bytes}, "B");
+  const room::Shape sizes{.batches = shape.batches,
+                          .m = shape.rows,
+                          .n = shape.columns,
+                          .k = shape.depth,
+                          .element_bytes = shape.element_bytes,
+                          .accuracy = wanted_accuracy(options, execution),
+                          .totals = options.beta != 0 || !shape.contiguous_result};
+  return select(sizes, execution).memory(sizes, cpu::thread_count(execution));
+}
+
+namespace detail {
+
+template <class T>
+MatmulResult<T> matmul(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
+                       const MatmulMemory<T>& memory, const Execution& execution) {
+  const auto start = core::Clock::now();
+  return execution::within_memory([&] { return multiply(a, b, options, memory, execution, start); });
+}
+
+template MatmulResult<float> matmul(MatmulView<const float>, MatmulView<const float>, const MatmulOptions&,
+                                    const MatmulMemory<float>&, const Execution&);
+template MatmulResult<double> matmul(MatmulView<const double>, MatmulView<const double>, const MatmulOptions&,
+                                     const MatmulMemory<double>&, const Execution&);
+
+Matrix<double> matmul_widened(MatmulView<const float> matrices, const char* what, const Execution& execution) {
+  return execution::within_memory([&] {
+    room::check_input(matrices, what);
+    execution::check_beside(matrices.place(), what, false, 0);
+    const std::int64_t rows = core::checked_multiply(matrices.batches(), matrices.rows(), what);
+    execution::check_size({rows, matrices.columns(), static_cast<std::int64_t>(sizeof(double))}, what);
+    execution::check_memory(static_cast<std::uint64_t>(rows * matrices.columns()) * sizeof(double), execution);
+    Matrix<double> copy(rows, matrices.columns());
+    for (std::int64_t row = 0; row < rows; ++row) {
+      core::honour_stop(execution.stop, "stopped while widening the input");
+      for (std::int64_t column = 0; column < matrices.columns(); ++column)
+        copy(row, column) = matrices(row % matrices.rows(), column, row / matrices.rows());
+    }
+    return copy;
+  });
+}
+
+}  // namespace detail
+
+}  // namespace gradus

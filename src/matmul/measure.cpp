@@ -1,0 +1,65 @@
+#include "matmul/measure.hpp"
+
+#include <algorithm>
+
+#include "core/stop.hpp"
+#include "matmul/oracle.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+// Some seconds on one core: a product in the exact type takes as many.
+template <class T>
+constexpr double most_products = sizeof(T) == sizeof(float) ? 1e9 : 5e7;
+constexpr double fewest_elements = 256;
+
+}  // namespace
+
+template <class T>
+ErrorSample<T>::ErrorSample(const Problem<T>& problem) {
+  const double all =
+      static_cast<double>(problem.batches) * static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  const double depth = static_cast<double>(std::max<std::int64_t>(problem.k, 1));
+  elements_ = static_cast<std::int64_t>(std::min(all, std::max(most_products<T> / depth, fewest_elements)));
+  if (problem.beta == 0) return;
+  for (std::int64_t index = 0; index < elements_; ++index) {
+    const Place place = place_of(index, problem);
+    before_.push_back(problem.c.at(place.batch)(place.row, place.column));
+  }
+}
+
+template <class T>
+typename ErrorSample<T>::Place ErrorSample<T>::place_of(std::int64_t index, const Problem<T>& problem) const {
+  const std::int64_t all = problem.batches * problem.m * problem.n;
+  const std::int64_t at = index * (all / elements_) + index * (all % elements_) / elements_;
+  return {at / (problem.m * problem.n), at / problem.n % problem.m, at % problem.n};
+}
+
+template <class T>
+MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const {
+  MatmulError error;
+  double greatest = 0;
+  std::int64_t compared = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : greatest) reduction(+ : compared)
+  for (std::int64_t index = 0; index < elements_; ++index) {
+    if (stop.stop_requested()) continue;
+    const Place place = place_of(index, problem);
+    const T before = before_.empty() ? T{0} : before_[static_cast<std::size_t>(index)];
+    const Element<T> right = true_element(problem, place.batch, place.row, place.column, before);
+    const Exact<T> difference = static_cast<Exact<T>>(problem.c.at(place.batch)(place.row, place.column)) - right.exact;
+    if (!(difference - difference == 0)) continue;
+    ++compared;
+    if (difference == 0) continue;
+    greatest = std::max(greatest, static_cast<double>((difference < 0 ? -difference : difference) / right.magnitude));
+  }
+  core::honour_stop(stop, "stopped while measuring the error");
+  error.greatest = greatest;
+  error.elements = compared;
+  return error;
+}
+
+template class ErrorSample<float>;
+template class ErrorSample<double>;
+
+}  // namespace gradus::matmul_detail

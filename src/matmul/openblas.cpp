@@ -1,0 +1,170 @@
+// openblas: OpenBLAS, the library that Debian, NumPy and many others multiply by. A rival, for comparison, never
+// chosen.
+//
+// What changes from `simd_packed`: other people's kernels, written in assembly for each processor, and threads of their
+// own. The order of its sums depends on the processor and on the number of threads, and so do the bits.
+//
+// The library is opened when it is first asked for, so that nothing here depends on it: libopenblas.so.0, or the file
+// that the environment variable GRADUS_OPENBLAS names, for example that within a NumPy package.
+// Limits: fewer than 2^31 rows and columns. A matrix whose elements lie side by side neither in rows nor in columns is
+// copied.
+// Source: https://www.openblas.net
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <string>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+// Of the C interface of BLAS.
+constexpr int row_major = 101;
+constexpr int not_transposed = 111;
+constexpr int transposed = 112;
+
+/// The functions of the library. Packages of NumPy have their own prefix, and integers of 64 bits.
+class Library {
+ public:
+  Library() {
+    const char* const named = std::getenv("GRADUS_OPENBLAS");
+    const char* const file = named != nullptr ? named : "libopenblas.so.0";
+    handle_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) {
+      trouble_ = std::string("the library ") + file + " is not here (Debian's package libopenblas0-pthread has it)";
+      return;
+    }
+    wide_ = ::dlsym(handle_, "scipy_cblas_sgemm64_") != nullptr;
+    single_ = find("cblas_sgemm");
+    double_ = find("cblas_dgemm");
+    set_threads_ = find("openblas_set_num_threads");
+    core_name_ = find("openblas_get_corename");
+    if (single_ == nullptr || double_ == nullptr || set_threads_ == nullptr)
+      trouble_ = std::string("the library ") + file + " has no cblas_sgemm, or is not OpenBLAS";
+  }
+
+  const std::string& trouble() const { return trouble_; }
+
+  std::string core_name() const {
+    return core_name_ == nullptr ? "" : reinterpret_cast<const char* (*)()>(core_name_)();
+  }
+
+  void set_threads(int threads) const { reinterpret_cast<void (*)(int)>(set_threads_)(threads); }
+
+  /// C = alpha A B + beta C, rows of C side by side.
+  template <class T>
+  void multiply(int turn_a, int turn_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
+                std::int64_t a_line, const T* b, std::int64_t b_line, T beta, T* c, std::int64_t c_line) const {
+    void* const function = sizeof(T) == 4 ? single_ : double_;
+    if (wide_) call<T, std::int64_t>(function, turn_a, turn_b, m, n, k, alpha, a, a_line, b, b_line, beta, c, c_line);
+    else call<T, int>(function, turn_a, turn_b, m, n, k, alpha, a, a_line, b, b_line, beta, c, c_line);
+  }
+
+ private:
+  void* find(const std::string& name) const {
+    return ::dlsym(handle_, (wide_ ? "scipy_" + name + "64_" : name).c_str());
+  }
+
+  template <class T, class Integer>
+  static void call(void* function, int turn_a, int turn_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+                   const T* a, std::int64_t a_line, const T* b, std::int64_t b_line, T beta, T* c,
+                   std::int64_t c_line) {
+    using Function =
+        void (*)(int, int, int, Integer, Integer, Integer, T, const T*, Integer, const T*, Integer, T, T*, Integer);
+    const auto integer = [](std::int64_t value) { return static_cast<Integer>(value); };
+    reinterpret_cast<Function>(function)(row_major, turn_a, turn_b, integer(m), integer(n), integer(k), alpha, a,
+                                         integer(a_line), b, integer(b_line), beta, c, integer(c_line));
+  }
+
+  void* handle_ = nullptr;
+  bool wide_ = false;
+  void* single_ = nullptr;
+  void* double_ = nullptr;
+  void* set_threads_ = nullptr;
+  void* core_name_ = nullptr;
+  std::string trouble_;
+};
+
+const Library& library() {
+  static const Library all;
+  return all;
+}
+
+/// An operand as the library takes it: lines of elements side by side.
+template <class T>
+struct Lines {
+  Lines(const Operand<const T>& operand, std::int64_t rows, std::int64_t columns) : data(operand.data) {
+    const auto fits = [](std::int64_t stride, std::int64_t length) {
+      return stride >= std::max<std::int64_t>(length, 1) && stride <= std::numeric_limits<int>::max();
+    };
+    if (operand.column_stride == 1 && fits(operand.row_stride, columns)) {
+      line = operand.row_stride;
+    } else if (operand.row_stride == 1 && fits(operand.column_stride, rows)) {
+      line = operand.column_stride;
+      turn = transposed;
+    } else {
+      copy = Buffer<T>(rows * columns);
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t column = 0; column < columns; ++column) copy[row * columns + column] = operand(row, column);
+      data = copy.data();
+      line = columns;
+    }
+  }
+  const T* data;
+  std::int64_t line = 0;
+  int turn = not_transposed;
+  Buffer<T> copy;
+};
+
+}  // namespace
+
+core::Support openblas_is_here() {
+  return library().trouble().empty() ? core::Support::yes() : core::Support::no(library().trouble());
+}
+
+std::string openblas_core() { return library().core_name(); }
+
+template <class T>
+Done openblas(const Problem<T>& given, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "multiply");
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (given.m > most || given.n > most || given.k > most)
+    throw UnsupportedError("OpenBLAS takes fewer than 2^31 rows and columns; use simd_packed");
+  const Problem<T> problem = given.c.column_stride == 1 || given.c.row_stride != 1 ? given : given.transposed();
+  static std::mutex one_at_a_time;  // the number of threads is the library's, not the call's
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  library().set_threads(cpu::thread_count(execution));
+  for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
+    core::honour_stop(problem.stop, "stopped while multiplying");
+    const Lines<T> a(problem.a.at(batch), problem.m, problem.k);
+    const Lines<T> b(problem.b.at(batch), problem.k, problem.n);
+    const Operand<T> c = problem.c.at(batch);
+    const bool in_lines = c.column_stride == 1 && c.row_stride >= problem.n && c.row_stride <= most;
+    if (in_lines) {
+      library().multiply(a.turn, b.turn, problem.m, problem.n, problem.k, problem.alpha, a.data, a.line, b.data, b.line,
+                         problem.beta, c.data, c.row_stride);
+      continue;
+    }
+    Buffer<T> totals(problem.m * problem.n);
+    library().multiply(a.turn, b.turn, problem.m, problem.n, problem.k, T{1}, a.data, a.line, b.data, b.line, T{0},
+                       totals.data(), problem.n);
+    for (std::int64_t row = 0; row < problem.m; ++row)
+      for (std::int64_t column = 0; column < problem.n; ++column) {
+        T& result = c(row, column);
+        result =
+            finished(totals[row * problem.n + column], problem.alpha, problem.beta, problem.beta == 0 ? T{0} : result);
+      }
+  }
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(openblas)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,54 @@
+// openmp: the rows of C among threads, and the two inner loops in the other order: a row of C is the sum of the rows of
+// B, each times an element of A.
+//
+// What changes from `sequential`: rows of C have nothing to do with each other, so each thread takes some. With the
+// columns innermost, the elements of a row of B and of the sums lie side by side: every byte of a cache line is used,
+// and the compiler puts several columns into a vector register, whose sums do not wait for each other.
+//
+// Work: m n k multiplications and additions. Bytes: for each of them an element of B and one of the sums are loaded and
+// one is stored, from a cache while B fits there; all of B passes by for each row. Limits: a thread has a row of sums
+// beside the matrices. Products and sums are rounded one by one, in the order of k. Source: G. H. Golub, C. F. Van
+// Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
+#include <algorithm>
+
+#include "core/phases.hpp"
+#include "cpu/threads.hpp"
+#include "matmul/textbook.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+template <class T>
+Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "multiply");
+  const int threads = cpu::thread_count(execution);
+  const std::int64_t rows = threads * core::stretch_length(problem.m, problem.n * problem.k, threads);
+  for_rows(problem, execution, rows, [&](auto a, auto b, auto c, std::int64_t first, std::int64_t count) {
+#pragma omp parallel num_threads(threads)
+    {
+      Buffer<T> totals(problem.n);
+#pragma omp for schedule(static)
+      for (std::int64_t row = first; row < first + count; ++row) {
+        std::fill_n(totals.data(), problem.n, T{0});
+        for (std::int64_t inner = 0; inner < problem.k; ++inner) {
+          const T factor = a(row, inner);
+          if (b.column_stride == 1) {
+            const T* const row_of_b = &b(inner, 0);
+            for (std::int64_t column = 0; column < problem.n; ++column) totals[column] += factor * row_of_b[column];
+          } else {
+            for (std::int64_t column = 0; column < problem.n; ++column) totals[column] += factor * b(inner, column);
+          }
+        }
+        for (std::int64_t column = 0; column < problem.n; ++column) {
+          T& result = c(row, column);
+          result = finished(totals[column], problem.alpha, problem.beta, problem.beta == 0 ? T{0} : result);
+        }
+      }
+    }
+  });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(openmp)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,35 @@
+// sequential: the textbook's three loops. Each element of C is the inner product of a row of A and a column of B.
+//
+// Work: m n k multiplications and additions. For each element a row and a column pass by; the column's elements lie a
+// row apart, so that each comes with a cache line of which nothing else is used before it is gone, once B outgrows the
+// caches. Each addition waits for the one before, some four clocks: one product in that time, whatever the width of the
+// vector registers.
+// Limits: none. One core. Products and sums are rounded one by one, in the order of k.
+// Source: the definition.
+#include <algorithm>
+
+#include "core/phases.hpp"
+#include "matmul/textbook.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+template <class T>
+Done sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "multiply");
+  const std::int64_t rows = core::stretch_length(problem.m, problem.n * problem.k);
+  for_rows(problem, execution, rows, [&](auto a, auto b, auto c, std::int64_t first, std::int64_t count) {
+    for (std::int64_t row = first; row < first + count; ++row)
+      for (std::int64_t column = 0; column < problem.n; ++column) {
+        T total = 0;
+        for (std::int64_t inner = 0; inner < problem.k; ++inner) total += a(row, inner) * b(inner, column);
+        T& result = c(row, column);
+        result = finished(total, problem.alpha, problem.beta, problem.beta == 0 ? T{0} : result);
+      }
+  });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(sequential)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,86 @@
+// THE table of variants of matrix multiplication, in the order of the ladder, and the choice among them.
+#include "matmul/variants.hpp"
+
+#include <string>
+
+#include "core/checked.hpp"
+#include "execution/gpu_support.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+using core::Backend;
+using core::Memory;
+using core::Support;
+
+// Sums and products rounded one by one, in the order of k.
+constexpr core::Contract textbook{.kind = core::Contract::within, .bound = unit_roundoff<float>, .of = "k |A| |B|"};
+
+Memory row_of_sums(const Shape& shape, int threads) {
+  return {.host = core::checked_multiply(
+              core::checked_multiply(static_cast<std::uint64_t>(shape.n), static_cast<std::uint64_t>(threads), "sums"),
+              static_cast<std::uint64_t>(shape.element_bytes), "sums")};
+}
+
+Memory tiles_of_threads(const Shape& shape, int threads) {
+  constexpr std::uint64_t elements = (64 + 256) * 256;
+  return {.host = elements * static_cast<std::uint64_t>(shape.element_bytes) * static_cast<std::uint64_t>(threads)};
+}
+
+Support with_openblas(const Shape&, const execution::Machine&) { return openblas_is_here(); }
+
+constexpr Variant table[] = {
+    {.name = "sequential",
+     .summary = "the textbook's three loops on one core",
+     .contract = textbook,
+     .backend = Backend::sequential,
+     .run = {sequential<float>, sequential<double>}},
+    {.name = "openmp",
+     .summary = "rows among threads; columns innermost, side by side in memory",
+     .contract = textbook,
+     .backend = Backend::openmp,
+     .memory = row_of_sums,
+     .run = {openmp<float>, openmp<double>}},
+    {.name = "openmp_tiled",
+     .summary = "tiles that stay in the caches until all that need them have used them",
+     .contract = textbook,
+     .backend = Backend::openmp,
+     .memory = tiles_of_threads,
+     .run = {openmp_tiled<float>, openmp_tiled<double>}},
+    {.name = "simd_packed",
+     .summary = "packed panels, sums in vector registers, each level of the memory with a block of its own",
+     .backend = Backend::simd,
+     .memory = packed_memory,
+     .run = {simd_packed<float>, simd_packed<double>}},
+    {.name = "openblas",
+     .summary = "the library OpenBLAS, for comparison",
+     .contract = textbook,
+     .backend = Backend::openmp,
+     .deterministic = false,
+     .rival = true,
+     .supports = with_openblas,
+     .run = {openblas<float>, openblas<double>}},
+};
+
+}  // namespace
+
+std::span<const Variant> variants() { return table; }
+
+constinit const core::Ladder ladder{
+    .problem = Room::name,
+    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          constexpr Shape usual[] = {{.m = 1000, .n = 1000, .k = 1000}};
+          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
+        },
+};
+
+const Variant& choose(const Shape&, const execution::Machine&, Device device) {
+  static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
+  if (device == Device::gpu) throw UnsupportedError("matmul has no variant for a GPU; use the CPU (--device cpu)");
+  return packed;
+}
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,38 @@
+// Every variant's entry point, for the table in variants.cpp.
+#pragma once
+
+#include "matmul/problem.hpp"
+
+namespace gradus::matmul_detail {
+
+template <class T>
+Done sequential(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done openmp(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done openmp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done simd_packed(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done openblas(const Problem<T>&, const Execution&, std::vector<Phase>&);
+
+std::span<const Variant> variants();
+
+/// By which others see the table.
+extern const core::Ladder ladder;
+
+/// The variant that gives the accuracy of the shape best on this machine; of the results of a job on the processor no
+/// more than the accuracy is asked.
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
+
+/// Memory of simd_packed, beyond the matrices.
+core::Memory packed_memory(const Shape& shape, int threads);
+/// Whether the library behind `openblas` is here, or why not.
+core::Support openblas_is_here();
+
+}  // namespace gradus::matmul_detail
+
+/// The instances of a variant, at the end of its file.
+#define GRADUS_MATMUL_RUNG(variant)                                                    \
+  template Done variant(const Problem<float>&, const Execution&, std::vector<Phase>&); \
+  template Done variant(const Problem<double>&, const Execution&, std::vector<Phase>&);

@@ -1,0 +1,110 @@
+// The checks of views with strides either way.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "execution/request.hpp"
+#include "gradus/matmul.hpp"
+
+namespace gradus::matmul_detail {
+
+/// Of a view with elements: the offsets, in elements, of the first and the last of them in memory from its own address.
+struct Extent {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// UsageError where the offsets overflow.
+template <class T>
+Extent extent_of(MatmulView<T> view, const char* what) {
+  Extent extent;
+  const std::pair<std::int64_t, std::int64_t> directions[] = {
+      {view.batches(), view.batch_stride()}, {view.rows(), view.row_stride()}, {view.columns(), view.column_stride()}};
+  for (const auto& [count, stride] : directions) {
+    std::int64_t length = 0;
+    std::int64_t& end = stride < 0 ? extent.first : extent.last;
+    if (__builtin_mul_overflow(count - 1, stride, &length) || __builtin_add_overflow(end, length, &end))
+      throw UsageError(std::string(what) + ": strides of so many bytes overflow 64 bits");
+  }
+  return extent;
+}
+
+template <class T>
+bool has_elements(MatmulView<T> view) {
+  return view.batches() > 0 && view.rows() > 0 && view.columns() > 0;
+}
+
+/// UsageError for a view that cannot be true.
+template <class T>
+void check_input(MatmulView<T> view, const char* what) {
+  const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
+  if (view.batches() < 0)
+    throw UsageError(std::string(what) + ": a batch of " + std::to_string(view.batches()) + " matrices");
+  if (!has_elements(view)) {
+    // Sizes and place alone.
+    return detail::check_view(
+        {view.data(), view.rows(), view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)}, what);
+  }
+  const Extent extent = extent_of(view, what);
+  std::int64_t length = 0;
+  std::int64_t first_byte = 0;
+  if (__builtin_sub_overflow(extent.last, extent.first, &length) || __builtin_add_overflow(length, 1, &length) ||
+      __builtin_mul_overflow(extent.first, element_bytes, &first_byte))
+    throw UsageError(std::string(what) + ": strides of so many bytes overflow 64 bits");
+  if (view.data() != nullptr && first_byte < 0 &&
+      static_cast<std::uintptr_t>(-first_byte) > reinterpret_cast<std::uintptr_t>(view.data()))
+    throw UsageError(std::string(what) + ": negative strides go before the beginning of all memory");
+  detail::check_view({view.data() == nullptr ? nullptr : view.data() + extent.first, 1, length, length, view.place(),
+                      sizeof(T), alignof(T)},
+                     what);
+  execution::check_size({view.batches(), view.rows(), view.columns(), element_bytes}, what);
+}
+
+/// UsageError as check_input(), and unless it is `batches` of m x n elements, each in a place of its own: in order of
+/// their strides each direction goes past the whole of the one before.
+template <class T>
+void check_result(MatmulView<T> c, std::int64_t batches, std::int64_t m, std::int64_t n) {
+  check_input(c, "C");
+  if (c.rows() != m || c.columns() != n || c.batches() != batches)
+    throw UsageError("C: memory of " + std::to_string(c.batches()) + " x " + std::to_string(c.rows()) + " x " +
+                     std::to_string(c.columns()) + " elements for " + std::to_string(batches) + " x " +
+                     std::to_string(m) + " x " + std::to_string(n) + " results");
+  if (!has_elements(c)) return;
+  std::pair<std::int64_t, std::int64_t> directions[] = {
+      {c.batch_stride(), c.batches()}, {c.row_stride(), c.rows()}, {c.column_stride(), c.columns()}};
+  std::sort(std::begin(directions), std::end(directions));
+  std::int64_t length = 1;
+  for (const auto& [stride, count] : directions) {
+    if (count == 1) continue;
+    if (stride < length)
+      throw UsageError("C: elements " + std::to_string(stride) + " apart are not each in a place of its own");
+    length = stride * (count - 1) + length;  // no overflow: check_input()
+  }
+}
+
+/// What execution::overlap() knows of: rows with side by side elements; all from the first to the last element where it
+/// is anything else.
+template <class T>
+detail::ViewFacts facts_of(MatmulView<T> view) {
+  const auto lines = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    return detail::ViewFacts{view.data(), rows, columns, stride, view.place(), sizeof(T), alignof(T)};
+  };
+  if (view.batches() == 1 && view.column_stride() == 1 && view.row_stride() >= view.columns())
+    return lines(view.rows(), view.columns(), view.row_stride());
+  if (view.batches() == 1 && view.row_stride() == 1 && view.column_stride() >= view.rows())
+    return lines(view.columns(), view.rows(), view.column_stride());
+  const Extent extent = extent_of(view, "");
+  const std::int64_t length = extent.last - extent.first + 1;
+  return {view.data() + extent.first, 1, length, length, view.place(), sizeof(T), alignof(T)};
+}
+
+/// UsageError where results have bytes in common with what is read.
+template <class T>
+void check_apart(MatmulView<T> c, MatmulView<const T> input, const char* what) {
+  if (has_elements(c) && has_elements(input) && execution::overlap(facts_of(c), facts_of(input)))
+    throw UsageError(std::string("C: its memory overlaps that of ") + what + "; a product is not found in place");
+}
+
+}  // namespace gradus::matmul_detail
