@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
 
 namespace gradus::matmul_detail {
@@ -26,6 +27,13 @@ Memory row_of_sums(const Shape& shape, int threads) {
 Memory tiles_of_threads(const Shape& shape, int threads) {
   constexpr std::uint64_t elements = (64 + 256) * 256;
   return {.host = elements * static_cast<std::uint64_t>(shape.element_bytes) * static_cast<std::uint64_t>(threads)};
+}
+
+Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
+
+// The matrices, and what they pass through on their way.
+Memory gpu_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
 }
 
 Support with_openblas(const Shape&, const execution::Machine&) { return openblas_is_here(); }
@@ -61,6 +69,13 @@ constexpr Variant table[] = {
      .rival = true,
      .supports = with_openblas,
      .run = {openblas<float>, openblas<double>}},
+    {.name = "cuda_naive",
+     .summary = "a GPU thread for each element",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>)},
 };
 
 }  // namespace
@@ -79,8 +94,8 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  if (device == Device::gpu) throw UnsupportedError("matmul has no variant for a GPU; use the CPU (--device cpu)");
-  return packed;
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_naive", Room::name);
+  return device == Device::gpu ? best_on_gpu : packed;
 }
 
 }  // namespace gradus::matmul_detail
