@@ -76,6 +76,13 @@ constexpr Variant table[] = {
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>)},
+    {.name = "cuda_tiled",
+     .summary = "32 x 32 elements share tiles of A and B in shared memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>)},
 };
 
 }  // namespace
@@ -94,7 +101,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_naive", Room::name);
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_tiled", Room::name);
   return device == Device::gpu ? best_on_gpu : packed;
 }
 

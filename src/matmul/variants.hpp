@@ -17,6 +17,8 @@ template <class T>
 Done openblas(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
