@@ -83,6 +83,13 @@ constexpr Variant table[] = {
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>)},
+    {.name = "cuda_unrolled",
+     .summary = "the innermost loop written out, its operands in registers some at a time",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>)},
 };
 
 }  // namespace
@@ -101,7 +108,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_tiled", Room::name);
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_unrolled", Room::name);
   return device == Device::gpu ? best_on_gpu : packed;
 }
 

@@ -19,6 +19,8 @@ template <class T>
 Done cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_unrolled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
