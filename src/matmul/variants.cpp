@@ -90,6 +90,13 @@ constexpr Variant table[] = {
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>)},
+    {.name = "cuda_hoisted",
+     .summary = "addresses and comparisons with borders before the loops",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_hoisted<float>, cuda_hoisted<double>)},
 };
 
 }  // namespace
@@ -108,7 +115,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_unrolled", Room::name);
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_hoisted", Room::name);
   return device == Device::gpu ? best_on_gpu : packed;
 }
 

@@ -21,6 +21,8 @@ template <class T>
 Done cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_unrolled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_hoisted(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
