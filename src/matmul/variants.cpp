@@ -104,6 +104,13 @@ constexpr Variant table[] = {
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_register_tiled<float>, cuda_register_tiled<double>)},
+    {.name = "cuda_warp_tiled",
+     .summary = "tiles of warps, 128 bits with every load",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_warp_tiled<float>, cuda_warp_tiled<double>)},
 };
 
 }  // namespace
@@ -122,7 +129,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_register_tiled", Room::name);
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_warp_tiled", Room::name);
   return device == Device::gpu ? best_on_gpu : packed;
 }
 

@@ -25,6 +25,8 @@ template <class T>
 Done cuda_hoisted(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_register_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_warp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
