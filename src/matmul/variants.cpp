@@ -6,6 +6,7 @@
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
+#include "matmul/gpu/plan.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -34,6 +35,18 @@ Support on_gpu(const Shape&, const execution::Machine& machine) { return executi
 // The matrices, and what they pass through on their way.
 Memory gpu_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
+}
+
+Support pipelined_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(most_shared_bytes, "tiles", machine);
+}
+
+// With the sums of blocks of k that are found side by side.
+Memory pipelined_memory(const Shape& shape, int threads) {
+  Memory memory = gpu_memory(shape, threads);
+  memory.device += sum_bytes(shape);
+  return memory;
 }
 
 Support with_openblas(const Shape&, const execution::Machine&) { return openblas_is_here(); }
@@ -111,6 +124,13 @@ constexpr Variant table[] = {
      .supports = on_gpu,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_warp_tiled<float>, cuda_warp_tiled<double>)},
+    {.name = "cuda_pipelined",
+     .summary = "copies ahead of the arithmetic; a kernel for each kind of shape, long k split by its blocks",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = pipelined_on_gpu,
+     .memory = pipelined_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>)},
 };
 
 }  // namespace
@@ -129,7 +149,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_warp_tiled", Room::name);
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_pipelined", Room::name);
   return device == Device::gpu ? best_on_gpu : packed;
 }
 

@@ -27,6 +27,8 @@ template <class T>
 Done cuda_register_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_warp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_pipelined(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
