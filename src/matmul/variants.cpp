@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "cuda/job.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
 #include "matmul/gpu/plan.hpp"
@@ -47,6 +48,13 @@ Memory pipelined_memory(const Shape& shape, int threads) {
   Memory memory = gpu_memory(shape, threads);
   memory.device += sum_bytes(shape);
   return memory;
+}
+
+Support with_cublas(const Shape& shape, const execution::Machine& machine) {
+  Support support = on_gpu(shape, machine);
+  if constexpr (cuda::is_compiled)
+    if (support) support = cublas_is_here();
+  return support;
 }
 
 Support with_openblas(const Shape&, const execution::Machine&) { return openblas_is_here(); }
@@ -131,6 +139,16 @@ constexpr Variant table[] = {
      .supports = pipelined_on_gpu,
      .memory = pipelined_memory,
      .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>)},
+    {.name = "cublas",
+     .summary = "NVIDIA's library cuBLAS, for comparison",
+     .contract = textbook,
+     .backend = Backend::cuda,
+     .deterministic = false,
+     .device_input = true,
+     .rival = true,
+     .supports = with_cublas,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cublas<float>, cublas<double>)},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cuda/job.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/portions.hpp"
+#include "matmul/gpu/first_portion.hpp"
 #include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail {
@@ -70,9 +71,6 @@ struct Tiles {
     return {tile / of_a_product, within / across, within % across};
   }
 };
-
-/// Multiplications and additions of the first launches; see cuda::Portions.
-inline constexpr double first_portion = 4e9;
 
 /// Calls launch(product, tiles, blocks), which launches so many blocks, until all tiles of rows x columns were worked
 /// on; long work is cut where a stop request is honoured.
