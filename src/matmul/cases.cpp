@@ -336,8 +336,13 @@ std::string PreparedCase<T>::check(const Variant& variant, const Execution& exec
   Execution with_variant = execution;
   with_variant.variant = variant.name;
   matmul(a_.view(), b_.view(), options_, MatmulMemory<T>{c.view()}, with_variant);
+  return fault_in(c, variant);
+}
+
+template <class T>
+std::string PreparedCase<T>::fault_in(const LaidOut<T>& c, const Variant& variant) const {
   const Truth<T>& right = truth();
-  const MatmulView<T> view = c.view();
+  const MatmulView<const T> view = c.view();
   std::vector<T> rest = c.elements();  // in which what is written shall be as it was
   std::size_t index = 0;
   for (std::int64_t batch = 0; batch < problem_.batches; ++batch)

@@ -101,6 +101,13 @@ class PreparedCase {
   static bool promises(const core::Contract&) { return true; }
   /// Runs `variant` on the case and compares; "" where it is right.
   std::string check(const Variant& variant, const Execution& execution) const;
+  /// What is wrong with C after a run of the variant, the memory between its elements included.
+  std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
+
+  const LaidOut<T>& a() const { return a_; }
+  const LaidOut<T>& b() const { return b_; }
+  const LaidOut<T>& c() const { return c_; }  ///< as it is before
+  const MatmulOptions& options() const { return options_; }
 
  private:
   LaidOut<T> a_;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "cuda/sizes.hpp"
@@ -41,9 +43,10 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   return {};
 }
 
-/// Threads that keep a large GPU busy: how many there are there does not change what is right, and the plan is to be
-/// the same for the estimate and for the job.
-inline constexpr std::int64_t many_threads = 132 * 1024;
+/// Multiprocessors of a large GPU, and threads that keep it busy with waiting for memory. How many there are on the
+/// job's GPU does not change what is right, and the plan is to be the same for the estimate and for the job.
+inline constexpr std::int64_t multiprocessors = 132;
+inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// Where C has more elements than this, its tiles alone occupy a GPU.
 inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
 /// For sums of blocks, at most.
@@ -60,17 +63,8 @@ inline std::int64_t slices_of(const Shape& shape) {
     return 0;
   const std::int64_t elements = std::max<std::int64_t>(shape.batches * shape.m * shape.n, 1);
   const auto most = static_cast<std::int64_t>(most_sum_bytes / static_cast<std::uint64_t>(shape.element_bytes));
-  return std::min(blocks, most / elements);
-}
-
-/// GPU memory for these sums, and for the total of those before.
-inline std::uint64_t sum_bytes(const Shape& shape) {
-  const std::int64_t slices = slices_of(shape);
-  if (slices == 0) return 0;
-  const std::int64_t elements = shape.batches * shape.m * shape.n;
-  const auto element = static_cast<std::size_t>(shape.element_bytes);
-  return cuda::part_bytes(slices * elements, element) +
-         (slices < blocks_of_k(shape) ? cuda::part_bytes(elements, element) : 0);
+  const std::int64_t slices = std::min(blocks, most / elements);
+  return slices < 2 ? 0 : slices;
 }
 
 struct Plan {
@@ -94,8 +88,9 @@ constexpr int threads_of(Kernel kernel) {
   }
 }
 
-// Which kernel is the fastest for a shape is estimated: each does a tile's elements at the cost of its kind, whether or
-// not the matrices fill it, and is slower where its threads are too few to occupy the GPU.
+// What is the fastest for a shape is estimated. Tiles: a multiprocessor does those that fall to it one after the other,
+// each at the cost of its kind, whether or not the matrices fill it; sums that are stored and added cost a fifth more.
+// The other kernels wait for memory, for which they need many threads.
 inline Plan plan_of(const Shape& shape) {
   Plan plan;
   const auto tiles = [&](Kernel kernel) {
@@ -104,7 +99,6 @@ inline Plan plan_of(const Shape& shape) {
            static_cast<double>((shape.n + size.columns - 1) / size.columns);
   };
   const std::int64_t most_slices = slices_of(shape);
-  const auto threads = [&](Kernel kernel) { return tiles(kernel) * threads_of(kernel); };
   constexpr std::int64_t few = 16;
   if (shape.n == 1) plan.kernel = Kernel::rows;
   else if (shape.m == 1) plan.kernel = Kernel::columns;
@@ -112,23 +106,42 @@ inline Plan plan_of(const Shape& shape) {
   else if (shape.n <= few) plan.kernel = Kernel::tall;
   else if (shape.m <= few) plan.kernel = Kernel::wide;
   else {
-    double least = 0;
-    constexpr std::pair<Kernel, double> kinds[] = {{Kernel::large, 1}, {Kernel::medium, 1.3}, {Kernel::small, 2.2}};
-    for (const auto& [kernel, cost_of_an_element] : kinds) {
-      const TileSize size = tile_of(kernel, shape.element_bytes);
-      const double side_by_side = threads(kernel) * static_cast<double>(std::max<std::int64_t>(most_slices, 1));
-      const double busy = std::min(1.0, side_by_side / (many_threads / 4));  // large tiles have few threads and suffice
-      const double cost = tiles(kernel) * static_cast<double>(size.rows * size.columns) * cost_of_an_element / busy;
-      if (kernel != Kernel::large && cost >= least) continue;
-      least = cost;
-      plan.kernel = kernel;
-    }
+    double least = std::numeric_limits<double>::infinity();
+    constexpr std::pair<Kernel, double> kinds[] = {{Kernel::large, 1}, {Kernel::medium, 1.2}, {Kernel::small, 1.7}};
+    for (const auto& [kernel, cost_of_an_element] : kinds)
+      for (const std::int64_t slices : {std::int64_t{0}, most_slices}) {
+        const TileSize size = tile_of(kernel, shape.element_bytes);
+        const double parts = slices == 0 ? 1 : static_cast<double>(slices);
+        const double of_a_multiprocessor = std::ceil(tiles(kernel) * parts / static_cast<double>(multiprocessors));
+        const double cost = of_a_multiprocessor * static_cast<double>(size.rows * size.columns) / parts *
+                            cost_of_an_element * (slices == 0 ? 1 : 1.2);
+        if (cost >= least) continue;
+        least = cost;
+        plan.kernel = kernel;
+        plan.slices = slices;
+      }
   }
-  if (plan.kernel == Kernel::cells || most_slices < 2 || threads(plan.kernel) >= many_threads / 4) return plan;
-  plan.slices = most_slices;
-  const double side_by_side = threads(plan.kernel) * static_cast<double>(most_slices);
-  plan.blocks_at_once = std::max<std::int64_t>(1, static_cast<std::int64_t>(side_by_side / (2.0 * many_threads)));
+  const double threads = tiles(plan.kernel) * threads_of(plan.kernel);
+  const bool waits_for_memory = plan.kernel == Kernel::rows || plan.kernel == Kernel::columns ||
+                                plan.kernel == Kernel::tall || plan.kernel == Kernel::wide;
+  if (waits_for_memory && threads < static_cast<double>(many_threads)) plan.slices = most_slices;
+  const double side_by_side = threads * static_cast<double>(plan.slices);
+  plan.blocks_at_once =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(side_by_side / (8 * static_cast<double>(many_threads))));
   return plan;
+}
+
+/// GPU memory for the sums of blocks, and for the total of those before: of the product, or of the transposed one; at
+/// most, where a batch may be joined to one.
+inline std::uint64_t sum_bytes(const Shape& shape) {
+  Shape transposed = shape;
+  std::swap(transposed.m, transposed.n);
+  const std::int64_t slices = slices_of(shape);
+  if (slices == 0 || (shape.batches == 1 && plan_of(shape).slices == 0 && plan_of(transposed).slices == 0)) return 0;
+  const std::int64_t elements = shape.batches * shape.m * shape.n;
+  const auto element = static_cast<std::size_t>(shape.element_bytes);
+  return cuda::part_bytes(slices * elements, element) +
+         (slices < blocks_of_k(shape) ? cuda::part_bytes(elements, element) : 0);
 }
 
 }  // namespace gradus::matmul_detail

@@ -1,0 +1,340 @@
+// Products of matrices in the memory of a GPU, in whatever order they lie there, beside others in host memory; every
+// kernel of cuda_pipelined on a shape that it is chosen for; what is refused. Without a GPU the tests say so and are
+// skipped, all but those of the plan.
+#include "matmul/cases.hpp"
+#include "matmul/gpu/operands.hpp"
+#include "matmul/gpu/plan.hpp"
+#include "tests/machine_with_gpu.hpp"
+#include "tests/on_gpu.hpp"
+
+namespace gradus::matmul_detail {
+namespace {
+
+using tests::contains;
+using tests::error_of;
+
+class matmul_gpu : public tests::OnGpu {};
+
+Execution by(std::string_view variant) {
+  Execution execution;
+  execution.variant = variant;
+  return execution;
+}
+
+/// A copy of matrices on GPU 0, with all that lies between their elements, `offset` elements behind the beginning of an
+/// allocation.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const LaidOut<T>& host, std::int64_t offset = 0)
+      : host_(host), offset_(offset), memory_(offset + std::ssize(host.elements())) {
+    const cuda::Stream stream;
+    Buffer<T> all(memory_.size());
+    std::fill_n(all.data(), offset, std::numeric_limits<T>::quiet_NaN());
+    std::copy(host.elements().begin(), host.elements().end(), all.data() + offset);
+    memory_.copy_from_host(all.data(), all.size(), stream);
+    stream.wait();
+  }
+
+  MatmulView<T> view() {
+    const MatmulView<const T> host = std::as_const(host_).view();
+    return MatmulView<T>(memory_.data() + offset_ + (host.data() - host_.elements().data()), host.rows(),
+                         host.columns(), host.row_stride(), host.column_stride(), tests::gpu_place)
+        .batch(host.batches(), host.batch_stride());
+  }
+  LaidOut<T> read() const {
+    Buffer<T> all(memory_.size());
+    const cuda::Stream stream;
+    memory_.copy_to_host(all.data(), all.size(), stream);
+    stream.wait();
+    LaidOut<T> copy = host_;
+    std::copy(all.begin() + offset_, all.end(), copy.elements().begin());
+    return copy;
+  }
+
+ private:
+  LaidOut<T> host_;
+  std::int64_t offset_;
+  cuda::DeviceBuffer<T> memory_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Views on a GPU
+
+template <class T>
+void check_case(const Case& data) {
+  const PreparedCase<T> prepared(data.make(5));
+  for (const std::int64_t offset : {0, 1}) {  // elements behind a multiple of 16 bytes
+    OnDevice<T> a(prepared.a(), offset);
+    OnDevice<T> b(prepared.b(), offset);
+    for (const Variant& variant : variants()) {
+      if (!variant.device_input || !variant.supports(prepared.shape(), execution::this_machine())) continue;
+      const auto run = [&](MatmulView<const T> from_a, MatmulView<const T> from_b, MatmulView<T> to) {
+        matmul(from_a, from_b, prepared.options(), MatmulMemory<T>{to}, by(variant.name));
+      };
+      const std::string name = data.name + " " + std::string(variant.name);
+      OnDevice<T> all_there(prepared.c(), offset);
+      run(a.view(), b.view(), all_there.view());
+      EXPECT_EQ(prepared.fault_in(all_there.read(), variant), "") << name << ", all there";
+      OnDevice<T> c_there(prepared.c(), offset);
+      run(prepared.a().view(), prepared.b().view(), c_there.view());
+      EXPECT_EQ(prepared.fault_in(c_there.read(), variant), "") << name << ", C there";
+      LaidOut<T> c = prepared.c();
+      run(a.view(), prepared.b().view(), c.view());
+      EXPECT_EQ(prepared.fault_in(c, variant), "") << name << ", A there";
+      c = prepared.c();
+      run(prepared.a().view(), b.view(), c.view());
+      EXPECT_EQ(prepared.fault_in(c, variant), "") << name << ", B there";
+    }
+  }
+}
+
+class DeviceMatrices : public tests::OnGpu, public testing::WithParamInterface<Case> {};
+TEST_P(DeviceMatrices, float_equals_oracle) { check_case<float>(GetParam()); }
+TEST_P(DeviceMatrices, double_equals_oracle) { check_case<double>(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(matmul, DeviceMatrices, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+/// Elements that need all bits.
+template <class T>
+LaidOut<T> matrices(std::int64_t batches, std::int64_t rows, std::int64_t columns, Layout layout = Layout::rows) {
+  LaidOut<T> made(batches, rows, columns, layout);
+  std::uint64_t state = 88172645463325252ULL + static_cast<std::uint64_t>(rows * 31 + columns);
+  for (T& element : made.elements()) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    element = static_cast<T>(static_cast<double>(state >> 11) * 0x1p-52 - 1);
+  }
+  return made;
+}
+
+template <class T>
+bool same(const LaidOut<T>& one, const LaidOut<T>& other) {
+  return tests::same_bits(one.elements().data(), other.elements().data(), std::ssize(other.elements()));
+}
+
+// Without a word about where to run.
+TEST_F(matmul_gpu, matrices_there_are_multiplied_there) {
+  OnDevice<float> a(matrices<float>(1, 90, 300));
+  OnDevice<float> b(matrices<float>(1, 300, 70));
+  const auto result = matmul(a.view(), b.view());
+  EXPECT_EQ(result.report.variant, "cuda_pipelined");
+  EXPECT_EQ(result.report.device, execution::this_machine().gpus().front().name);
+  const auto truth = matmul(matrices<float>(1, 90, 300).view(), matrices<float>(1, 300, 70).view());
+  EXPECT_TRUE(tests::same_bits(result.product, truth.product));
+}
+
+TEST_F(matmul_gpu, work_in_the_stream_comes_first) {
+  const Matrix<double> a = Matrix<double>::copy_of([] {
+    static const LaidOut<double> made = matrices<double>(1, 200, 600);
+    return MatrixView<const double>(made.elements().data(), 200, 600);
+  }());
+  const tests::LateOnDevice<double> late(a);
+  const LaidOut<double> b = matrices<double>(1, 600, 30);
+  const auto result = matmul(late.view(), b.view(), {}, late.execution());
+  EXPECT_TRUE(tests::same_bits(result.product, matmul(a.view(), b.view()).product));
+}
+
+TEST_F(matmul_gpu, the_error_is_measured_there_too) {
+  const LaidOut<float> a = matrices<float>(2, 30, 300, Layout::padded_columns);
+  const LaidOut<float> b = matrices<float>(2, 300, 40, Layout::backwards);
+  const LaidOut<float> before = matrices<float>(2, 30, 40, Layout::padded_rows);
+  OnDevice<float> a_there(a);
+  OnDevice<float> b_there(b);
+  OnDevice<float> c_there(before);
+  LaidOut<float> c = before;
+  MatmulOptions options;
+  options.beta = 0.5;
+  options.measure_error = true;
+  const MatmulError here = matmul(a.view(), b.view(), options, MatmulMemory<float>{c.view()}).error;
+  const MatmulError there = matmul(a_there.view(), b_there.view(), options, MatmulMemory<float>{c_there.view()}).error;
+  EXPECT_GT(there.greatest, 0);
+  EXPECT_EQ(there.greatest, here.greatest);
+  EXPECT_EQ(there.elements, 2 * 30 * 40);
+  EXPECT_TRUE(same(c_there.read(), c));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The kernels of cuda_pipelined
+
+struct Sizes {
+  std::int64_t batches, m, n, k;
+  Kernel kernel;
+  std::int64_t slices;  ///< as plan_of() has them
+};
+
+// What they are chosen for is an estimate for a large GPU; here it says what is tested.
+constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},      {40, 16, 16, 64, Kernel::cells, 0},
+                            {1, 777, 1, 1000, Kernel::rows, 4},    {1, 40000, 1, 70, Kernel::rows, 0},
+                            {500, 33, 1, 40, Kernel::rows, 0},     {1, 1, 1, 20000, Kernel::rows, 79},
+                            {1, 1, 777, 1000, Kernel::columns, 4}, {300, 1, 129, 33, Kernel::columns, 0},
+                            {1, 600, 9, 1030, Kernel::tall, 5},    {300, 130, 9, 100, Kernel::tall, 0},
+                            {1, 9, 600, 1030, Kernel::wide, 5},    {300, 9, 130, 100, Kernel::wide, 0},
+                            {1, 65, 129, 200, Kernel::small, 0},   {200, 32, 32, 32, Kernel::small, 0},
+                            {132, 64, 64, 64, Kernel::medium, 0},  {1, 300, 300, 1200, Kernel::medium, 5},
+                            {132, 128, 128, 40, Kernel::large, 0}, {1, 500, 500, 3100, Kernel::large, 13}};
+
+template <class T>
+Plan plan_of(const Sizes& sizes) {
+  return plan_of(Shape{.batches = sizes.batches,
+                       .m = sizes.m,
+                       .n = sizes.n,
+                       .k = sizes.k,
+                       .element_bytes = static_cast<int>(sizeof(T))});
+}
+
+TEST(matmul_plan, shapes_are_tested_on_the_kernels_that_they_are_chosen_for) {
+  for (const Sizes& sizes : shapes) {
+    const Plan plan = plan_of<float>(sizes);
+    EXPECT_EQ(plan.kernel, sizes.kernel) << sizes.m << " x " << sizes.n << " x " << sizes.k;
+    EXPECT_EQ(plan.slices, sizes.slices) << sizes.m << " x " << sizes.n << " x " << sizes.k;
+  }
+}
+
+// The memory that is estimated suffices for the plan of the product, of the transposed one, and of a batch joined to
+// one.
+TEST(matmul_plan, sums_have_the_memory_that_was_estimated) {
+  constexpr std::int64_t sizes[] = {1, 7, 16, 17, 100, 333, 1448, 5000};
+  for (const int element_bytes : {4, 8})
+    for (const std::int64_t m : sizes)
+      for (const std::int64_t n : sizes)
+        for (const std::int64_t k : {std::int64_t{100}, std::int64_t{257}, std::int64_t{5000}, std::int64_t{1} << 33})
+          for (const std::int64_t batches : {1, 3}) {
+            const Shape shape{.batches = batches, .m = m, .n = n, .k = k, .element_bytes = element_bytes};
+            EXPECT_LE(sum_bytes(shape), std::uint64_t{100} << 20);
+            Shape joined = shape;
+            joined.batches = 1;
+            joined.m *= batches;
+            for (Shape one : {shape, joined}) {
+              const Plan plan = plan_of(one);
+              std::swap(one.m, one.n);
+              const Plan transposed = plan_of(one);
+              for (const std::int64_t slices : {plan.slices, transposed.slices}) {
+                if (slices == 0) continue;
+                EXPECT_GE(slices, 2);
+                const std::int64_t parts = slices + (slices < blocks_of_k(shape) ? 1 : 0);
+                EXPECT_GE(sum_bytes(shape), static_cast<std::uint64_t>(parts * batches * m * n * element_bytes));
+              }
+            }
+          }
+}
+
+TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for) {
+  const execution::Machine machine = tests::machine_with_untouchable_gpus();
+  const Shape shape{.m = 4096, .n = 4096, .k = 4096};
+  EXPECT_EQ(choose(shape, machine, Device::automatic).name, "simd_packed");
+  EXPECT_EQ(choose(shape, machine, Device::cpu).name, "simd_packed");
+  EXPECT_EQ(choose(shape, machine, Device::gpu).name, "cuda_pipelined");
+}
+
+template <class T>
+void check_shapes() {
+  for (const Sizes& sizes : shapes)
+    for (const Layout layout : {Layout::rows, Layout::padded_rows}) {  // with vectors of 16 bytes, and without
+      const LaidOut<T> a = matrices<T>(sizes.batches, sizes.m, sizes.k, layout);
+      const LaidOut<T> b = matrices<T>(sizes.batches, sizes.k, sizes.n, layout);
+      for (const double beta : {0.0, -0.75}) {
+        LaidOut<T> right = matrices<T>(sizes.batches, sizes.m, sizes.n, layout);
+        LaidOut<T> c = right;
+        MatmulOptions options;
+        options.alpha = 1.5;
+        options.beta = beta;
+        matmul(a.view(), b.view(), options, MatmulMemory<T>{right.view()}, by("simd_packed"));
+        matmul(a.view(), b.view(), options, MatmulMemory<T>{c.view()}, by("cuda_pipelined"));
+        EXPECT_TRUE(same(c, right)) << sizes.batches << " x " << sizes.m << " x " << sizes.n << " x " << sizes.k;
+      }
+    }
+}
+
+TEST_F(matmul_gpu, float_has_the_processors_bits_by_every_kernel) { check_shapes<float>(); }
+TEST_F(matmul_gpu, double_has_the_processors_bits_by_every_kernel) { check_shapes<double>(); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Memory, stop requests, refusals
+
+TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
+  const LaidOut<float> a = matrices<float>(1, 300, 3000);
+  const LaidOut<float> b = matrices<float>(1, 3000, 200, Layout::columns);
+  const MatmulShape shape{.rows = 300, .columns = 200, .depth = 3000};
+  Execution execution;
+  execution.device = Device::gpu;
+  execution.gpu_memory_limit = matmul_memory(shape, {}, execution).device;
+  EXPECT_GE(execution.gpu_memory_limit, std::uint64_t{4} * (300 * 3000 + 3000 * 200 + 300 * 200));
+  const auto truth = matmul(a.view(), b.view());
+  EXPECT_TRUE(tests::same_bits(matmul(a.view(), b.view(), {}, execution).product, truth.product));
+  execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
+  const std::string message = error_of<Error>([&] { matmul(a.view(), b.view(), {}, execution); });
+  EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
+  // What lies there is no part of it.
+  OnDevice<float> a_there(a);
+  OnDevice<float> b_there(matrices<float>(1, 3000, 200));
+  OnDevice<float> c_there(matrices<float>(1, 300, 200));
+  MatmulShape there = shape;
+  there.place = tests::gpu_place;
+  execution.variant = "cuda_warp_tiled";
+  execution.gpu_memory_limit = 1;
+  matmul(a_there.view(), b_there.view(), {}, MatmulMemory<float>{c_there.view()}, execution);
+  execution.gpu_memory_limit = 0;
+  EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // where B must be turned
+}
+
+TEST_F(matmul_gpu, a_stop_request_is_honoured_there) {
+  OnDevice<float> a(matrices<float>(1, 90, 300));
+  OnDevice<float> b(matrices<float>(1, 300, 70));
+  std::stop_source source;
+  source.request_stop();
+  for (const Variant& variant : variants()) {
+    if (!variant.device_input || !variant.supports({}, execution::this_machine())) continue;
+    Execution execution = by(variant.name);
+    execution.stop = source.get_token();
+    EXPECT_THROW(matmul(a.view(), b.view(), {}, execution), InterruptedError) << variant.name;
+  }
+}
+
+TEST_F(matmul_gpu, requests_that_contradict_themselves_are_refused) {
+  OnDevice<double> a(matrices<double>(1, 20, 30));
+  const LaidOut<double> b = matrices<double>(1, 30, 10);
+  Execution execution;
+  execution.device = Device::cpu;
+  std::string message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, execution); });
+  EXPECT_TRUE(contains(message, "A: they lie on GPU 0, but the CPU was asked for")) << message;
+  execution.device = Device::gpu;
+  execution.gpu = 1;
+  message = error_of<UsageError>([&] { matmul(a.view(), b.view(), {}, execution); });
+  EXPECT_TRUE(contains(message, "they lie on GPU 0, but GPU 1 was asked for")) << message;
+  for (const Variant& variant : variants()) {
+    if (variant.device_input) continue;
+    message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, by(variant.name)); });
+    EXPECT_TRUE(contains(message, "needs A in host memory")) << message;
+    EXPECT_TRUE(contains(message, "the variants that use them there: 'cuda_naive', ")) << message;
+  }
+  OnDevice<double> c(matrices<double>(1, 20, 10));
+  const MatmulView<double> elsewhere(c.view().data(), 20, 10, 10, 1, MemoryPlace::on_gpu(1));
+  message = error_of<UnsupportedError>([&] { matmul(a.view(), b.view(), {}, MatmulMemory<double>{elsewhere}); });
+  EXPECT_TRUE(contains(message, "C: they lie on GPU 1, but the job runs on GPU 0")) << message;
+  // A product of float and double is widened by the processor.
+  OnDevice<float> narrow(matrices<float>(1, 20, 30));
+  EXPECT_THROW(matmul(narrow.view(), b.view()), UnsupportedError);
+}
+
+TEST_F(matmul_gpu, a_view_that_lies_is_refused) {
+  const LaidOut<float> host = matrices<float>(1, 30, 30);
+  LaidOut<float> result = matrices<float>(1, 30, 30);
+  OnDevice<float> there(host);
+  const MatmulView<const float> lie(host.elements().data(), 30, 30, 30, 1, tests::gpu_place);
+  const MatmulView<float> lie_of_c(result.elements().data(), 30, 30, 30, 1, tests::gpu_place);
+  MatmulOptions nothing_to_add;
+  nothing_to_add.alpha = 0;
+  const auto expect_refusal = [](const char* what, const std::function<void()>& action) {
+    const std::string message = error_of<UsageError>(action);
+    EXPECT_TRUE(contains(message, std::string(what) + ": the view says that they lie on GPU 0, but")) << message;
+  };
+  expect_refusal("A", [&] { matmul(lie, there.view()); });
+  expect_refusal("B", [&] { matmul(there.view(), lie.transposed()); });
+  expect_refusal("C", [&] { matmul(there.view(), there.view(), {}, MatmulMemory<float>{lie_of_c}); });
+  expect_refusal("C", [&] { matmul(there.view(), there.view(), nothing_to_add, MatmulMemory<float>{lie_of_c}); });
+}
+
+}  // namespace
+}  // namespace gradus::matmul_detail
