@@ -74,6 +74,7 @@ void turn(const Operand<const T>& from, const Operand<T>& to, std::int64_t batch
 template <class T>
 void scale_there(const Problem<T>& problem) {
   constexpr int threads = 256;
+  problem.gpu->admit(problem.c.data, "C");
   const Problem<T> by_rows = runs_down(problem.c) ? problem.transposed() : problem;
   const std::int64_t elements = problem.batches * problem.m * problem.n;
   const cuda::Stream& stream = problem.gpu->stream();

@@ -14,7 +14,8 @@ template <class T>
 void turn(const Operand<const T>& from, const Operand<T>& to, std::int64_t batches, std::int64_t rows,
           std::int64_t columns, cuda::Job& job);
 
-/// beta C for a C on the GPU of problem.gpu, whatever lies between its elements; returns when it is there.
+/// beta C for a C of the caller's on the GPU of problem.gpu, whatever lies between its elements; returns when it is
+/// there. UsageError where it does not lie there.
 template <class T>
 void scale_there(const Problem<T>& problem);
 
