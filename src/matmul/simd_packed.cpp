@@ -275,14 +275,15 @@ class Product {
   std::int64_t turn_ = 0;
 };
 
-/// The way round in which vectors lie along C's lines, or along its longer side where lines are shorter than a vector.
+/// The way round in which vectors lie along C's lines; or across them, where these are so short that a vector would be
+/// half empty, and there are enough of them, and of terms, to pay for putting the results in their places one by one.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
   const std::int64_t length = lines_down ? problem.m : problem.n;
-  const std::int64_t other = lines_down ? problem.n : problem.m;
-  const bool short_lines = 4 * length < geometry.columns && 2 * length < other;
-  return lines_down != short_lines ? problem.transposed() : problem;
+  const std::int64_t lines = lines_down ? problem.n : problem.m;
+  const bool across = 2 * length <= geometry.vector && lines >= geometry.vector && problem.k >= 16;
+  return lines_down != across ? problem.transposed() : problem;
 }
 
 template <class T>
@@ -336,7 +337,7 @@ core::Memory packed_memory(const Shape& shape, int threads) {
     }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
-  const bool short_lines = std::min(shape.m, shape.n) * 4 < geometry.columns;
+  const bool short_lines = std::min(shape.m, shape.n) * 2 <= geometry.vector;
   if (shape.k * shape.element_bytes > chunk_bytes && (shape.totals || short_lines)) {
     const std::uint64_t each = core::checked_multiply(static_cast<std::uint64_t>(shape.m) * element_bytes,
                                                       static_cast<std::uint64_t>(shape.n), "sums");

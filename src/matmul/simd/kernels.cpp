@@ -99,8 +99,9 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(block.columns));
   const auto b_mask = strip.b_padded ? hn::FirstN(d, hn::Lanes(d)) : mask;
   // What the sums are added to, and where they go, comes from afar while they are formed.
+  constexpr std::int64_t worth_it = 32;
   for (int row = 0; row < rows; ++row)
-    if (row < block.rows)
+    if (row < block.rows && block.steps > worth_it)
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(block.after + row * block.after_line + v * lanes_of<T>, 1);
   V sums[rows][vectors];
 #pragma GCC unroll 12
@@ -163,7 +164,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
       if (!packed || row < block.rows)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) {
-          V value = hn::Mul(alpha, sums[row][v]);
+          V value = strip.alpha == 1 ? sums[row][v] : hn::Mul(alpha, sums[row][v]);
           if (strip.beta != 0)
             value = fused(d, beta, load<vectors, in_part>(d, block.after + row * block.after_line, v, mask), value);
           sums[row][v] = hn::IfThenElse(hn::Eq(value, value), value, nan);
@@ -376,7 +377,7 @@ HWY_INLINE void pack_steps(const Packing<T>& job) {
     std::int64_t line = 0;
     for (; line + lanes_of<T> <= job.lines; line += lanes_of<T>) hn::StoreU(hn::LoadU(d, from + line), d, to + line);
     for (; line < job.lines; ++line) to[line] = from[line];
-    for (; line < job.width; ++line) to[line] = 0;
+    for (; line % lanes_of<T> != 0 && line < job.width; ++line) to[line] = 0;
   }
 }
 
@@ -396,14 +397,17 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     constexpr std::int64_t few = 16 / sizeof(T);
     for (; line + few <= job.lines; line += few) rest_of_steps(pack_few(job, line), few);
   }
-  for (; line < job.lines; ++line) rest_of_steps(0, 1);
-  for (; line < job.width; ++line)
-    for (std::int64_t step = 0; step < job.steps; ++step) job.to[step * job.width + line] = 0;
+  if (const std::int64_t left = job.lines - line; left > 0) rest_of_steps(0, left);
+  // As far as a vector goes that has a line in it.
+  const std::int64_t end = (job.lines + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T>;
+  const std::int64_t border = end < job.width ? end : job.width;
+  for (std::int64_t step = 0; step < job.steps && job.lines < border; ++step)
+    for (std::int64_t empty = job.lines; empty < border; ++empty) job.to[step * job.width + empty] = 0;
 }
 
 template <class T>
 Geometry geometry_of() {
-  return {block_rows, lanes_of<T> * block_vectors, masks};
+  return {block_rows, lanes_of<T> * block_vectors, lanes_of<T>, masks};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace gradus::matmul_detail {
 struct Geometry {
   std::int64_t rows;
   std::int64_t columns;
+  std::int64_t vector;  ///< elements of one
   /// Whether a block may end within a vector of memory that is not packed.
   bool masks;
 };
@@ -20,7 +21,7 @@ struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< at most `width`; beyond them there will be zeros
+  std::int64_t lines;  ///< at most `width`; beyond them there will be zeros, as far as a vector goes
   std::int64_t steps;
   std::int64_t width;
   T* to;
