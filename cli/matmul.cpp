@@ -346,7 +346,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  const auto memory_with = [&](const Execution& execution) {
+  const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
     const MatmulShape shape{.rows = plan.m(),
                             .columns = plan.n(),
                             .depth = plan.k(),
@@ -354,9 +354,9 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
                             .element_bytes = sizeof(T),
                             .contiguous_result = true,
                             .place = {}};
-    return matmul_memory(shape, options, execution).host + static_cast<std::uint64_t>(plan.elements) * sizeof(T);
+    return matmul_memory(shape, wanted, execution).host + static_cast<std::uint64_t>(plan.elements) * sizeof(T);
   };
-  const std::uint64_t forecast = memory_with(session.execution);
+  const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);
   // The file is opened first, so that a place that cannot be written is found before the work and not after it.
   Destination destination(arguments.output, session.execution.stop);
@@ -400,6 +400,8 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   if (session.json) {
     Execution ran = session.execution;
     ran.variant = outcome.report.variant;
+    MatmulOptions as_it_ran = options;
+    as_it_ran.accuracy = MatmulAccuracy::automatic;
     Json names{arguments.a, arguments.b};
     if (!arguments.added.empty()) names.push_back(arguments.added);
     Json summary{{"problem", problem_name},
@@ -426,7 +428,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
       summary["product"] = json_of(std::span<const std::int64_t>(plan.shape), next);
     }
     summary.update({{"gflops", gflops},
-                    {"memory_bytes", memory_with(ran)},
+                    {"memory_bytes", memory_with(as_it_ran, ran)},
                     {"seconds", seconds_of(read, "matmul", outcome.report.phases, written, seconds)}});
     session.print_json(summary);
     return 0;
