@@ -69,6 +69,7 @@ struct Strip {
   const T* before;    ///< totals of the terms before these, or null
   T* after;           ///< where those with these terms go
   std::int64_t line;  ///< of both, from a row to the next
+  const T* next_a;    ///< the sliver that will be multiplied next, or this one
   bool finish;        ///< they go through alpha, beta and the rule of NaN, C being at `after`
   T alpha;
   T beta;
@@ -116,29 +117,53 @@ HWY_INLINE V fused(D d, V a, V b, V c) {
 #endif
 }
 
+/// Memory that will be read soon, and elements of it for four steps of a block.
+template <class T>
+struct Ahead {
+  const T* next;
+  std::int64_t of_four_steps;
+};
+
 /// A block of C: `rows` by `vectors`, of which the last may go beyond `columns`.
 template <int rows, int vectors, class T>
 HWY_INLINE void multiply_block(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t b_line,
                                std::int64_t steps, const T* before, std::int64_t before_line, T* after,
-                               std::int64_t after_line, bool finish, const Strip<T>& strip) {
+                               std::int64_t after_line, bool finish, const Strip<T>& strip, Ahead<T>& ahead) {
   const Tag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  // What the sums are added to, and where they go, comes from afar while they are formed.
+  for (int row = 0; row < rows; ++row)
+    for (int v = 0; v < vectors; v += static_cast<int>(64 / (lanes * sizeof(T)) > 0 ? 64 / (lanes * sizeof(T)) : 1))
+      __builtin_prefetch(after + row * after_line + v * lanes, 1);
   V sums[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
-  for (std::int64_t step = 0; step < steps; ++step) {
+  const auto add_products = [&](const T* of_sliver, const T* of_panel) HWY_ATTR {
     V of_b[vectors];
 #pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) of_b[v] = hn::LoadU(d, b + v * lanes);
+    for (int v = 0; v < vectors; ++v) of_b[v] = hn::LoadU(d, of_panel + v * lanes);
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row) {
-      const V of_a = hn::Set(d, a[row]);
+      const V of_a = hn::Set(d, of_sliver[row]);
 #pragma GCC unroll 3
       for (int v = 0; v < vectors; ++v) sums[row][v] = fused(d, of_a, of_b[v], sums[row][v]);
     }
+  };
+  std::int64_t step = 0;
+  for (; step + 4 <= steps; step += 4) {
+    // Now and then a line of what will be read next: many at once would hold up the loads of this block.
+    __builtin_prefetch(ahead.next, 0, 2);
+    ahead.next += ahead.of_four_steps;
+#pragma GCC unroll 4
+    for (int next = 0; next < 4; ++next) add_products(a + next * block_rows, b + next * b_line);
+    a += 4 * block_rows;
+    b += 4 * b_line;
+  }
+  for (; step < steps; ++step) {
+    add_products(a, b);
     a += block_rows;
     b += b_line;
   }
@@ -173,7 +198,7 @@ HWY_INLINE void multiply_block(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b,
 template <int rows, int vectors, class T>
 HWY_NOINLINE void multiply_border(const T* a, const T* b, std::int64_t b_line, std::int64_t steps, std::int64_t columns,
                                   const T* before, std::int64_t before_line, T* after, std::int64_t after_line,
-                                  bool finish, const Strip<T>& strip) {
+                                  bool finish, const Strip<T>& strip, Ahead<T>& ahead) {
   const Tag<T> d;
   constexpr auto width = static_cast<std::int64_t>(hn::MaxLanes(d)) * vectors;
   HWY_ALIGN T totals[rows * width];
@@ -185,7 +210,7 @@ HWY_NOINLINE void multiply_border(const T* a, const T* b, std::int64_t b_line, s
       results[row * width + column] = inside && finish && strip.beta != 0 ? after[row * after_line + column] : T{0};
     }
   multiply_block<rows, vectors>(a, b, b_line, steps, before != nullptr ? totals : nullptr, width, results, width,
-                                finish, strip);
+                                finish, strip, ahead);
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
       after[row * after_line + column] = results[row * width + column];
@@ -195,21 +220,26 @@ HWY_NOINLINE void multiply_border(const T* a, const T* b, std::int64_t b_line, s
 template <int rows, int vectors, class T>
 HWY_INLINE void multiply_last_panel(const T* a, const T* b, std::int64_t b_line, std::int64_t steps,
                                     std::int64_t columns, const T* before, std::int64_t before_line, T* after,
-                                    std::int64_t after_line, bool in_place, bool finish, const Strip<T>& strip) {
+                                    std::int64_t after_line, bool in_place, bool finish, const Strip<T>& strip,
+                                    Ahead<T>& ahead) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>()));
   if constexpr (vectors > 1)
     if (columns <= (vectors - 1) * lanes)
       return multiply_last_panel<rows, vectors - 1>(a, b, b_line, steps, columns, before, before_line, after,
-                                                    after_line, in_place, finish, strip);
+                                                    after_line, in_place, finish, strip, ahead);
   if (in_place || columns == vectors * lanes)
-    multiply_block<rows, vectors>(a, b, b_line, steps, before, before_line, after, after_line, finish, strip);
+    multiply_block<rows, vectors>(a, b, b_line, steps, before, before_line, after, after_line, finish, strip, ahead);
   else
-    multiply_border<rows, vectors>(a, b, b_line, steps, columns, before, before_line, after, after_line, finish, strip);
+    multiply_border<rows, vectors>(a, b, b_line, steps, columns, before, before_line, after, after_line, finish, strip,
+                                   ahead);
 }
 
 template <int rows, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip) {
   constexpr auto width = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>())) * block_vectors;
+  // The next sliver is on its way to the second cache while this one is multiplied.
+  const std::int64_t panels = (strip.columns + width - 1) / width;
+  Ahead<T> ahead{strip.next_a, strip.next_a == strip.a ? 0 : (4 * block_rows + panels - 1) / panels};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
     const std::int64_t rest = strip.steps - first;
     const std::int64_t steps = rest < strip.block ? rest : strip.block;
@@ -224,11 +254,13 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip) {
       const std::int64_t columns = strip.columns - column;
       if (columns >= width) {
         multiply_block<rows, block_vectors>(a, strip.b + panel * strip.b_panel + first * strip.b_line, strip.b_line,
-                                            steps, before, before_line, after, after_line, last && strip.finish, strip);
+                                            steps, before, before_line, after, after_line, last && strip.finish, strip,
+                                            ahead);
       } else {
         const bool in_place = first > 0 && !last;
         multiply_last_panel<rows, block_vectors>(a, strip.b_last + first * width, width, steps, columns, before,
-                                                 before_line, after, after_line, in_place, last && strip.finish, strip);
+                                                 before_line, after, after_line, in_place, last && strip.finish, strip,
+                                                 ahead);
       }
     }
   }
@@ -309,11 +341,15 @@ HWY_INLINE void pack_four(const Packing<T>& job, std::int64_t line) {
 template <class T>
 HWY_INLINE void pack(const Packing<T>& job) {
   if (job.line_stride == 1) {
+    constexpr std::int64_t steps_ahead = 12;
     const Tag<T> d;
     constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
     for (std::int64_t step = 0; step < job.steps; ++step) {
       const T* const from = job.from + step * job.step_stride;
       T* const to = job.to + step * job.width;
+      // Each step is on another page, or nearly so: no prefetcher of the processor sees the next ones.
+      for (std::int64_t element = 0; element < job.lines; element += 64 / sizeof(T))
+        __builtin_prefetch(from + steps_ahead * job.step_stride + element);
       std::int64_t line = 0;
       for (; line + lanes <= job.lines; line += lanes) hn::StoreU(hn::LoadU(d, from + line), d, to + line);
       for (; line < job.lines; ++line) to[line] = from[line];
@@ -359,6 +395,7 @@ HWY_AFTER_NAMESPACE();
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 #include "matmul/variants.hpp"
@@ -425,15 +462,33 @@ struct Plan {
   std::int64_t scratch() const { return sliver * strip; }  // of a thread
 };
 
-/// Memory for a plan, which one thread uses or all of a team.
+/// Memory for a plan, which one thread uses or all of a team: packed A, packed B, and a strip of sums for each thread.
 template <class T>
-struct Workspace {
+class Workspace {
+ public:
   Workspace(const Plan& plan, int threads)
-      : a(plan.buffers() * plan.packed_a()), b(plan.buffers() * plan.packed_b()),
-        scratch(threads * rounded_up(plan.scratch(), 64)) {}
-  Buffer<T> a;
-  Buffer<T> b;
-  Buffer<T> scratch;
+      : plan_(plan), memory_(static_cast<std::size_t>(elements(plan, threads)) * sizeof(T)) {}
+
+  static std::int64_t elements(const Plan& plan, int threads) {
+    return plan.buffers() * (part(plan.packed_a()) + part(plan.packed_b())) + threads * part(plan.scratch());
+  }
+
+  T* a(std::int64_t turn) { return first() + turn % plan_.buffers() * part(plan_.packed_a()); }
+  T* b(std::int64_t turn) {
+    return first() + plan_.buffers() * part(plan_.packed_a()) + turn % plan_.buffers() * part(plan_.packed_b());
+  }
+  T* scratch(int thread) {
+    return first() + plan_.buffers() * (part(plan_.packed_a()) + part(plan_.packed_b())) +
+           thread * part(plan_.scratch());
+  }
+
+ private:
+  /// Each begins on a cache line, not all of them on the same lines of a page.
+  static std::int64_t part(std::int64_t elements) { return rounded_up(elements, 64) + 64; }
+  T* first() { return static_cast<T*>(memory_.data()); }
+
+  const Plan& plan_;
+  cpu::Scratch memory_;
 };
 
 /// One product, by the threads of a team or by one alone.
@@ -467,8 +522,8 @@ class Product {
     for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk, ++turn_) {
       const std::int64_t first = chunk * plan_.chunk;
       const std::int64_t steps = std::min(plan_.chunk, problem_.k - first);
-      T* const a = workspace_.a.data() + turn_ % plan_.buffers() * plan_.packed_a();
-      T* const b = workspace_.b.data() + turn_ % plan_.buffers() * plan_.packed_b();
+      T* const a = workspace_.a(turn_);
+      T* const b = workspace_.b(turn_);
       const std::int64_t slivers = (rows + plan_.sliver - 1) / plan_.sliver;
       const std::int64_t panels = (columns + plan_.panel - 1) / plan_.panel;
       // With one buffer all have to be done with what it holds.
@@ -496,17 +551,18 @@ class Product {
         const std::int64_t row = unit % slivers * plan_.sliver;
         run_strip(chunk, steps, a + row * plan_.chunk, b + column * plan_.chunk, first_row + row,
                   std::min(plan_.sliver, rows - row), first_column + column, std::min(plan_.strip, columns - column),
+                  unit + 1 < own.end ? a + (unit + 1) % slivers * plan_.sliver * plan_.chunk : a + row * plan_.chunk,
                   thread);
       }
     }
   }
 
   void run_strip(std::int64_t chunk, std::int64_t steps, const T* a, const T* b, std::int64_t row, std::int64_t rows,
-                 std::int64_t column, std::int64_t columns, int thread) {
+                 std::int64_t column, std::int64_t columns, const T* next_a, int thread) {
     const Operand<T>& c = problem_.c;
     const bool last = chunk + 1 == plan_.chunks;
     const bool in_lines = c.column_stride == 1;
-    T* const scratch = workspace_.scratch.data() + thread * rounded_up(plan_.scratch(), 64);
+    T* const scratch = workspace_.scratch(thread);
     T* const kept = totals_ != nullptr ? totals_ + row * problem_.n + column : &c(row, column);
     const std::int64_t kept_line = totals_ != nullptr ? problem_.n : c.row_stride;
     Strip<T> strip;
@@ -524,6 +580,7 @@ class Product {
     strip.before = chunk > 0 ? kept : nullptr;
     strip.line = kept_line;
     strip.after = kept;
+    strip.next_a = next_a;
     strip.finish = last && in_lines;
     strip.alpha = problem_.alpha;
     strip.beta = problem_.beta;
@@ -580,8 +637,7 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   std::int64_t elements = 0;
   for (const auto& [m, n] : {std::pair{shape.m, shape.n}, std::pair{shape.n, shape.m}}) {
     const Plan plan(m, n, shape.k, shape.element_bytes, geometry);
-    elements = std::max(
-        elements, plan.buffers() * (plan.packed_a() + plan.packed_b()) + threads * rounded_up(plan.scratch(), 64));
+    elements = std::max(elements, Workspace<double>::elements(plan, threads));
   }
   const bool small_lines = std::min(shape.m, shape.n) * 4 < geometry.columns;
   auto bytes = static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(shape.element_bytes);
