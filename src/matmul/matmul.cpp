@@ -101,6 +101,19 @@ void join_batch(room::Problem<T>& problem) {
   problem.batches = 1;
 }
 
+/// As many threads as have work for longer than to wake them takes.
+int worth_threads(const room::Shape& shape, const room::Variant& variant, int threads) {
+  const auto area = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  double work = shape.operations();
+  // A vector at a time; then it also counts how much passes by.
+  if (variant.backend == core::Backend::simd)
+    work = work / 16 + static_cast<double>(shape.batches) *
+                           (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
+  return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+}
+
 template <class T>
 MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
                          const MatmulMemory<T>& memory, const Execution& execution, core::Clock::time_point start) {
@@ -150,8 +163,7 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
       scale(problem);
     } else {
       join_batch(problem);
-      threads =
-          cpu::start_team(cpu::threads_for(static_cast<std::int64_t>(std::min(shape.operations(), 1e18)), threads));
+      threads = cpu::start_team(worth_threads(shape, variant, threads));
       Execution with_threads;
       const Execution* request = &execution;
       if (threads != execution.threads) {

@@ -61,14 +61,17 @@ enum class Reading : std::uint8_t {
 
 /// How a problem is cut. A pass is a part of C, for which a chunk of the terms after the other is multiplied.
 struct Plan {
-  /// `lines`: the elements of a row of B lie side by side.
-  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, bool lines, Geometry geometry, int threads)
+  /// `b_line`: elements from a row of B to the next, where those of a row lie side by side; otherwise 0.
+  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t b_line, Geometry geometry,
+       int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
-    const bool few_rows = slivers <= 2;
+    const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
     const auto fits_l1 = [&](std::int64_t elements) { return elements * element_bytes <= 32 << 10; };
-    const bool b_in_place = lines && geometry.masks && (few_rows || fits_l1(k * n));
+    // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
+    const bool b_stays = slivers == 1 || b_line * element_bytes % 1024 != 0;
+    const bool b_in_place = b_line != 0 && geometry.masks && ((few_rows && b_stays) || fits_l1(k * n));
     a = few_columns || fits_l1(2 * m * k) ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
@@ -288,7 +291,8 @@ Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
 
 template <class T>
 Plan plan_of(const Problem<T>& problem, Geometry geometry, int threads) {
-  return {problem.m, problem.n, problem.k, sizeof(T), problem.b.column_stride == 1, geometry, threads};
+  return {problem.m, problem.n, problem.k, sizeof(T), problem.b.column_stride == 1 ? problem.b.row_stride : 0,
+          geometry,  threads};
 }
 
 /// Whether sums of one chunk have to wait for the next somewhere else than in C.
@@ -329,8 +333,8 @@ core::Memory packed_memory(const Shape& shape, int threads) {
       shape.element_bytes == sizeof(float) ? matmul_detail::geometry<float>() : matmul_detail::geometry<double>();
   std::int64_t elements = 0;
   for (const bool turned : {false, true})
-    for (const bool lines : {false, true}) {
-      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, lines,
+    for (const std::int64_t b_line : {0, 1}) {
+      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, b_line,
                       geometry, shape.batches > 1 ? 1 : threads);
       const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
       elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
