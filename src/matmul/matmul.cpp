@@ -10,7 +10,10 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_job.hpp"
 #include "execution/request.hpp"
+#include "matmul/gpu/operands.hpp"
+#include "matmul/gpu/run_on_gpu.hpp"
 #include "matmul/measure.hpp"
 #include "matmul/variants.hpp"
 #include "matmul/views.hpp"
@@ -81,8 +84,7 @@ void scale(const room::Problem<T>& problem) {
     for (std::int64_t row = 0; row < problem.m; ++row) {
       core::honour_stop(problem.stop, "stopped while scaling the result");
       for (std::int64_t column = 0; column < problem.n; ++column) {
-        const T value = problem.beta == 0 ? T{0} : problem.beta * c(row, column);
-        c(row, column) = value == value ? value : std::numeric_limits<T>::quiet_NaN();
+        c(row, column) = room::scaled(problem.beta, problem.beta == 0 ? T{0} : c(row, column));
       }
     }
   }
@@ -92,7 +94,7 @@ void scale(const room::Problem<T>& problem) {
 /// all; or likewise side by side.
 template <class T>
 void join_batch(room::Problem<T>& problem) {
-  if (problem.batches == 1) return;
+  if (problem.batches <= 1) return;
   const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
   const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };
   if (problem.b.batch_stride == 0 && below(problem.a) && below(problem.c)) problem.m *= problem.batches;
@@ -114,10 +116,59 @@ int worth_threads(const room::Shape& shape, const room::Variant& variant, int th
   return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
 }
 
+/// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,
+/// from its first to its last element.
+template <class T>
+class HostImage {
+ public:
+  HostImage(MatmulView<const T> view, const char* what, const Execution& execution) : data_(view.data()) {
+    if constexpr (cuda::is_compiled) {
+      if (bytes(view) == 0) return;
+      const room::Extent extent = room::extent_of(view, what);
+      const std::int64_t length = extent.last - extent.first + 1;
+      copy_ = execution::copy_to_host(MatrixView<const T>(view.data() + extent.first, 1, length, length, view.place()),
+                                      what, execution);
+      data_ = copy_.data() - extent.first;
+    }
+  }
+  const T* data() const { return data_; }
+  /// Of the copy.
+  static std::uint64_t bytes(MatmulView<const T> view) {
+    if (view.place().is_host() || !room::has_elements(view)) return 0;
+    const room::Extent extent = room::extent_of(view, "");
+    return static_cast<std::uint64_t>(extent.last - extent.first + 1) * sizeof(T);
+  }
+
+ private:
+  const T* data_;
+  Matrix<T> copy_;
+};
+
+/// The products, by the variant, in whichever memory they lie.
+template <class T>
+void run(const room::Variant& variant, const room::Problem<T>& problem, const room::There& there, int& threads,
+         const Execution& execution, std::vector<Phase>& phases) {
+  if (variant.device_input) {
+    cpu::start_team(threads);
+    if constexpr (cuda::is_compiled) room::run_on_gpu(problem, there, variant, execution, phases);
+    return;
+  }
+  threads = cpu::start_team(worth_threads(problem.shape(), variant, threads));
+  Execution with_threads;
+  const Execution* request = &execution;
+  if (threads != execution.threads) {
+    with_threads = execution;
+    with_threads.threads = threads;
+    request = &with_threads;
+  }
+  const cpu::PinnedTeam team(threads, execution.pinning);
+  variant.run(problem, *request, phases);
+}
+
 template <class T>
 MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
-                         const MatmulMemory<T>& memory, const Execution& execution, core::Clock::time_point start) {
-  execution::check_execution(execution);
+                         const MatmulMemory<T>& memory, const Execution& asked, core::Clock::time_point start) {
+  execution::check_execution(asked);
   check_options(options, sizeof(T));
   room::check_input(a, "A");
   room::check_input(b, "B");
@@ -137,9 +188,11 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
                      ", but there is no C to be multiplied by it: name it as "
                      "MatmulMemory::product");
   }
-  for (const auto& [view_place, what] : {std::pair{a.place(), "A"}, {b.place(), "B"}, {c.place(), "C"}})
-    execution::check_beside(view_place, what, false, 0);
-  MatmulAccuracy accuracy = wanted_accuracy(options, execution);
+  const execution::NamedPlace places[] = {{a.place(), "A"}, {b.place(), "B"}, {c.place(), "C"}};
+  const Execution execution =
+      execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, asked);
+  const room::There there{!a.place().is_host(), !b.place().is_host(), !c.place().is_host()};
+  const MatmulAccuracy accuracy = wanted_accuracy(options, execution);
 
   if (!given) {
     result.product = Matrix<T>(batches * m, n);
@@ -147,37 +200,44 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
   }
   room::Problem<T> problem = room::problem_of<T>(a, b, c, options.alpha, options.beta);
   problem.stop = execution.stop;
+  join_batch(problem);
   room::Shape shape = problem.shape();
   shape.accuracy = accuracy;
+  shape.bring = room::gpu_operands(problem, there).memory();
   const room::Variant& variant = select(shape, execution);
+  for (const execution::NamedPlace& one : places)
+    execution::check_takes_device_input(room::variants(), variant, one.place, one.what, room::Room::name);
   int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
-  execution::check_memory(
-      variant.memory(shape, threads).host + (given ? 0 : static_cast<std::uint64_t>(batches * m * n) * sizeof(T)),
-      execution);
+  std::uint64_t needed =
+      variant.memory(shape, threads).host + (given ? 0 : static_cast<std::uint64_t>(batches * m * n) * sizeof(T));
+  if (options.measure_error)
+    needed += HostImage<T>::bytes(a) + HostImage<T>::bytes(b) + HostImage<T>::bytes(MatmulView<const T>(c));
+  execution::check_memory(needed, execution);
   std::vector<Phase>& phases = result.report.phases;
-  phases.reserve(4);
+  phases.reserve(6);
   room::ErrorSample<T> sample;
-  if (options.measure_error) sample = room::ErrorSample<T>(problem);
+  if (options.measure_error) {
+    room::Problem<T> before = room::problem_of<T>(a, b, c, options.alpha, options.beta);
+    const HostImage<T> image(before.beta == 0 ? MatmulView<const T>() : c, "C", execution);
+    before.c.data = const_cast<T*>(image.data());
+    sample = room::ErrorSample<T>(before);
+  }
   if (batches > 0 && m > 0 && n > 0) {
     if (problem.k == 0 || problem.alpha == 0) {
-      scale(problem);
+      if (!there.c) scale(problem);
+      else if constexpr (cuda::is_compiled) room::scale_on_gpu(problem, execution);
     } else {
-      join_batch(problem);
-      threads = cpu::start_team(worth_threads(shape, variant, threads));
-      Execution with_threads;
-      const Execution* request = &execution;
-      if (threads != execution.threads) {
-        with_threads = execution;
-        with_threads.threads = threads;
-        request = &with_threads;
-      }
-      const cpu::PinnedTeam team(threads, execution.pinning);
-      variant.run(problem, *request, phases);
+      run(variant, problem, there, threads, execution, phases);
     }
   }
   if (options.measure_error) {
     const core::PhaseTimer timer(phases, "measure_error");
-    result.error = sample.measure(room::problem_of<T>(a, b, c, options.alpha, options.beta), threads, execution.stop);
+    const HostImage<T> images[] = {{a, "A", execution}, {b, "B", execution}, {c, "C", execution}};
+    room::Problem<T> after = room::problem_of<T>(a, b, c, options.alpha, options.beta);
+    after.a.data = images[0].data();
+    after.b.data = images[1].data();
+    after.c.data = const_cast<T*>(images[2].data());
+    result.error = sample.measure(after, threads, execution.stop);
   }
   result.report.variant = variant.name;
   result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
@@ -209,14 +269,18 @@ MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& opti
   execution::check_size({shape.batches, shape.rows, shape.columns, shape.element_bytes}, "C");
   execution::check_size({shape.batches, shape.rows, shape.depth, shape.element_bytes}, "A");
   execution::check_size({shape.batches, shape.depth, shape.columns, shape.element_bytes}, "B");
-  const room::Shape sizes{.batches = shape.batches,
-                          .m = shape.rows,
-                          .n = shape.columns,
-                          .k = shape.depth,
-                          .element_bytes = shape.element_bytes,
-                          .accuracy = wanted_accuracy(options, execution),
-                          .totals = options.beta != 0 || !shape.contiguous_result};
-  return select(sizes, execution).memory(sizes, cpu::thread_count(execution));
+  const execution::NamedPlace places[] = {{shape.place, "the matrices"}};
+  const Execution here =
+      execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  room::Shape sizes{.batches = shape.batches,
+                    .m = shape.rows,
+                    .n = shape.columns,
+                    .k = shape.depth,
+                    .element_bytes = shape.element_bytes,
+                    .accuracy = wanted_accuracy(options, execution),
+                    .totals = options.beta != 0 || !shape.contiguous_result};
+  sizes.bring = room::most_to_bring(sizes, !shape.place.is_host());
+  return select(sizes, here).memory(sizes, cpu::thread_count(here));
 }
 
 namespace detail {

@@ -9,14 +9,13 @@
 // Limits: fewer than 2^31 rows and columns. A matrix whose elements lie side by side neither in rows nor in columns is
 // copied.
 // Source: https://www.openblas.net
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string>
 
 #include "core/phases.hpp"
+#include "core/shared_library.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/variants.hpp"
@@ -33,21 +32,18 @@ constexpr int transposed = 112;
 /// The functions of the library. Packages of NumPy have their own prefix, and integers of 64 bits.
 class Library {
  public:
-  Library() {
-    const char* const named = std::getenv("GRADUS_OPENBLAS");
-    const char* const file = named != nullptr ? named : "libopenblas.so.0";
-    handle_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) {
-      trouble_ = std::string("the library ") + file + " is not here (Debian's package libopenblas0-pthread has it)";
+  Library() : library_({file()}) {
+    if (!library_) {
+      trouble_ = std::string("the library ") + file() + " is not here (Debian's package libopenblas0-pthread has it)";
       return;
     }
-    wide_ = ::dlsym(handle_, "scipy_cblas_sgemm64_") != nullptr;
+    wide_ = library_.find("scipy_cblas_sgemm64_") != nullptr;
     single_ = find("cblas_sgemm");
     double_ = find("cblas_dgemm");
     set_threads_ = find("openblas_set_num_threads");
     core_name_ = find("openblas_get_corename");
     if (single_ == nullptr || double_ == nullptr || set_threads_ == nullptr)
-      trouble_ = std::string("the library ") + file + " has no cblas_sgemm, or is not OpenBLAS";
+      trouble_ = std::string("the library ") + file() + " has no cblas_sgemm, or is not OpenBLAS";
   }
 
   const std::string& trouble() const { return trouble_; }
@@ -68,9 +64,12 @@ class Library {
   }
 
  private:
-  void* find(const std::string& name) const {
-    return ::dlsym(handle_, (wide_ ? "scipy_" + name + "64_" : name).c_str());
+  static const char* file() {
+    const char* const named = std::getenv("GRADUS_OPENBLAS");
+    return named != nullptr ? named : "libopenblas.so.0";
   }
+
+  void* find(const std::string& name) const { return library_.find((wide_ ? "scipy_" + name + "64_" : name).c_str()); }
 
   template <class T, class Integer>
   static void call(void* function, int turn_a, int turn_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
@@ -83,7 +82,7 @@ class Library {
                                          integer(a_line), b, integer(b_line), beta, c, integer(c_line));
   }
 
-  void* handle_ = nullptr;
+  core::SharedLibrary library_;
   bool wide_ = false;
   void* single_ = nullptr;
   void* double_ = nullptr;

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/host_device.hpp"
 #include "core/ladder.hpp"
 #include "execution/machine.hpp"
 #include "gradus/matmul.hpp"
@@ -31,6 +32,7 @@ struct Shape {
   int element_bytes = 4;
   MatmulAccuracy accuracy = MatmulAccuracy::strict;  ///< wanted
   bool totals = false;  ///< sums on their way need memory of their own, for C is still read or does not lie in lines
+  core::Memory bring = {};  ///< what a job on a GPU takes to have the matrices there as variants take them
 
   /// Fused multiplications and additions.
   double operations() const {
@@ -46,9 +48,11 @@ struct Operand {
   std::int64_t column_stride = 0;
   std::int64_t batch_stride = 0;
 
-  T& operator()(std::int64_t row, std::int64_t column) const { return data[row * row_stride + column * column_stride]; }
+  GRADUS_HOST_DEVICE T& operator()(std::int64_t row, std::int64_t column) const {
+    return data[row * row_stride + column * column_stride];
+  }
   /// That of one matrix of the batch.
-  Operand at(std::int64_t batch) const { return {data + batch * batch_stride, row_stride, column_stride, 0}; }
+  GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const { return {data + batch * batch_stride, row_stride, column_stride, 0}; }
   Operand transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
@@ -65,7 +69,8 @@ struct Problem {
   T alpha = 1;
   T beta = 0;
   /// For a variant that takes GPU memory (Variant::device_input): the job on whose GPU all three lie, with elements
-  /// side by side in rows (column_stride 1). Null for the others, whose matrices are in host memory.
+  /// side by side in rows (column_stride 1) and one row behind the other (row_stride at least the length of a row).
+  /// Null for the others, whose matrices are in host memory.
   cuda::Job* gpu = nullptr;
   std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
 
@@ -122,9 +127,16 @@ struct Done {};
 
 /// The end of an element's computation: `total` is the sum of all its products, `before` what stood there.
 template <class T>
-T finished(T total, T alpha, T beta, T before) {
+GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;
   const T value = beta == 0 ? product : std::fma(beta, before, product);
+  return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+}
+
+/// beta C, where there is nothing to be added to it.
+template <class T>
+GRADUS_HOST_DEVICE T scaled(T beta, T before) {
+  const T value = beta == 0 ? T{0} : beta * before;
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 

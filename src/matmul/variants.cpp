@@ -4,7 +4,10 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "cuda/job.hpp"
+#include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
+#include "matmul/gpu/plan.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -26,6 +29,32 @@ Memory row_of_sums(const Shape& shape, int threads) {
 Memory tiles_of_threads(const Shape& shape, int threads) {
   constexpr std::uint64_t elements = (64 + 256) * 256;
   return {.host = elements * static_cast<std::uint64_t>(shape.element_bytes) * static_cast<std::uint64_t>(threads)};
+}
+
+Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
+
+// The matrices, and what they pass through on their way.
+Memory gpu_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
+}
+
+Support pipelined_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  return execution::fits_shared(most_shared_bytes, "tiles", machine);
+}
+
+// With the sums of blocks of k that are found side by side.
+Memory pipelined_memory(const Shape& shape, int threads) {
+  Memory memory = gpu_memory(shape, threads);
+  memory.device += sum_bytes(shape);
+  return memory;
+}
+
+Support with_cublas(const Shape& shape, const execution::Machine& machine) {
+  Support support = on_gpu(shape, machine);
+  if constexpr (cuda::is_compiled)
+    if (support) support = cublas_is_here();
+  return support;
 }
 
 Support with_openblas(const Shape&, const execution::Machine&) { return openblas_is_here(); }
@@ -61,6 +90,65 @@ constexpr Variant table[] = {
      .rival = true,
      .supports = with_openblas,
      .run = {openblas<float>, openblas<double>}},
+    {.name = "cuda_naive",
+     .summary = "a GPU thread for each element",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>)},
+    {.name = "cuda_tiled",
+     .summary = "32 x 32 elements share tiles of A and B in shared memory",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_tiled<float>, cuda_tiled<double>)},
+    {.name = "cuda_unrolled",
+     .summary = "the innermost loop written out, its operands in registers some at a time",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_unrolled<float>, cuda_unrolled<double>)},
+    {.name = "cuda_hoisted",
+     .summary = "addresses and comparisons with borders before the loops",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_hoisted<float>, cuda_hoisted<double>)},
+    {.name = "cuda_register_tiled",
+     .summary = "64 elements of a thread in registers: a quarter of a load for each multiply-add",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_register_tiled<float>, cuda_register_tiled<double>)},
+    {.name = "cuda_warp_tiled",
+     .summary = "tiles of warps, 128 bits with every load",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_warp_tiled<float>, cuda_warp_tiled<double>)},
+    {.name = "cuda_pipelined",
+     .summary = "copies ahead of the arithmetic; a kernel for each kind of shape, long k split by its blocks",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = pipelined_on_gpu,
+     .memory = pipelined_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>)},
+    {.name = "cublas",
+     .summary = "NVIDIA's library cuBLAS, for comparison",
+     .contract = textbook,
+     .backend = Backend::cuda,
+     .deterministic = false,
+     .device_input = true,
+     .rival = true,
+     .supports = with_cublas,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cublas<float>, cublas<double>)},
 };
 
 }  // namespace
@@ -79,8 +167,8 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  if (device == Device::gpu) throw UnsupportedError("matmul has no variant for a GPU; use the CPU (--device cpu)");
-  return packed;
+  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_pipelined", Room::name);
+  return device == Device::gpu ? best_on_gpu : packed;
 }
 
 }  // namespace gradus::matmul_detail

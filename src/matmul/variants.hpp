@@ -15,6 +15,22 @@ template <class T>
 Done simd_packed(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done openblas(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_naive(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_unrolled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_hoisted(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_register_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_warp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_pipelined(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cublas(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
@@ -29,6 +45,8 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
 core::Memory packed_memory(const Shape& shape, int threads);
 /// Whether the library behind `openblas` is here, or why not.
 core::Support openblas_is_here();
+/// Likewise of `cublas`; where there is CUDA.
+core::Support cublas_is_here();
 
 }  // namespace gradus::matmul_detail
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/async_copy.cuh"
+
 namespace gradus::shortest_paths_detail {
 
 template <class Word, int count>
@@ -182,22 +184,11 @@ __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_r
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// From global memory to shared memory, without a detour through registers, while threads go on (cp.async)
+// From global memory to shared memory
 
-__device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) {
-  asm volatile(
-      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(shared))),
-      "l"(global)
-      : "memory");
-}
-
-/// Ends a group of copies; wait_for_copies<left>() waits until no more than `left` groups of this thread's are under
-/// way. Those of the other threads are there after a barrier.
-__device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int left>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
-}
+using cuda::copy_16_bytes;
+using cuda::end_group;
+using cuda::wait_for_copies;
 
 /// rows x columns words; in shared memory there is nothing between the rows.
 template <int rows, int columns, int threads, class Word>

@@ -1,0 +1,36 @@
+// From global memory to shared memory, without a detour through registers, while threads go on (cp.async).
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace gradus::cuda {
+
+__device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) {
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
+}
+
+/// Copies `there` bytes, 0 to `bytes`, and puts zeros behind them; what lies behind them in global memory is not read.
+/// Both addresses are multiples of `bytes`: 4, 8 or 16.
+template <int bytes>
+__device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16);
+  const auto address = static_cast<unsigned int>(__cvta_generic_to_shared(shared));
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(there) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global), "n"(bytes), "r"(there)
+                 : "memory");
+}
+
+/// Ends a group of copies; wait_for_copies<left>() waits until no more than `left` groups of this thread's are under
+/// way. Those of the other threads are there after a barrier.
+__device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int left>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+}  // namespace gradus::cuda

@@ -1,0 +1,112 @@
+// cuda_hoisted: what the loops compute again and again stands before them.
+//
+// What changes from `cuda_unrolled`: there each tile costs two addresses worked out from row, column and stride in
+// 64-bit products, and four comparisons with the borders. Here a thread has two pointers that walk, one along its row
+// of A and one down its column of B, and knows from the beginning whether they lie within the matrices; the border of k
+// is looked at once for 32 tiles and not in each. The addresses in shared memory are pointers of the thread too.
+//
+// Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
+// Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. A compiler moves
+// what it can prove, and 64-bit products behind a comparison it does not.
+#include "matmul/gpu/product.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr int side = 32;
+constexpr int at_once = 8;
+static_assert(block_depth % side == 0 && side % at_once == 0);
+
+/// What a thread knows before it begins.
+template <class T>
+struct Walk {
+  const T* a;  ///< its next element of A
+  const T* b;
+  std::int64_t b_step;  ///< from a tile of B to the one below
+  bool in_a;            ///< it has a row of A
+  bool in_b;
+  T* a_place;  ///< where it puts them
+  T* b_place;
+  const T* a_row;     ///< in shared memory
+  const T* b_column;  ///< likewise
+};
+
+/// sum goes on by way of a tile, of which `depth` products are within the matrices.
+template <class T, bool whole>
+__device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
+  const bool a_is_there = walk.in_a && (whole || static_cast<int>(threadIdx.x) < depth);
+  const bool b_is_there = walk.in_b && (whole || static_cast<int>(threadIdx.y) < depth);
+  *walk.a_place = a_is_there ? *walk.a : T(-0.0);
+  *walk.b_place = b_is_there ? *walk.b : T(0);
+  walk.a += side;
+  walk.b += walk.b_step;
+  __syncthreads();  // both tiles are there
+#pragma unroll
+  for (int inner = 0; inner < side; inner += at_once) {
+    T here[at_once];
+    T there[at_once];
+#pragma unroll
+    for (int index = 0; index < at_once; ++index) {
+      here[index] = walk.a_row[inner + index];
+      there[index] = walk.b_column[(inner + index) * side];
+    }
+#pragma unroll
+    for (int index = 0; index < at_once; ++index) sum = fma(here[index], there[index], sum);
+  }
+  __syncthreads();  // all have read them
+  return sum;
+}
+
+// Launch shape: a block for each tile of C, in it a thread for each element.
+template <class T>
+__global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
+  __shared__ alignas(16) T a_tile[side * side];
+  __shared__ alignas(16) T b_tile[side * side];
+  const int x = static_cast<int>(threadIdx.x);
+  const int y = static_cast<int>(threadIdx.y);
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  const std::int64_t row = place.row * side + y;
+  const std::int64_t column = place.column * side + x;
+  Walk<T> walk{.a = product.a.data + row * product.a.row_stride + x,
+               .b = product.b.data + y * product.b.row_stride + column,
+               .b_step = side * product.b.row_stride,
+               .in_a = row < product.m,
+               .in_b = column < product.n,
+               .a_place = a_tile + y * side + x,
+               .b_place = b_tile + y * side + x,
+               .a_row = a_tile + y * side,
+               .b_column = b_tile + x};
+  T total = T(-0.0);
+  for (std::int64_t left = product.k; left > 0; left -= block_depth) {
+    T sum = 0;
+    if (left >= block_depth) {
+#pragma unroll 1
+      for (int tile = 0; tile < static_cast<int>(block_depth) / side; ++tile) sum = add_tile<T, true>(walk, sum, side);
+    } else {
+#pragma unroll 1
+      for (int depth = static_cast<int>(left); depth > 0; depth -= side) sum = add_tile<T, false>(walk, sum, depth);
+    }
+    total += sum;
+  }
+  product.finish(row, column, total);
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_hoisted(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const dim3 threads(side, side);
+  for_tiles(problem, execution, phases, side, side,
+            [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+              multiply<<<blocks, threads, 0, problem.gpu->stream()>>>(product, tiles);
+              cuda::check_launch("multiply");
+            });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_hoisted)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,54 @@
+// cuda_naive: every element of C has a thread of its own, which walks along a row of A and a column of B.
+//
+// What changes from the processor's rungs: tens of thousands of threads at once. The 32 threads of a warp have
+// neighbours in a row of C: they read the same element of A, which is one transfer for all, and neighbours in a row of
+// B, which lie side by side. Waiting for memory is hidden by other warps and not by caches that were planned for.
+//
+// Operations: 2 m n k. Bytes: each multiply-add loads two elements, by a warp 33 elements for 32 of them: the
+// first-level cache gives out about one warp's load a clock and multiprocessor, which is what it waits for; from memory
+// come what the caches do not keep.
+// Limits: the matrices fit the GPU's memory. A stop request waits for a launch, which one long chain (k of many
+// millions) makes long. Sizes may be any: a thread beyond the border does nothing.
+// Source: the CUDA C++ Programming Guide, matrix multiplication without shared memory.
+#include "matmul/gpu/product.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+// Launch shape: a block for each tile of C, in it a thread for each element, 32 of them along a row.
+template <class T>
+__global__ void multiply(Product<T> product, Tiles tiles) {
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  const std::int64_t row = place.row * blockDim.y + threadIdx.y;
+  const std::int64_t column = place.column * blockDim.x + threadIdx.x;
+  if (row >= product.m || column >= product.n) return;
+  T total = T(-0.0);
+  for (std::int64_t first = 0; first < product.k; first += block_depth) {
+    const std::int64_t end = min(first + block_depth, product.k);
+    T sum = 0;
+    for (std::int64_t inner = first; inner < end; ++inner)
+      sum = fma(product.a(row, inner), product.b(inner, column), sum);
+    total += sum;
+  }
+  product.finish(row, column, total);
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_naive(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int rows = cuda::block_threads(execution, 256) / 32;
+  const dim3 threads(32, static_cast<unsigned int>(rows));
+  for_tiles(problem, execution, phases, rows, 32, [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+    multiply<<<blocks, threads, 0, problem.gpu->stream()>>>(product, tiles);
+    cuda::check_launch("multiply");
+  });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_naive)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,110 @@
+// cuda_register_tiled: 64 elements of C of a thread stay in registers (f64: 16).
+//
+// What changes from `cuda_hoisted`: there every multiply-add loads two elements from shared memory, which gives out one
+// element a clock to each of 32 lanes: it, and not the arithmetic, sets the pace. Here a thread has 8 x 8 elements of
+// C. For each step of k it loads 8 elements of A's tile and 8 of B's, and does 64 multiply-adds with them: a quarter of
+// a load for each instead of two. A block of 16 x 16 threads has 128 x 128 elements, for which 8 columns of A and 8
+// rows of B are in shared memory at a time. The elements of a thread lie 16 apart in both directions: neighbours of a
+// warp then read neighbours, from different banks, and write them side by side.
+//
+// A thread has its sums twice, those of the block of 256 products that is under way and those of the blocks before:
+// 128 registers. Of f64, where an element takes two of them, it has 4 x 4.
+//
+// Barriers: as `cuda_tiled`, once for 8 steps of k.
+//
+// Operations: 2 m n k, m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory two elements for 128
+// multiply-adds, a sixteenth of a byte for each (f32); from shared memory one byte.
+// Limits: as `cuda_tiled`.
+// Source: V. Volkov, J. W. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
+#include "matmul/gpu/product.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr int depth = 8;          // columns of A and rows of B at a time
+constexpr int threads_side = 16;  // threads of a block either way
+constexpr int block_threads = threads_side * threads_side;
+static_assert(block_depth % depth == 0);
+
+template <class T>
+constexpr int own = sizeof(T) == 4 ? 8 : 4;  // rows, and columns, of a thread
+template <class T>
+constexpr int side = threads_side* own<T>;  // of the elements that a block has
+
+// Launch shape: a block of 256 threads for each tile of C.
+template <class T>
+__global__ void __launch_bounds__(block_threads) multiply(Product<T> product, Tiles tiles) {
+  __shared__ T a_tile[depth][side<T> + 1];  // by k, so that a warp's rows are neighbours; +1: so are not the banks of k
+  __shared__ T b_tile[depth][side<T>];
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  const std::int64_t top = place.row * side<T>;
+  const std::int64_t left = place.column * side<T>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int row = thread / threads_side;
+  const int column = thread % threads_side;
+  T totals[own<T>][own<T>];
+  T sums[own<T>][own<T>];
+#pragma unroll
+  for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+    for (int c = 0; c < own<T>; ++c) totals[r][c] = T(-0.0);
+  for (std::int64_t block = 0; block < product.k; block += block_depth) {
+#pragma unroll
+    for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+      for (int c = 0; c < own<T>; ++c) sums[r][c] = 0;
+    for (std::int64_t first = block; first < min(block + block_depth, product.k); first += depth) {
+#pragma unroll
+      for (int turn = 0; turn < side<T> * depth / block_threads; ++turn) {
+        const int element = turn * block_threads + thread;
+        a_tile[element % depth][element / depth] = product.load_a(top + element / depth, first + element % depth);
+        b_tile[element / side<T>][element % side<T>] =
+            product.load_b(first + element / side<T>, left + element % side<T>);
+      }
+      __syncthreads();  // both tiles are there
+#pragma unroll
+      for (int inner = 0; inner < depth; ++inner) {
+        T here[own<T>];
+        T there[own<T>];
+#pragma unroll
+        for (int index = 0; index < own<T>; ++index) {
+          here[index] = a_tile[inner][row + index * threads_side];
+          there[index] = b_tile[inner][column + index * threads_side];
+        }
+#pragma unroll
+        for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+          for (int c = 0; c < own<T>; ++c) sums[r][c] = fma(here[r], there[c], sums[r][c]);
+      }
+      __syncthreads();  // all have read them
+    }
+#pragma unroll
+    for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+      for (int c = 0; c < own<T>; ++c) totals[r][c] += sums[r][c];
+  }
+#pragma unroll
+  for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+    for (int c = 0; c < own<T>; ++c)
+      product.finish(top + row + r * threads_side, left + column + c * threads_side, totals[r][c]);
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_register_tiled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  for_tiles(problem, execution, phases, side<T>, side<T>,
+            [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+              multiply<<<blocks, block_threads, 0, problem.gpu->stream()>>>(product, tiles);
+              cuda::check_launch("multiply");
+            });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_register_tiled)
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,62 @@
+// cuda_tiled: a block's 32 x 32 elements of C share tiles of 32 x 32 of A and B in shared memory.
+//
+// What changes from `cuda_naive`: what a block loads, all of it uses: an element of A or B comes from global memory
+// once for 32 multiply-adds and not for each. A thread loads one element of either tile; then it walks along its row of
+// the one and its column of the other.
+//
+// Barriers: when both tiles are there; and when nobody reads them any more, before they are overwritten.
+//
+// Operations: 2 m n k, sizes rounded up to multiples of 32. Bytes: from global memory two elements for 32
+// multiply-adds, a quarter of a byte for each (f32); from shared memory two elements for each, one of them the same for
+// the whole warp. These loads are what it waits for now. Limits: as `cuda_naive`. A tile has a thread for each element,
+// so that a block size that is asked for has no effect. Source: the CUDA C++ Programming Guide, matrix multiplication
+// with shared memory.
+#include "matmul/gpu/product.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr int side = 32;
+static_assert(block_depth % side == 0);
+
+// Launch shape: a block for each tile of C, in it a thread for each element.
+template <class T>
+__global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
+  __shared__ T a_tile[side][side];
+  __shared__ T b_tile[side][side];
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  T total = T(-0.0);
+  for (std::int64_t block = 0; block < product.k; block += block_depth) {
+    T sum = 0;
+    for (std::int64_t first = block; first < min(block + block_depth, product.k); first += side) {
+      a_tile[threadIdx.y][threadIdx.x] = product.load_a(place.row * side + threadIdx.y, first + threadIdx.x);
+      b_tile[threadIdx.y][threadIdx.x] = product.load_b(first + threadIdx.y, place.column * side + threadIdx.x);
+      __syncthreads();  // both tiles are there
+#pragma unroll 1
+      for (int inner = 0; inner < side; ++inner) sum = fma(a_tile[threadIdx.y][inner], b_tile[inner][threadIdx.x], sum);
+      __syncthreads();  // all have read them
+    }
+    total += sum;
+  }
+  product.finish(place.row * side + threadIdx.y, place.column * side + threadIdx.x, total);
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_tiled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const dim3 threads(side, side);
+  for_tiles(problem, execution, phases, side, side,
+            [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+              multiply<<<blocks, threads, 0, problem.gpu->stream()>>>(product, tiles);
+              cuda::check_launch("multiply");
+            });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_tiled)
+
+}  // namespace gradus::matmul_detail

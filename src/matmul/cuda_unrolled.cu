@@ -1,0 +1,70 @@
+// cuda_unrolled: the innermost loop is written out, and its operands come into registers some at a time.
+//
+// What changes from `cuda_tiled`: there each multiply-add has a comparison, a jump and two additions to addresses
+// beside it, and waits for its own two loads from shared memory. Here the loop over a tile has no end to look for and
+// constant offsets; eight elements of the row and eight of the column are loaded into registers before they are used,
+// so that the loads of one eight are under way together, and those of the next while this one is added up.
+//
+// Barriers, operations and bytes: as `cuda_tiled`, whose loads from shared memory remain what limits it; elements of a
+// row lie side by side, and a compiler may load four of them at once. Limits: as `cuda_tiled`.
+// Source: loop unrolling in the reduction of M. Harris, "Optimizing parallel reduction in CUDA" (2007).
+#include "matmul/gpu/product.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr int side = 32;
+constexpr int at_once = 8;
+static_assert(block_depth % side == 0 && side % at_once == 0);
+
+// Launch shape: a block for each tile of C, in it a thread for each element.
+template <class T>
+__global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
+  __shared__ alignas(16) T a_tile[side][side];
+  __shared__ alignas(16) T b_tile[side][side];
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  T total = T(-0.0);
+  for (std::int64_t block = 0; block < product.k; block += block_depth) {
+    T sum = 0;
+    for (std::int64_t first = block; first < min(block + block_depth, product.k); first += side) {
+      a_tile[threadIdx.y][threadIdx.x] = product.load_a(place.row * side + threadIdx.y, first + threadIdx.x);
+      b_tile[threadIdx.y][threadIdx.x] = product.load_b(first + threadIdx.y, place.column * side + threadIdx.x);
+      __syncthreads();  // both tiles are there
+#pragma unroll
+      for (int inner = 0; inner < side; inner += at_once) {
+        T here[at_once];
+        T there[at_once];
+#pragma unroll
+        for (int index = 0; index < at_once; ++index) {
+          here[index] = a_tile[threadIdx.y][inner + index];
+          there[index] = b_tile[inner + index][threadIdx.x];
+        }
+#pragma unroll
+        for (int index = 0; index < at_once; ++index) sum = fma(here[index], there[index], sum);
+      }
+      __syncthreads();  // all have read them
+    }
+    total += sum;
+  }
+  product.finish(place.row * side + threadIdx.y, place.column * side + threadIdx.x, total);
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_unrolled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const dim3 threads(side, side);
+  for_tiles(problem, execution, phases, side, side,
+            [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+              multiply<<<blocks, threads, 0, problem.gpu->stream()>>>(product, tiles);
+              cuda::check_launch("multiply");
+            });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_unrolled)
+
+}  // namespace gradus::matmul_detail

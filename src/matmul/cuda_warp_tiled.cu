@@ -1,0 +1,136 @@
+// cuda_warp_tiled: tiles of warps between those of blocks and threads, and 128 bits with every load.
+//
+// What changes from `cuda_register_tiled`:
+// * A warp has a tile of its own, 32 x 64 elements (f64: 16 x 32), its threads 4 x 8 of them: of each step of k a warp
+//   reads 32 elements of A and 64 of B from shared memory, where 2 rows and 16 columns of threads read 16 and 128.
+// * A thread's 8 rows are two groups of 4 neighbours, and so are its columns (f64: groups of 2): it loads 16 bytes with
+//   an instruction, 4 loads for 64 multiply-adds instead of 16. The groups of a warp's threads follow each other, so
+//   that 8 threads read 128 bytes side by side, all banks once.
+// * From global memory, too, come 16 bytes with an instruction, where address and stride are multiples of that.
+//   A's are turned on their way into shared memory, which is scattered by k.
+//
+// Barriers: as `cuda_register_tiled`.
+//
+// Operations: 2 m n k, m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
+// `cuda_register_tiled`; from shared memory the same for a thread, less for a warp, where threads of a row share one
+// transfer. What it waits for is global memory: nothing is under way while it computes but what other blocks of the
+// multiprocessor have ordered, and registers leave room for one.
+// Limits: as `cuda_tiled`.
+// Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
+#include "matmul/gpu/product.cuh"
+#include "matmul/gpu/vectors.cuh"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr int block_threads = 256;
+constexpr int warps_down = 4;  // of a block
+constexpr int warps_across = 2;
+constexpr int lanes_down = 4;  // of a warp
+constexpr int lanes_across = 8;
+constexpr int groups = 2;  // of a thread's rows, and of its columns
+
+template <class T>
+constexpr int own = groups* vector_length<T>;  // rows, and columns, of a thread
+template <class T>
+constexpr int rows = warps_down* lanes_down* own<T>;
+template <class T>
+constexpr int columns = warps_across* lanes_across* own<T>;
+template <class T>
+constexpr int depth = block_threads* vector_length<T> / rows<T>;  // so that a thread loads one vector of A and one of B
+static_assert(rows<float> == columns<float> && block_depth % depth<float> == 0);
+static_assert(rows<double> == columns<double> && block_depth % depth<double> == 0);
+
+// Launch shape: a block of 256 threads for each tile of C. `wide_a`: vectors of A may be loaded.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
+  constexpr int vector = vector_length<T>;
+  __shared__ alignas(16) T a_tile[depth<T>][rows<T> + vector];  // by k; the room turns banks from one k to the next
+  __shared__ alignas(16) T b_tile[depth<T>][columns<T>];
+  const Tiles::Place place = tiles.place();
+  product.select(place.batch);
+  const std::int64_t top = place.row * rows<T>;
+  const std::int64_t left = place.column * columns<T>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % 32;
+  const int warp = thread / 32;
+  // The first of the own rows and columns; those of the next group lie a warp's groups further.
+  const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
+  const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
+  // What it copies.
+  const int a_row = thread / (depth<T> / vector);
+  const int a_inner = thread % (depth<T> / vector) * vector;
+  const int b_inner = thread / (columns<T> / vector);
+  const int b_column = thread % (columns<T> / vector) * vector;
+
+  T totals[own<T>][own<T>];
+  T sums[own<T>][own<T>];
+#pragma unroll
+  for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+    for (int c = 0; c < own<T>; ++c) totals[r][c] = T(-0.0);
+  for (std::int64_t block = 0; block < product.k; block += block_depth) {
+#pragma unroll
+    for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+      for (int c = 0; c < own<T>; ++c) sums[r][c] = 0;
+    for (std::int64_t first = block; first < min(block + block_depth, product.k); first += depth<T>) {
+      const Vector<T> from_a = load_along_a(product, top + a_row, first + a_inner, wide_a);
+      const Vector<T> from_b = load_along_b(product, first + b_inner, left + b_column, wide_b);
+      __syncthreads();  // all have read the tiles before
+#pragma unroll
+      for (int index = 0; index < vector; ++index) a_tile[a_inner + index][a_row] = from_a.at[index];
+      store_vector(&b_tile[b_inner][b_column], from_b);
+      __syncthreads();  // both tiles are there
+#pragma unroll
+      for (int inner = 0; inner < depth<T>; ++inner) {
+        Vector<T> here[groups];
+        Vector<T> there[groups];
+#pragma unroll
+        for (int group = 0; group < groups; ++group) {
+          here[group] = load_vector(&a_tile[inner][row + group * lanes_down * vector]);
+          there[group] = load_vector(&b_tile[inner][column + group * lanes_across * vector]);
+        }
+#pragma unroll
+        for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+          for (int c = 0; c < own<T>; ++c)
+            sums[r][c] = fma(here[r / vector].at[r % vector], there[c / vector].at[c % vector], sums[r][c]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+      for (int c = 0; c < own<T>; ++c) totals[r][c] += sums[r][c];
+  }
+#pragma unroll
+  for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+    for (int group = 0; group < groups; ++group) {
+      Vector<T> all;
+#pragma unroll
+      for (int index = 0; index < vector; ++index) all.at[index] = totals[r][group * vector + index];
+      finish_along_row(product, top + row + r / vector * (lanes_down * vector) + r % vector,
+                       left + column + group * (lanes_across * vector), all, wide_c);
+    }
+}
+
+}  // namespace
+
+template <class T>
+Done cuda_warp_tiled(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  for_tiles(problem, execution, phases, rows<T>, columns<T>,
+            [&](const Product<T>& product, const Tiles& tiles, unsigned blocks) {
+              multiply<<<blocks, block_threads, 0, problem.gpu->stream()>>>(
+                  product, tiles, has_vectors(product.a), has_vectors(product.b), has_vectors(product.c));
+              cuda::check_launch("multiply");
+            });
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_warp_tiled)
+
+}  // namespace gradus::matmul_detail

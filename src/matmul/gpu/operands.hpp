@@ -1,0 +1,124 @@
+// The matrices of a job on a GPU: where the caller has them, and how they come to lie there as variants take them, with
+// elements side by side in rows. Plain C++: also in builds without CUDA, for the estimate of memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/checked.hpp"
+#include "cuda/sizes.hpp"
+#include "gradus/array.hpp"
+#include "matmul/problem.hpp"
+
+namespace gradus::matmul_detail {
+
+/// A matrix, or a batch of them, as the caller has it.
+template <class T>
+struct Given {
+  Operand<T> operand;
+  std::int64_t batches = 1;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  bool there = false;  ///< on the GPU of the job
+
+  Given transposed() const { return {operand.transposed(), batches, columns, rows, there}; }
+  /// Matrices that there are in memory.
+  std::int64_t matrices() const { return operand.batch_stride == 0 ? 1 : batches; }
+  std::int64_t elements() const { return matrices() * rows * columns; }
+  /// The rows of all matrices as those of one, in host memory; nothing where they are not equally far apart, or their
+  /// elements not side by side.
+  std::optional<MatrixView<T>> lines() const {
+    const std::int64_t between_rows = rows > 1 ? operand.row_stride : matrices() > 1 ? operand.batch_stride : columns;
+    if (!has_rows() || between_rows < columns) return std::nullopt;
+    if (rows > 1 && matrices() > 1 && operand.batch_stride != rows * operand.row_stride) return std::nullopt;
+    return MatrixView<T>(operand.data, matrices() * rows, columns, between_rows);
+  }
+  /// Whether elements lie side by side, and rows one behind the other.
+  bool has_rows() const {
+    return (columns == 1 || operand.column_stride == 1) && (rows == 1 || operand.row_stride >= columns) &&
+           operand.batch_stride >= 0;
+  }
+};
+
+/// How a matrix comes to lie on the GPU as it is wanted.
+enum class Way : std::uint8_t {
+  in_place,         ///< it does so
+  turned,           ///< copied there, in the order that is wanted
+  sent,             ///< row after row from host memory
+  sent_and_turned,  ///< column after column from host memory, and copied there
+  packed            ///< copied in host memory, and sent
+};
+
+template <class T>
+Way way_of(const Given<T>& given) {
+  if (given.there) return given.has_rows() ? Way::in_place : Way::turned;
+  if (given.lines()) return Way::sent;
+  // What is written comes back the same way, which a copy in host memory keeps simple.
+  return std::is_const_v<T> && given.transposed().lines() ? Way::sent_and_turned : Way::packed;
+}
+
+/// What the way takes.
+template <class T>
+core::Memory memory_of(const Given<T>& given) {
+  const auto bytes = cuda::part_bytes(given.elements(), sizeof(T));
+  switch (way_of(given)) {
+    case Way::in_place: return {};
+    case Way::turned:
+    case Way::sent: return {.device = bytes};
+    case Way::sent_and_turned: return {.device = 2 * bytes};
+    case Way::packed: return {.host = bytes, .device = bytes};
+  }
+  return {};
+}
+
+/// The operands of C = A B, or of C' = B' A', whichever leaves less to be copied.
+template <class T>
+struct GpuOperands {
+  Problem<T> problem;  ///< with the operands as they are given
+  Given<const T> a;
+  Given<const T> b;
+  Given<T> c;
+
+  core::Memory memory() const {
+    core::Memory sum;
+    for (const core::Memory& one : {memory_of(a), memory_of(b), memory_of(c)}) {
+      sum.host += one.host;
+      sum.device += one.device;
+    }
+    return sum;
+  }
+};
+
+/// Which of the operands lie on the GPU of the job.
+struct There {
+  bool a = false;
+  bool b = false;
+  bool c = false;
+};
+
+template <class T>
+GpuOperands<T> gpu_operands(const Problem<T>& problem, const There& there) {
+  const auto as_they_are = [](const Problem<T>& one, bool a_there, bool b_there, bool c_there) {
+    return GpuOperands<T>{one,
+                          {one.a, one.batches, one.m, one.k, a_there},
+                          {one.b, one.batches, one.k, one.n, b_there},
+                          {one.c, one.batches, one.m, one.n, c_there}};
+  };
+  const GpuOperands<T> straight = as_they_are(problem, there.a, there.b, there.c);
+  const GpuOperands<T> transposed = as_they_are(problem.transposed(), there.b, there.a, there.c);
+  const auto cost = [](const GpuOperands<T>& operands) { return operands.memory().host + operands.memory().device; };
+  return cost(transposed) < cost(straight) ? transposed : straight;
+}
+
+/// At most, for matrices of this shape in whatever order.
+inline core::Memory most_to_bring(const Shape& shape, bool there) {
+  const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
+    return cuda::part_bytes(shape.batches * rows * columns, static_cast<std::size_t>(shape.element_bytes));
+  };
+  const std::uint64_t read = bytes(shape.m, shape.k) + bytes(shape.k, shape.n);
+  const std::uint64_t written = bytes(shape.m, shape.n);
+  if (there) return {.device = read + written};
+  return {.host = read + written, .device = 2 * read + written};
+}
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,21 @@
+// What the frame does on a GPU around a variant. In a build without CUDA this is declared and not defined; see
+// cuda/job.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/job.hpp"
+#include "matmul/problem.hpp"
+
+namespace gradus::matmul_detail {
+
+/// Copies matrices on the job's GPU, element by element, whatever lies between them; the copy is in the job's stream.
+template <class T>
+void turn(const Operand<const T>& from, const Operand<T>& to, std::int64_t batches, std::int64_t rows,
+          std::int64_t columns, cuda::Job& job);
+
+/// beta C for a C on the GPU of problem.gpu, whatever lies between its elements; returns when it is there.
+template <class T>
+void scale_there(const Problem<T>& problem);
+
+}  // namespace gradus::matmul_detail
