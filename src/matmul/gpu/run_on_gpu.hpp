@@ -13,9 +13,16 @@
 
 namespace gradus::matmul_detail {
 
+/// cuda::Job, which in a build without CUDA is a name alone: what templates do with it is not looked at before they are
+/// instantiated.
+template <class T>
+struct JobFor {
+  using Type = cuda::Job;
+};
+
 /// Calls visit(matrix, row, number of the row among all) for all rows of all matrices, on the job's threads.
-template <class T, class Visit>
-void for_packed_rows(const Given<T>& given, const cuda::Job& job, const Visit& visit) {
+template <class T, class Job, class Visit>
+void for_packed_rows(const Given<T>& given, const Job& job, const Visit& visit) {
   const std::int64_t lines = given.matrices() * given.rows;
   const std::int64_t stretch = core::stretch_length(lines, given.columns, job.threads());
 #pragma omp parallel for num_threads(job.threads()) schedule(static)
@@ -28,8 +35,8 @@ void for_packed_rows(const Given<T>& given, const cuda::Job& job, const Visit& v
 }
 
 /// Matrices in host memory as rows with nothing between them.
-template <class T>
-Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const cuda::Job& job) {
+template <class T, class Job>
+Buffer<std::remove_const_t<T>> packed(const Given<T>& given, const Job& job) {
   Buffer<std::remove_const_t<T>> copy(given.elements());
   for_packed_rows(given, job, [&](const Operand<T>& from, std::int64_t row, std::int64_t line) {
     for (std::int64_t column = 0; column < given.columns; ++column)
@@ -55,8 +62,8 @@ Operand<T> in_place(const Given<T>& given) {
 
 /// The matrices on the job's GPU, with elements side by side in rows. Without `filled`, memory for them that is not
 /// written. UsageError for a view that does not lie where it says.
-template <class T>
-Operand<T> bring(const Given<T>& given, const char* what, bool filled, cuda::Job& job) {
+template <class T, class Job>
+Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job) {
   using Element = std::remove_const_t<T>;
   const Way way = way_of(given);
   if (given.there) job.admit(given.operand.data, what);
@@ -89,8 +96,8 @@ Operand<T> bring(const Given<T>& given, const char* what, bool filled, cuda::Job
 }
 
 /// Copies what a variant has written for bring() to where the caller wants it.
-template <class T>
-void take_back(const Operand<T>& result, const Given<T>& given, cuda::Job& job) {
+template <class T, class Job>
+void take_back(const Operand<T>& result, const Given<T>& given, Job& job) {
   const MatrixView<const T> rows(result.data, given.matrices() * given.rows, given.columns, job.place());
   switch (way_of(given)) {
     case Way::in_place: break;
@@ -120,7 +127,7 @@ void run_on_gpu(const Problem<T>& given, const There& there, const Variant& vari
   const GpuOperands<T> operands = gpu_operands(given, there);
   Shape shape = operands.problem.shape();
   shape.bring = operands.memory();
-  std::shared_ptr<cuda::Job> job;
+  std::shared_ptr<typename JobFor<T>::Type> job;
   Problem<T> problem = operands.problem;
   {
     const core::PhaseTimer timer(phases, "to_device");
@@ -138,7 +145,7 @@ void run_on_gpu(const Problem<T>& given, const There& there, const Variant& vari
 /// beta C, for a C on a GPU, where there is nothing to be added to it.
 template <class T>
 void scale_on_gpu(const Problem<T>& given, const Execution& execution) {
-  const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution);
+  const std::shared_ptr<typename JobFor<T>::Type> job = execution::start_gpu_job(execution);
   Problem<T> problem = given;
   problem.gpu = job.get();
   job->admit(problem.c.data, "C");
