@@ -54,7 +54,8 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   execution.gpu_memory_limit = 1000;
   EXPECT_NO_THROW(check_gpu_memory(1000, execution));
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
-  const Machine granted = granted_machine(execution);
+  const GrantedMachine limited(execution);
+  const Machine& granted = limited;
   for (const Gpu& gpu : granted.gpus()) EXPECT_LE(gpu.memory_bytes, 1000U);
   EXPECT_EQ(granted.processor, this_machine().processor);
 }

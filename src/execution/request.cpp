@@ -130,13 +130,12 @@ void check_gpu_memory(std::uint64_t needed, const Execution& execution) {
               core::size_text(execution.gpu_memory_limit));
 }
 
-Machine granted_machine(const Execution& execution) {
-  Machine machine = this_machine();
-  if (execution.gpu_memory_limit == 0) return machine;
-  std::vector<Gpu> gpus = machine.gpus();
+GrantedMachine::GrantedMachine(const Execution& execution) {
+  if (execution.gpu_memory_limit == 0) return;
+  limited_ = this_machine();
+  std::vector<Gpu> gpus = limited_->gpus();
   for (Gpu& gpu : gpus) gpu.memory_bytes = std::min(gpu.memory_bytes, execution.gpu_memory_limit);
-  machine.gpus = Gpus(std::move(gpus));
-  return machine;
+  limited_->gpus = Gpus(std::move(gpus));
 }
 
 void throw_out_of_memory() { throw Error("the system has no memory left for the job; give it a smaller one"); }

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,7 +153,14 @@ auto within_memory(const Job& job) {
 }
 
 /// This machine, with no more memory of its GPUs than Execution::gpu_memory_limit.
-Machine granted_machine(const Execution& execution);
+class GrantedMachine {
+ public:
+  explicit GrantedMachine(const Execution& execution);
+  operator const Machine&() const { return limited_ ? *limited_ : this_machine(); }
+
+ private:
+  std::optional<Machine> limited_;  ///< a copy takes longer than a small job
+};
 
 /// The variant that `execution` names, or else the one that `choose` takes for the shape and this machine.
 template <class Variant, class Shape>
@@ -160,7 +168,7 @@ const Variant& wanted_variant(std::span<const Variant> variants,
                               const Variant& (*choose)(const Shape&, const Machine&, Device), const Shape& shape,
                               const Execution& execution, std::string_view problem) {
   if (execution.device == Device::gpu) require_gpu(this_machine(), execution.gpu);
-  if (execution.variant.empty()) return choose(shape, granted_machine(execution), execution.device);
+  if (execution.variant.empty()) return choose(shape, GrantedMachine(execution), execution.device);
   return core::find_variant(variants, execution.variant, problem);
 }
 
@@ -172,7 +180,7 @@ void check_device(const core::VariantInfo& variant, const Execution& execution, 
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);
-  if (const core::Support support = variant.supports(shape, granted_machine(execution)); !support)
+  if (const core::Support support = variant.supports(shape, GrantedMachine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
   check_gpu_memory(variant.memory(shape, 1).device, execution);

@@ -644,6 +644,112 @@ TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
                   "row 0, column 0: the integer 18446744073709551615 has no exact double");
 }
 
+/// The elements of a tensor, found by its strides, the last index running fastest.
+std::vector<double> elements_of(const Tensor& tensor) {
+  std::vector<double> elements;
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.shape) count *= size;
+  std::visit(
+      [&](const auto& values) {
+        EXPECT_EQ(values.view.rows(), count);
+        for (std::int64_t number = 0; number < count; ++number) {
+          std::int64_t rest = number;
+          std::int64_t place = 0;
+          for (std::size_t dim = tensor.shape.size(); dim-- > 0; rest /= tensor.shape[dim])
+            place += rest % tensor.shape[dim] * tensor.strides[dim];
+          elements.push_back(values.view.data()[place]);
+        }
+      },
+      tensor.values);
+  return elements;
+}
+
+TEST_F(NpyTest, TensorsKeepTheOrderOfTheFile) {
+  const auto parsed_tensor = [](const std::string& file) { return parse_npy_tensor(bytes(file), "test.npy"); };
+  const auto check = [](const Tensor& tensor, const std::vector<std::int64_t>& shape,
+                        const std::vector<std::int64_t>& strides, const std::vector<double>& elements) {
+    EXPECT_EQ(tensor.shape, shape);
+    EXPECT_EQ(tensor.strides, strides);
+    EXPECT_EQ(elements_of(tensor), elements);
+  };
+  const std::string six = stored({0.f, 1.f, 2.f, 3.f, 4.f, 5.f});
+  check(parsed_tensor(npy(header("<f4", "(2, 3)"), six)), {2, 3}, {3, 1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f4", "(2, 3)", true), six)), {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
+  check(parsed_tensor(npy(header("<f4", "(1, 2, 3)"), six)), {1, 2, 3}, {6, 3, 1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f4", "(3, 1, 2)", true), six)), {3, 1, 2}, {1, 3, 3}, {0, 3, 1, 4, 2, 5});
+  check(parsed_tensor(npy(header("<f4", "(6,)", true), six)), {6}, {1}, {0, 1, 2, 3, 4, 5});
+  check(parsed_tensor(npy(header("<f8", "()"), stored({2.5}))), {}, {}, {2.5});
+  check(parsed_tensor(npy(header("<f4", "(2, 0, 3)"), "")), {2, 0, 3}, {0, 0, 0}, {});
+  check(parsed_tensor(npy(header(">i2", "(1, 1, 2)"), stored<std::int16_t>({-3, 300}, true))), {1, 1, 2}, {2, 2, 1},
+        {-3, 300});
+
+  // Values that need no conversion are viewed where they are, in either order.
+  for (const bool fortran_order : {false, true}) {
+    std::string text = header("<f4", "(1, 2, 3)", fortran_order);
+    text.append((64 - (10 + text.size()) % 64) % 64, ' ');
+    const std::string file = npy(text, six);
+    alignas(64) std::array<char, 256> memory{};
+    std::memcpy(memory.data(), file.data(), file.size());
+    const Tensor viewed = parse_npy_tensor(std::as_bytes(std::span(memory)).first(file.size()), "test.npy");
+    EXPECT_EQ(reinterpret_cast<const char*>(std::get<0>(viewed.values).view.data()),
+              memory.data() + file.size() - six.size());
+    const Tensor wide = read_tensor(put("a.npy", file), {.type = ElementType::f64, .stop = {}});
+    EXPECT_EQ(wide.type(), ElementType::f64);
+    EXPECT_EQ(elements_of(wide), elements_of(viewed));
+  }
+  EXPECT_EQ(elements_of(read_tensor(put("a.csv", "1,2\n3,4\n"))), (std::vector<double>{1, 2, 3, 4}));
+  std::string dimensions = "1";
+  for (int dim = 1; dim < 64; ++dim) dimensions += ", 1";
+  EXPECT_EQ(parsed_tensor(npy(header("|u1", "(" + dimensions + ")"), "7")).shape.size(), 64u);
+}
+
+TEST_F(NpyTest, RefusesBadTensors) {
+  const std::string four = stored({1.f, 2.f, 3.f, 4.f});
+  std::string dimensions = "1";
+  for (int dim = 1; dim < 65; ++dim) dimensions += ", 1";
+  const std::string odd = stored<std::int64_t>({0, 1, 2, 3, (std::int64_t{1} << 53) + 1, 5});
+  const std::pair<std::string, std::string> cases[] = {
+      {npy(header("<f4", "(" + dimensions + ")"), stored({1.f})), "an array of 65 dimensions"},
+      {npy(header("<f4", "(3000000000, 3000000000, 3)"), four), "overflows 64 bits"},
+      {npy(header("<f4", "(1000000000, 1000000000, 3)"), four), "overflows 64 bits"},
+      {npy(header("<f4", "(2, 2, 2)"), four), "takes 32 bytes after the header, but 16 are there"},
+      {npy(header("<c8", "(1, 1, 2)"), four), "'<c8' (complex numbers) cannot be read"},
+      {npy(header("<i8", "(1, 2, 3)"), odd), "element (0, 1, 1): the integer 9007199254740993 has no exact double"},
+      {npy(header("<i8", "(1, 2, 3)", true), odd), "element (0, 0, 2): the integer 9007199254740993"},
+      {npy(header("<i8", "(2, 3)", true), odd), "row 0, column 2: the integer 9007199254740993"},
+      {npy(header("<i8", "(6,)", true), odd), "row 4, column 0: the integer 9007199254740993"},
+  };
+  for (const auto& [file, expected] : cases) {
+    const std::string message =
+        message_of<InputError>([&, &file = file] { parse_npy_tensor(bytes(file), "test.npy"); });
+    expect_contains(message, expected);
+    expect_contains(message, "test.npy");
+  }
+  const std::string wide = put("w.npy", npy(header("<f8", "(2, 1, 2)", true), stored({1.0, 2.0, 3.0, 1e300})));
+  expect_contains(message_of<InputError>([&] { read_tensor(wide, {.type = ElementType::f32, .stop = {}}); }),
+                  "w.npy': element (1, 0, 1): 1e+300 is beyond the range of f32 (indices count from 0)");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(read_tensor(wide, {.type = ElementType::f32, .stop = stop.get_token()}), InterruptedError);
+}
+
+TEST_F(NpyTest, WritesAnyShape) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::int64_t> shapes[] = {{}, {6}, {2, 3}, {1, 3, 2}, {3, 1, 1, 2}, {2, 0, 4}};
+  for (const auto& shape : shapes) {
+    AtomicFile file(path("a.npy"));
+    write_npy(file, shape, values.data());
+    file.commit();
+    EXPECT_EQ(content(path("a.npy")).size(), npy_size<double>(shape));
+    const Tensor tensor = read_npy_tensor(path("a.npy"));
+    EXPECT_EQ(tensor.shape, shape);
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    EXPECT_EQ(elements_of(tensor),
+              std::vector<double>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)));
+  }
+}
+
 TEST_F(NpyTest, WritesGoldenBytes) {
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
   AtomicFile file(path("a.npy"));
@@ -1198,6 +1304,8 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
     EXPECT_TRUE(is_table(table == "-" ? table : path(table)));
   for (const std::string other : {"a.npy", "a.data", "a.xyz", "picture"}) EXPECT_FALSE(is_table(path(other))) << other;
+  for (const std::string array : {"a.npy", "a.data", "a"}) EXPECT_TRUE(is_npy(path(array))) << array;
+  for (const std::string other : {"t.csv", "a.xyz", "picture"}) EXPECT_FALSE(is_npy(path(other))) << other;
 }
 
 TEST_F(PointsTest, DoubtsAreTold) {

@@ -189,8 +189,10 @@ struct Source {
   const std::byte* data;
   std::int64_t rows;
   std::int64_t columns;
-  bool fortran_order;
+  bool fortran_order;  ///< and to be turned into rows
   bool swap;
+  std::span<const std::int64_t> shape;    ///< as in the file, for messages
+  std::span<const std::int64_t> strides;  ///< likewise
   std::string_view name;
   const std::stop_token& stop;
 
@@ -198,7 +200,7 @@ struct Source {
 };
 
 template <class T, class Stored>
-T element(const Source& source, std::int64_t position, std::int64_t row, std::int64_t column) {
+T element(const Source& source, std::int64_t position) {
   const Stored stored = load<Stored>(source.data + position * static_cast<std::int64_t>(sizeof(Stored)), source.swap);
   if constexpr (std::is_same_v<Stored, Half>) {
     return widen(stored);
@@ -208,10 +210,10 @@ T element(const Source& source, std::int64_t position, std::int64_t row, std::in
     if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
       const bool fits = std::is_integral_v<T> ? std::in_range<std::int64_t>(stored) : fits_double(stored);
       if (!fits)
-        refuse(source.name, "row " + std::to_string(row) + ", column " + std::to_string(column) + ": the integer " +
-                                std::to_string(stored) +
-                                (std::is_integral_v<T> ? " is beyond 64 bits with a sign" : " has no exact double") +
-                                " (rows and columns count from 0)");
+        refuse(source.name,
+               about_element(source.shape, source.strides, position,
+                             "the integer " + std::to_string(stored) +
+                                 (std::is_integral_v<T> ? " is beyond 64 bits with a sign" : " has no exact double")));
     }
     return static_cast<T>(stored);
   }
@@ -222,12 +224,12 @@ Matrix<T> converted(const Source& source) {
   Matrix<T> result(source.rows, source.columns);
   if (source.rows == 0 || source.columns == 0) return result;
   if (!source.fortran_order) {
-    std::int64_t position = 0;
-    const std::int64_t stretch = core::stretch_length(source.rows, source.columns);
-    for (std::int64_t row = 0; row < source.rows; ++row) {
-      if (row % stretch == 0) source.honour_stop();
-      for (std::int64_t column = 0; column < source.columns; ++column, ++position)
-        result.data()[position] = element<T, Stored>(source, position, row, column);
+    const std::int64_t count = source.rows * source.columns;
+    for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+      source.honour_stop();
+      for (std::int64_t position = first; position < std::min(first + core::operations_between_looks, count);
+           ++position)
+        result.data()[position] = element<T, Stored>(source, position);
     }
     return result;
   }
@@ -240,7 +242,7 @@ Matrix<T> converted(const Source& source) {
       const std::int64_t last_column = std::min(source.columns, first_column + tile);
       for (std::int64_t column = first_column; column < last_column; ++column)
         for (std::int64_t row = first_row; row < last_row; ++row)
-          result(row, column) = element<T, Stored>(source, column * source.rows + row, row, column);
+          result(row, column) = element<T, Stored>(source, column * source.rows + row);
     }
   }
   return result;
@@ -330,7 +332,7 @@ const ElementKind<Values>& find_kind(std::string_view descr, std::string_view na
   refuse(name, what + " cannot be read; f2, f4, f8, i1 to i8, u1 to u8 and bool can");
 }
 
-std::string to_string(const std::vector<std::int64_t>& shape) {
+std::string to_string(std::span<const std::int64_t> shape) {
   std::string result = "(";
   for (std::size_t dim = 0; dim < shape.size(); ++dim) result += (dim ? ", " : "") + std::to_string(shape[dim]);
   return result + (shape.size() == 1 ? ",)" : ")");
@@ -346,7 +348,7 @@ std::string_view descr_of() {
 }
 
 /// `descr` as Python writes it, with its quotes.
-std::string header_of(std::string_view descr, const std::vector<std::int64_t>& shape) {
+std::string header_of(std::string_view descr, std::span<const std::int64_t> shape) {
   std::string text =
       "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   constexpr std::size_t prefix = 10;
@@ -360,7 +362,19 @@ bool begins_as_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-/// Array: NpyArray or NpyNumbers.
+/// Of an array with elements: how far apart they lie in each dimension.
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, bool fortran_order) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t index = 0; index < shape.size(); ++index) {
+    const std::size_t dim = fortran_order ? index : shape.size() - 1 - index;
+    strides[dim] = stride;
+    stride *= shape[dim];
+  }
+  return strides;
+}
+
+/// Array: NpyArray, NpyNumbers or Tensor.
 template <class Array>
 Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
             const std::stop_token& stop) {
@@ -383,13 +397,17 @@ Array parse(std::span<const std::byte> bytes, std::string_view name, const std::
   const Header header = HeaderParser(text, header_begin, name).parse();
 
   const auto& element_kind = find_kind<decltype(Array::values)>(header.descr, name);
-  if (header.shape.size() != 1 && header.shape.size() != 2)
+  constexpr bool is_tensor = std::is_same_v<Array, Tensor>;
+  const std::size_t dimensions = header.shape.size();
+  if (is_tensor && dimensions > 64)  // as many as NumPy has
+    refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
+  if (!is_tensor && dimensions != 1 && dimensions != 2)
     refuse(name, "an array of shape " + to_string(header.shape) + "; one or two dimensions are expected");
-  const std::int64_t rows = header.shape[0];
-  const std::int64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
+  std::int64_t count = 1;
+  bool overflows = false;
+  for (const std::int64_t size : header.shape) overflows = __builtin_mul_overflow(count, size, &count) || overflows;
   std::int64_t payload = 0;
-  if (__builtin_mul_overflow(rows, columns, &payload) ||
-      __builtin_mul_overflow(payload, static_cast<std::int64_t>(element_kind.bytes), &payload))
+  if (overflows || __builtin_mul_overflow(count, static_cast<std::int64_t>(element_kind.bytes), &payload))
     refuse(name, "the shape " + to_string(header.shape) + " overflows 64 bits");
   const std::span<const std::byte> data = bytes.subspan(header_begin + header_size);
   if (static_cast<std::uint64_t>(payload) != data.size())
@@ -397,10 +415,19 @@ Array parse(std::span<const std::byte> bytes, std::string_view name, const std::
                      " takes " + std::to_string(payload) + " bytes after the header, but " +
                      std::to_string(data.size()) + " are there");
 
-  const bool one_line = rows <= 1 || columns <= 1;  // the two orders are the same
-  const Source source{data.data(), rows, columns, header.fortran_order && !one_line, header.descr[0] == '>',
-                      name,        stop};
-  return {header.shape, header.descr, element_kind.read(source, owner)};
+  std::vector<std::int64_t> strides(dimensions);
+  if (count > 0) strides = strides_of(header.shape, header.fortran_order);
+  Source source{data.data(), count, 1, false, header.descr[0] == '>', header.shape, strides, name, stop};
+  if constexpr (is_tensor) {
+    auto values = element_kind.read(source, owner);
+    return {header.shape, std::move(strides), std::move(values)};
+  } else {
+    source.rows = header.shape[0];
+    source.columns = dimensions == 2 ? header.shape[1] : 1;
+    // In one line the two orders are the same.
+    source.fortran_order = header.fortran_order && source.rows > 1 && source.columns > 1;
+    return {header.shape, header.descr, element_kind.read(source, owner)};
+  }
 }
 
 }  // namespace
@@ -417,6 +444,16 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
   return parse_npy(file->bytes(), path, file, stop);
 }
 
+Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
+                        const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+  return parse<Tensor>(bytes, name, owner, stop);
+}
+
+Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop) {
+  const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
+  return parse_npy_tensor(file->bytes(), path, file, stop);
+}
+
 NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
                              const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
   return parse<NpyNumbers>(bytes, name, owner, stop);
@@ -429,18 +466,24 @@ NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop
 
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns) {
-  file.write(header_of(descr_of<T>(), {rows, columns}));
+  file.write(header_of(descr_of<T>(), std::array{rows, columns}));
+}
+
+template <class T>
+std::uint64_t npy_size(std::span<const std::int64_t> shape) {
+  std::uint64_t bytes = sizeof(T);
+  for (const std::int64_t size : shape) bytes *= static_cast<std::uint64_t>(size);
+  return header_of(descr_of<T>(), shape).size() + bytes;
 }
 
 template <class T>
 std::uint64_t npy_size(std::int64_t rows, std::int64_t columns) {
-  return header_of(descr_of<T>(), {rows, columns}).size() +
-         static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns) * sizeof(T);
+  return npy_size<T>(std::array{rows, columns});
 }
 
 template <class T>
 std::uint64_t npy_size(std::int64_t elements) {
-  return header_of(descr_of<T>(), {elements}).size() + static_cast<std::uint64_t>(elements) * sizeof(T);
+  return npy_size<T>(std::array{elements});
 }
 
 template <class T>
@@ -454,9 +497,16 @@ void write_npy(core::AtomicFile& file, MatrixView<T> matrix) {
 }
 
 template <class T>
+void write_npy(core::AtomicFile& file, std::span<const std::int64_t> shape, const T* elements) {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+  file.write(header_of(descr_of<T>(), shape));
+  file.write(std::as_bytes(std::span(elements, count)));
+}
+
+template <class T>
 void write_npy(core::AtomicFile& file, VectorView<T> vector) {
-  file.write(header_of(descr_of<std::remove_const_t<T>>(), {vector.size()}));
-  file.write(std::as_bytes(std::span(vector.data(), static_cast<std::size_t>(vector.size()))));
+  write_npy<std::remove_const_t<T>>(file, std::array{vector.size()}, vector.data());
 }
 
 void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns) {
@@ -469,7 +519,7 @@ void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns)
     descr += ")";
   }
   const std::size_t rows = columns.empty() ? 0 : std::visit(size_of, columns.front().values);
-  file.write(header_of(descr + "]", {static_cast<std::int64_t>(rows)}));
+  file.write(header_of(descr + "]", std::array{static_cast<std::int64_t>(rows)}));
   std::vector<std::byte> bytes;
   const auto append = [&](const auto& value) {
     const auto next = std::as_bytes(std::span(&value, 1));
@@ -480,13 +530,15 @@ void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns)
   file.write(bytes);
 }
 
-#define GRADUS_WRITE_NPY(T)                                                         \
-  template std::uint64_t npy_size<T>(std::int64_t, std::int64_t);                   \
-  template std::uint64_t npy_size<T>(std::int64_t);                                 \
-  template void write_npy_header<T>(core::AtomicFile&, std::int64_t, std::int64_t); \
-  template void write_npy<T>(core::AtomicFile&, MatrixView<T>);                     \
-  template void write_npy<const T>(core::AtomicFile&, MatrixView<const T>);         \
-  template void write_npy<T>(core::AtomicFile&, VectorView<T>);                     \
+#define GRADUS_WRITE_NPY(T)                                                               \
+  template std::uint64_t npy_size<T>(std::int64_t, std::int64_t);                         \
+  template std::uint64_t npy_size<T>(std::int64_t);                                       \
+  template std::uint64_t npy_size<T>(std::span<const std::int64_t>);                      \
+  template void write_npy_header<T>(core::AtomicFile&, std::int64_t, std::int64_t);       \
+  template void write_npy<T>(core::AtomicFile&, std::span<const std::int64_t>, const T*); \
+  template void write_npy<T>(core::AtomicFile&, MatrixView<T>);                           \
+  template void write_npy<const T>(core::AtomicFile&, MatrixView<const T>);               \
+  template void write_npy<T>(core::AtomicFile&, VectorView<T>);                           \
   template void write_npy<const T>(core::AtomicFile&, VectorView<const T>);
 GRADUS_WRITE_NPY(float)
 GRADUS_WRITE_NPY(double)

@@ -33,6 +33,12 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
+/// As these, but of up to 64 dimensions, and with the order of the file: in Fortran's, too, values are viewed where
+/// they are.
+Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
+Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
+                        const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
+
 /// An array whose whole numbers stay such: i1, i2, u1, u2 and bool become int32, u4 becomes int64, as u8 does where its
 /// values fit; f2 becomes float. i4, i8, f4 and f8 in native byte order, C order and aligned are viewed where they are.
 struct NpyNumbers {
@@ -60,6 +66,11 @@ template <class T>
 std::uint64_t npy_size(std::int64_t rows, std::int64_t columns);
 template <class T>
 std::uint64_t npy_size(std::int64_t elements);
+/// Of any number of dimensions, none too; all elements, the last index running fastest.
+template <class T>
+void write_npy(core::AtomicFile& file, std::span<const std::int64_t> shape, const T* elements);
+template <class T>
+std::uint64_t npy_size(std::span<const std::int64_t> shape);
 /// The beginning of a rows x columns matrix; the caller writes the elements after it, piece by piece.
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);

@@ -58,23 +58,31 @@ Points read(const std::string& path, const ReadOptions& options) {
 }
 
 template <class To, class From>
-PointsOf<To> converted(MatrixView<const From> from, std::string_view name, const std::stop_token& stop) {
+PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t> shape,
+                       std::span<const std::int64_t> strides, std::string_view name, const std::stop_token& stop) {
   Matrix<To> to(from.rows(), from.columns());
-  if (from.columns() == 0) return own(std::move(to));
-  const std::int64_t stretch = core::stretch_length(from.rows(), from.columns());
-  for (std::int64_t row = 0; row < from.rows(); ++row) {
-    if (row % stretch == 0) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
-    for (std::int64_t column = 0; column < from.columns(); ++column) {
-      const From value = from(row, column);
+  const std::int64_t count = from.rows() * from.columns();
+  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+    core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+    for (std::int64_t at = first; at < std::min(first + core::operations_between_looks, count); ++at) {
+      const From value = from.data()[at];
       const To result = static_cast<To>(value);
       if (std::isinf(result) && !std::isinf(value))
-        throw InputError("'" + std::string(name) + "': row " + std::to_string(row) + ", column " +
-                         std::to_string(column) + ": " + core::number_text(value) +
-                         " is beyond the range of f32 (rows and columns count from 0)");
-      to(row, column) = result;
+        throw InputError("'" + std::string(name) + "': " +
+                         about_element(shape, strides, at, core::number_text(value) + " is beyond the range of f32"));
+      to.data()[at] = result;
     }
   }
   return own(std::move(to));
+}
+
+/// Either kind of numbers as the other type.
+template <class Values>
+void change_type(Values& values, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                 std::string_view name, const std::stop_token& stop) {
+  if (const auto* wide = std::get_if<PointsOf<double>>(&values))
+    values = converted<float>(wide->view, shape, strides, name, stop);
+  else values = converted<double>(std::get<PointsOf<float>>(values).view, shape, strides, name, stop);
 }
 
 template <class T>
@@ -89,18 +97,53 @@ bool is_table(const std::string& path) {
   return kind == Kind::csv || kind == Kind::tsv;
 }
 
+bool is_npy(const std::string& path) { return path != "-" && !names_trajectory(path) && kind_of(path) == Kind::npy; }
+
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
 
+std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                          std::int64_t position, const std::string& what) {
+  const auto index = [&](std::size_t dim) {
+    return dim < shape.size() && strides[dim] > 0 ? std::to_string(position / strides[dim] % shape[dim])
+                                                  : std::string("0");
+  };
+  if (shape.size() == 1 || shape.size() == 2)
+    return "row " + index(0) + ", column " + index(1) + ": " + what + " (rows and columns count from 0)";
+  std::string indices;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) indices += (dim > 0 ? ", " : "") + index(dim);
+  return "element (" + indices + "): " + what + " (indices count from 0)";
+}
+
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop) {
-  if (points.type() == type) return points;
-  if (type == ElementType::f32) points.values = converted<float>(points.view<double>(), name, stop);
-  else points.values = converted<double>(points.view<float>(), name, stop);
+  const std::int64_t shape[] = {points.rows(), points.columns()};
+  const std::int64_t strides[] = {points.columns(), 1};
+  if (points.type() != type) change_type(points.values, shape, strides, name, stop);
   return points;
+}
+
+Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop) {
+  if (tensor.type() != type) change_type(tensor.values, tensor.shape, tensor.strides, name, stop);
+  return tensor;
 }
 
 Points read_points(const std::string& path, const ReadOptions& options) {
   Points points = read(path, options);
   return options.type ? convert(std::move(points), *options.type, path, options.stop) : points;
+}
+
+Tensor read_tensor(const std::string& path, const ReadOptions& options) {
+  const auto of_points = [&](Points points) {
+    Tensor tensor{.shape = {points.rows(), points.columns()}, .strides = {points.columns(), 1}, .values = {}};
+    std::visit(
+        [&](auto& table) {
+          table.view = {table.view.data(), table.view.rows() * table.view.columns(), 1};
+          tensor.values = std::move(table);
+        },
+        points.values);
+    return tensor;
+  };
+  Tensor tensor = is_npy(path) ? read_npy_tensor(path, options.stop) : of_points(read(path, options));
+  return options.type ? convert(std::move(tensor), *options.type, path, options.stop) : tensor;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -65,6 +66,16 @@ struct Points {
   }
 };
 
+/// Numbers in any number of dimensions, where they lie: the one with the indices i is the element sum of
+/// i[d] * strides[d].
+struct Tensor {
+  std::vector<std::int64_t> shape;                         ///< empty: a single number
+  std::vector<std::int64_t> strides;                       ///< in elements; 0 where there are none
+  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1: all of them, in their order in memory
+
+  ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
+};
+
 struct ReadOptions {
   /// The element type wanted; nothing: the least one that holds every value of the file's type exactly.
   /// f32 from f64 rounds to nearest, and a value beyond the range of f32 is an InputError.
@@ -78,6 +89,9 @@ struct ReadOptions {
 /// Whether read_points() takes the file for a table of text.
 bool is_table(const std::string& path);
 
+/// Whether read_points() takes the file for a .npy array.
+bool is_npy(const std::string& path);
+
 /// Reads .npy, .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where the ending is another one), or CSV from standard
 /// input where the path is "-". One-dimensional arrays become n x 1.
 /// Throws InputError that says what is wrong with the file and where.
@@ -85,6 +99,16 @@ Points read_points(const std::string& path, const ReadOptions& options = {});
 
 /// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});
+
+/// As read_points(), but .npy arrays of up to 64 dimensions and in either order as they are; whatever else can be read
+/// has two dimensions.
+Tensor read_tensor(const std::string& path, const ReadOptions& options = {});
+Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop = {});
+
+/// A message about the element at this position of an array with such strides: "row 1, column 2: WHAT (rows and columns
+/// count from 0)", or its indices where it has other than one or two dimensions.
+std::string about_element(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                          std::int64_t position, const std::string& what);
 
 /// One value per row, for example weights: a file of one column (or of one row), as T.
 template <class T>

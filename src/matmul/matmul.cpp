@@ -103,6 +103,19 @@ void join_batch(room::Problem<T>& problem) {
   problem.batches = 1;
 }
 
+/// As many threads as have work for longer than to wake them takes.
+int worth_threads(const room::Shape& shape, const room::Variant& variant, int threads) {
+  const auto area = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  double work = shape.operations();
+  // A vector at a time; then it also counts how much passes by.
+  if (variant.backend == core::Backend::simd)
+    work = work / 16 + static_cast<double>(shape.batches) *
+                           (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
+  return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+}
+
 /// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,
 /// from its first to its last element.
 template <class T>
@@ -140,8 +153,7 @@ void run(const room::Variant& variant, const room::Problem<T>& problem, const ro
     if constexpr (cuda::is_compiled) room::run_on_gpu(problem, there, variant, execution, phases);
     return;
   }
-  threads = cpu::start_team(
-      cpu::threads_for(static_cast<std::int64_t>(std::min(problem.shape().operations(), 1e18)), threads));
+  threads = cpu::start_team(worth_threads(problem.shape(), variant, threads));
   Execution with_threads;
   const Execution* request = &execution;
   if (threads != execution.threads) {

@@ -82,6 +82,15 @@ struct Problem {
             .element_bytes = sizeof(T),
             .totals = beta != 0 || (c.row_stride != 1 && c.column_stride != 1)};
   }
+  /// One of the batch.
+  Problem at(std::int64_t batch) const {
+    Problem one = *this;
+    one.batches = 1;
+    one.a = a.at(batch);
+    one.b = b.at(batch);
+    one.c = c.at(batch);
+    return one;
+  }
   /// (A B)' = B' A': the same products and sums.
   Problem transposed() const {
     Problem other = *this;

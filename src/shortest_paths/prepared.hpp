@@ -28,7 +28,7 @@ bool is_bound_for_gpu(const Request<T>& request) {
                    .element_bytes = sizeof(T),
                    .floating = std::is_floating_point_v<T>,
                    .predecessors = request.options.predecessors};
-  return choose(full, execution::granted_machine(execution), Device::gpu).device_input;
+  return choose(full, execution::GrantedMachine(execution), Device::gpu).device_input;
 }
 
 /// See above.

@@ -1,11 +1,26 @@
-// Any bytes: parse_npy() gives an array whose every element can be read, or throws InputError.
+// Any bytes: parse_npy() and parse_npy_tensor() give an array whose every element can be read, or throw InputError.
 #include <cstdint>
+#include <cstdlib>
 
 #include "io/npy.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+template <class Read>
+void unless_refused(const Read& read) {
   try {
-    const gradus::io::NpyArray array = gradus::io::parse_npy(std::as_bytes(std::span(data, size)), "input");
+    read();
+  } catch (const gradus::InputError&) {
+    // the answer to bad input
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  unless_refused([&] {
+    const gradus::io::NpyArray array = gradus::io::parse_npy(bytes, "input");
     std::visit(
         [](const auto& points) {
           volatile double sink = 0;
@@ -15,8 +30,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           (void)sink;
         },
         array.values);
-  } catch (const gradus::InputError&) {
-    // the answer to bad input
-  }
+  });
+  unless_refused([&] {
+    const gradus::io::Tensor tensor = gradus::io::parse_npy_tensor(bytes, "input");
+    // The strides lead to every element once: the last of them to the end.
+    std::int64_t count = 1;
+    std::int64_t last = 0;
+    for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+      count *= tensor.shape[dim];
+      last += (tensor.shape[dim] - 1) * tensor.strides[dim];
+    }
+    std::visit(
+        [&](const auto& values) {
+          if (values.view.rows() != count || (count > 0 && last != count - 1)) std::abort();
+          volatile double sink = 0;
+          for (std::int64_t place = 0; place < count; ++place) sink = values.view.data()[place];
+          (void)sink;
+        },
+        tensor.values);
+  });
   return 0;
 }

@@ -1,0 +1,90 @@
+#include "cpu/scratch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cpu/memory.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cpu {
+
+namespace {
+
+struct Block {
+  void* data;
+  std::size_t bytes;
+};
+
+/// Blocks that no job uses at present, the last used ones at the end.
+struct Store {
+  std::mutex mutex;
+  std::vector<Block> idle;
+  std::size_t bytes = 0;
+};
+
+Store& store() {
+  // Never destroyed: a job may be under way while the process ends.
+  static Store* const the_store = new Store;
+  return *the_store;
+}
+
+constexpr std::size_t large_page = std::size_t{2} << 20;
+
+Block allocate(std::size_t bytes) {
+  // A quarter more, so that a job that is a little larger finds it large enough.
+  const bool large = bytes >= large_page;
+  const std::size_t alignment = large ? large_page : 4096;
+  const std::size_t rounded = ((large ? bytes : bytes + bytes / 4) + alignment - 1) / alignment * alignment;
+  void* const data = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  if (data == nullptr) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+  if (large) prefer_large_pages(data, rounded);
+  return {data, rounded};
+}
+
+}  // namespace
+
+Scratch::Scratch(std::size_t bytes) {
+  if (bytes == 0) return;
+  Block block{nullptr, 0};
+  // Whoever holds the lock may not exist in a forked child: it is no reason to wait.
+  if (const std::unique_lock lock(store().mutex, std::try_to_lock); lock) {
+    std::vector<Block>& idle = store().idle;
+    auto best = idle.end();
+    for (auto one = idle.begin(); one != idle.end(); ++one)
+      if (one->bytes >= bytes && (best == idle.end() || one->bytes < best->bytes)) best = one;
+    if (best != idle.end()) {
+      block = *best;
+      store().bytes -= block.bytes;
+      idle.erase(best);
+    }
+  }
+  if (block.data == nullptr) block = allocate(bytes);
+  data_ = block.data;
+  bytes_ = block.bytes;
+}
+
+Scratch::~Scratch() {
+  if (data_ == nullptr) return;
+  const std::unique_lock lock(store().mutex, std::try_to_lock);
+  if (!lock || bytes_ > kept) {
+    std::free(data_);
+    return;
+  }
+  std::vector<Block>& idle = store().idle;
+  while (!idle.empty() && store().bytes + bytes_ > kept) {
+    store().bytes -= idle.front().bytes;
+    std::free(idle.front().data);
+    idle.erase(idle.begin());
+  }
+  try {
+    idle.push_back({data_, bytes_});
+    store().bytes += bytes_;
+  } catch (const std::bad_alloc&) {
+    std::free(data_);
+  }
+}
+
+}  // namespace gradus::cpu

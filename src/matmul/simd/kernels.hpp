@@ -1,0 +1,65 @@
+// What of simd_packed is compiled for each set of instructions: packing, and the product of a sliver of rows and a
+// strip of columns.
+#pragma once
+
+#include <cstdint>
+
+namespace gradus::matmul_detail {
+
+/// A block of C in registers, of the instructions at hand: rows, of A; columns, of B.
+struct Geometry {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t vector;  ///< elements of one
+  /// Whether a block may end within a vector of memory that is not packed.
+  bool masks;
+};
+
+/// Lines, rows of A or columns of B, that become one packed panel: element (line, step) goes to step * width + line.
+template <class T>
+struct Packing {
+  const T* from;
+  std::int64_t line_stride;
+  std::int64_t step_stride;
+  std::int64_t lines;  ///< at most `width`; beyond them there will be zeros, as far as a vector goes
+  std::int64_t steps;
+  std::int64_t width;
+  T* to;
+};
+
+/// A sliver of rows of A times a strip of columns of B. Sums go from left to right through `before`, `totals` and
+/// `after`.
+template <class T>
+struct Strip {
+  const T* a;                ///< the sliver; packed, its elements of a step lie side by side
+  bool a_packed;             ///< otherwise it is in the caller's matrix:
+  std::int64_t a_row;        ///< from a row to the next
+  std::int64_t a_step;       ///< from a step to the next
+  const T* b;                ///< the first panel
+  std::int64_t b_step;       ///< from a step of a panel to the next
+  std::int64_t b_panel;      ///< from a panel to the next
+  bool b_padded;             ///< the last panel has as many columns as the others, whose results are of no use
+  std::int64_t rows;         ///< at most those of the geometry
+  std::int64_t columns;      ///< any number
+  std::int64_t steps;        ///< terms of each sum
+  std::int64_t block;        ///< terms of a chain
+  T* totals;                 ///< rows x columns, where there is more than one block: sums on their way
+  std::int64_t totals_line;  ///< from a row to the next; a multiple of a vector's elements, no less than `columns`
+  const T* before;           ///< totals of the terms before these, or null
+  std::int64_t before_line;
+  T* after;  ///< where those with these terms go
+  std::int64_t after_line;
+  const T* next_a;  ///< the packed sliver that will be multiplied next, or this one
+  bool finish;      ///< they go through alpha, beta and the rule of NaN, C being at `after`
+  T alpha;
+  T beta;
+};
+
+template <class T>
+Geometry geometry();
+template <class T>
+void pack(const Packing<T>& job);
+template <class T>
+void multiply(const Strip<T>& strip);
+
+}  // namespace gradus::matmul_detail
