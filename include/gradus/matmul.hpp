@@ -121,12 +121,13 @@ auto matmul_view_of(Source&& source) -> MatmulView<std::remove_reference_t<declt
 }
 template <class Source>
 using MatmulElement = std::remove_cvref_t<decltype(*matmul_view_of(std::declval<const Source&>()).data())>;
+template <class T>
+inline constexpr bool is_float_or_double = std::is_same_v<T, float> || std::is_same_v<T, double>;
 }  // namespace detail
 
 /// Matrices of float or double: a MatmulView, or whatever view_of() of array.hpp makes a view of.
 template <class Source>
-concept MatmulOperand = std::is_same_v < detail::MatmulElement<Source>,
-float > || std::is_same_v<detail::MatmulElement<Source>, double>;
+concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>>;
 
 enum class MatmulAccuracy : std::uint8_t {
   automatic,  ///< that of the variant that Execution::variant names, and `strict` where it names none

@@ -60,6 +60,19 @@ void add_sizes(const Add& add) {
                                        {1, 300, 600}, {300, 1, 600}, {131, 7, 40}, {7, 261, 40}};
   for (const auto& [m, n, k] : sizes)
     add(size_name(m, n, k), [=, m = m, n = n, k = k](auto seed) { return product(m, n, k, seed); });
+  // Large enough for several threads.
+  add("wide_50x900x520", [](auto seed) { return product(50, 900, 520, seed); });
+  add("square_230", [](auto seed) { return product(230, 230, 230, seed); });
+  add("tall_900x40x300", [](auto seed) { return product(900, 40, 300, seed); });
+  add("row_times_matrix", [](auto seed) { return product(1, 3000, 300, seed); });
+  add("matrix_times_column", [](auto seed) { return product(3000, 1, 300, seed); });
+  add("large_and_more", [](auto seed) {
+    return changed(product(150, 170, 1300, seed), [](CaseData& data) {
+      data.a = Layout::columns;
+      data.b = Layout::padded_columns;
+      data.beta = -0.5;
+    });
+  });
   add("deep_130x67x1100", [](auto seed) { return product(130, 67, 1100, seed); });
   add("depth_0", [](auto seed) { return product(5, 6, 0, seed); });
   add("depth_0_beta",
@@ -252,7 +265,7 @@ bool same_bits(T one, T other) {
 
 std::string number(double value) {
   return std::isfinite(value) ? core::number_text(value)
-         : value != value     ? "NaN"
+         : std::isnan(value)  ? "NaN"
          : value > 0          ? "infinity"
                               : "-infinity";
 }
@@ -272,7 +285,8 @@ std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, c
     return same_bits(value, truth.strict) ? "" : is_instead_of(static_cast<double>(truth.strict));
   using X = Exact<T>;
   const X exact = truth.exact;
-  if (exact != exact) return value != value ? "" : is_instead_of(nan);
+  // NOLINTNEXTLINE(misc-redundant-expression): true for NaN
+  if (exact != exact) return std::isnan(value) ? "" : is_instead_of(nan);
   if (exact - exact != 0) return static_cast<X>(value) == exact ? "" : is_instead_of(static_cast<double>(exact));
   // Near the greatest number a sum may overflow on its way, or not, by the order of its terms.
   if (!(truth.magnitude <= static_cast<X>(std::numeric_limits<T>::max()) / 2) && !std::isfinite(value)) return "";

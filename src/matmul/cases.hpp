@@ -129,7 +129,7 @@ struct Trial : Room {
   static core::Contract contract_in(const Variant& variant) {
     core::Contract contract = variant.contract;
     if (contract == core::Contract::within && variant.facts.accuracy == MatmulAccuracy::strict)
-      contract.bound = unit_roundoff<T>;
+      contract.bound = rounded_unit<T>;
     return contract;
   }
   static std::span<const Variant> variants() { return matmul_detail::variants(); }

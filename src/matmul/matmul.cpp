@@ -9,6 +9,7 @@
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_job.hpp"
 #include "execution/request.hpp"
@@ -194,10 +195,7 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
   const room::There there{!a.place().is_host(), !b.place().is_host(), !c.place().is_host()};
   const MatmulAccuracy accuracy = wanted_accuracy(options, execution);
 
-  if (!given) {
-    result.product = Matrix<T>(batches * m, n);
-    c = MatmulView<T>(result.product.data(), m, n, n, 1).batch(batches, m * n);
-  }
+  if (!given) c = MatmulView<T>(nullptr, m, n, n, 1).batch(batches, m * n);
   room::Problem<T> problem = room::problem_of<T>(a, b, c, options.alpha, options.beta);
   problem.stop = execution.stop;
   join_batch(problem);
@@ -213,6 +211,12 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
   if (options.measure_error)
     needed += HostImage<T>::bytes(a) + HostImage<T>::bytes(b) + HostImage<T>::bytes(MatmulView<const T>(c));
   execution::check_memory(needed, execution);
+  if (!given) {
+    result.product = Matrix<T>(batches * m, n);
+    cpu::prefer_large_pages(result.product.data(), static_cast<std::uint64_t>(batches * m * n) * sizeof(T));
+    c = MatmulView<T>(result.product.data(), m, n, n, 1).batch(batches, m * n);
+    problem.c.data = c.data();
+  }
   std::vector<Phase>& phases = result.report.phases;
   phases.reserve(6);
   room::ErrorSample<T> sample;

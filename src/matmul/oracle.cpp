@@ -13,7 +13,7 @@ X absolute(X value) {
 
 template <class T>
 T without_payload(T value) {
-  return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+  return !std::isnan(value) ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
 }  // namespace

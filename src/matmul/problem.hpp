@@ -52,7 +52,9 @@ struct Operand {
     return data[row * row_stride + column * column_stride];
   }
   /// That of one matrix of the batch.
-  GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const { return {data + batch * batch_stride, row_stride, column_stride, 0}; }
+  GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const {
+    return {data + batch * batch_stride, row_stride, column_stride, 0};
+  }
   Operand transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
@@ -130,6 +132,7 @@ template <class T>
 GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
   const T product = alpha * total;
   const T value = beta == 0 ? product : std::fma(beta, before, product);
+  // NOLINTNEXTLINE(misc-redundant-expression): false for NaN
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
@@ -137,12 +140,17 @@ GRADUS_HOST_DEVICE T finished(T total, T alpha, T beta, T before) {
 template <class T>
 GRADUS_HOST_DEVICE T scaled(T beta, T before) {
   const T value = beta == 0 ? T{0} : beta * before;
+  // NOLINTNEXTLINE(misc-redundant-expression): false for NaN
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
 /// Half the distance from 1 to the next T.
 template <class T>
 constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+
+/// The same with two digits, for tables.
+template <class T>
+constexpr double rounded_unit = sizeof(T) == sizeof(float) ? 6e-8 : 1.2e-16;
 
 /// g / (1 - g), g = roundings * unit; infinity where there is no such bound.
 inline double error_of(double roundings, double unit) {

@@ -18,7 +18,7 @@ using core::Memory;
 using core::Support;
 
 // Sums and products rounded one by one, in the order of k.
-constexpr core::Contract textbook{.kind = core::Contract::within, .bound = unit_roundoff<float>, .of = "k |A| |B|"};
+constexpr core::Contract textbook{.kind = core::Contract::within, .bound = rounded_unit<float>, .of = "k |A| |B|"};
 
 Memory row_of_sums(const Shape& shape, int threads) {
   return {.host = core::checked_multiply(
