@@ -52,7 +52,9 @@ struct Operand {
     return data[row * row_stride + column * column_stride];
   }
   /// That of one matrix of the batch.
-  GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const { return {data + batch * batch_stride, row_stride, column_stride, 0}; }
+  GRADUS_HOST_DEVICE Operand at(std::int64_t batch) const {
+    return {data + batch * batch_stride, row_stride, column_stride, 0};
+  }
   Operand transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
