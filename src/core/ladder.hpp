@@ -118,6 +118,7 @@ struct VariantInfo {
   Contract contract = {};
   bool deterministic = true;
   bool device_input = false;
+  bool rival = false;
 };
 
 template <class Shape>
@@ -161,7 +162,7 @@ struct Variant {
   typename RowFactsOf<Room>::Type facts = {};
   Runs<Room> run;
 
-  operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input}; }
+  operator VariantInfo() const { return {name, summary, backend, contract, deterministic, device_input, rival}; }
 };
 
 /// A ladder as it is seen by those who do not know the problem.
