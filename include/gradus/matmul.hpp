@@ -10,6 +10,7 @@
 ///   beta = 0.
 /// * A NaN is the quiet one with a positive sign and no payload.
 ///
+/// alpha and beta may be NaN or infinite, too, and propagate likewise; where k = 0, alpha is not looked at.
 /// Where beta = 0, C is not read; where alpha = 0, A and B are not. NaN and infinity in them are otherwise numbers like
 /// all others, and propagate as IEEE 754 says; so does a sum that overflows on its way.
 ///

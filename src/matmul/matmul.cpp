@@ -184,7 +184,7 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
     room::check_result(c, batches, m, n);
     room::check_apart(c, a, "A");
     room::check_apart(c, b, "B");
-  } else if (options.beta != 0) {
+  } else if (static_cast<T>(options.beta) != 0) {
     throw UsageError("beta is " + std::to_string(options.beta) +
                      ", but there is no C to be multiplied by it: name it as "
                      "MatmulMemory::product");
@@ -209,7 +209,8 @@ MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const Mat
   std::uint64_t needed =
       variant.memory(shape, threads).host + (given ? 0 : static_cast<std::uint64_t>(batches * m * n) * sizeof(T));
   if (options.measure_error)
-    needed += HostImage<T>::bytes(a) + HostImage<T>::bytes(b) + HostImage<T>::bytes(MatmulView<const T>(c));
+    needed += room::ErrorSample<T>::bytes(problem) + HostImage<T>::bytes(a) + HostImage<T>::bytes(b) +
+              HostImage<T>::bytes(MatmulView<const T>(c));
   execution::check_memory(needed, execution);
   if (!given) {
     result.product = Matrix<T>(batches * m, n);
@@ -284,7 +285,18 @@ MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& opti
                     .accuracy = wanted_accuracy(options, execution),
                     .totals = options.beta != 0 || !shape.contiguous_result};
   sizes.bring = room::most_to_bring(sizes, !shape.place.is_host());
-  return select(sizes, here).memory(sizes, cpu::thread_count(here));
+  const room::Variant& variant = select(sizes, here);
+  const int threads = cpu::thread_count(here);
+  MemoryEstimate most = variant.memory(sizes, threads);
+  // A batch with one A or one B for all may become one product.
+  for (std::int64_t room::Shape::*const side : {&room::Shape::m, &room::Shape::n}) {
+    room::Shape joined = sizes;
+    joined.*side *= joined.batches;
+    joined.batches = 1;
+    const MemoryEstimate of_joined = variant.memory(joined, threads);
+    most = {std::max(most.host, of_joined.host), std::max(most.device, of_joined.device)};
+  }
+  return most;
 }
 
 namespace detail {

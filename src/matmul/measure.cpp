@@ -13,15 +13,25 @@ namespace {
 template <class T>
 constexpr double most_products = sizeof(T) == sizeof(float) ? 1e9 : 5e7;
 constexpr double fewest_elements = 256;
+constexpr double most_elements = 1 << 24;
 
 }  // namespace
 
 template <class T>
-ErrorSample<T>::ErrorSample(const Problem<T>& problem) {
+std::int64_t ErrorSample<T>::elements_of(const Problem<T>& problem) {
   const double all =
       static_cast<double>(problem.batches) * static_cast<double>(problem.m) * static_cast<double>(problem.n);
   const double depth = static_cast<double>(std::max<std::int64_t>(problem.k, 1));
-  elements_ = static_cast<std::int64_t>(std::min(all, std::max(most_products<T> / depth, fewest_elements)));
+  return static_cast<std::int64_t>(std::min({all, most_elements, std::max(most_products<T> / depth, fewest_elements)}));
+}
+
+template <class T>
+std::uint64_t ErrorSample<T>::bytes(const Problem<T>& problem) {
+  return problem.beta == 0 ? 0 : static_cast<std::uint64_t>(elements_of(problem)) * sizeof(T);
+}
+
+template <class T>
+ErrorSample<T>::ErrorSample(const Problem<T>& problem) : elements_(elements_of(problem)) {
   if (problem.beta == 0) return;
   for (std::int64_t index = 0; index < elements_; ++index) {
     const Place place = place_of(index, problem);

@@ -15,6 +15,8 @@ class ErrorSample {
   ErrorSample() = default;
   /// Before C is written.
   explicit ErrorSample(const Problem<T>& problem);
+  /// Memory that it takes.
+  static std::uint64_t bytes(const Problem<T>& problem);
   /// When it is. InterruptedError after a stop request.
   MatmulError measure(const Problem<T>& problem, int threads, const std::stop_token& stop) const;
 
@@ -22,6 +24,7 @@ class ErrorSample {
   struct Place {
     std::int64_t batch, row, column;
   };
+  static std::int64_t elements_of(const Problem<T>& problem);
   Place place_of(std::int64_t index, const Problem<T>& problem) const;
 
   std::int64_t elements_ = 0;

@@ -41,16 +41,11 @@ class Library {
     single_ = find("cblas_sgemm");
     double_ = find("cblas_dgemm");
     set_threads_ = find("openblas_set_num_threads");
-    core_name_ = find("openblas_get_corename");
     if (single_ == nullptr || double_ == nullptr || set_threads_ == nullptr)
       trouble_ = std::string("the library ") + file() + " has no cblas_sgemm, or is not OpenBLAS";
   }
 
   const std::string& trouble() const { return trouble_; }
-
-  std::string core_name() const {
-    return core_name_ == nullptr ? "" : reinterpret_cast<const char* (*)()>(core_name_)();
-  }
 
   void set_threads(int threads) const { reinterpret_cast<void (*)(int)>(set_threads_)(threads); }
 
@@ -87,7 +82,6 @@ class Library {
   void* single_ = nullptr;
   void* double_ = nullptr;
   void* set_threads_ = nullptr;
-  void* core_name_ = nullptr;
   std::string trouble_;
 };
 
@@ -127,8 +121,6 @@ struct Lines {
 core::Support openblas_is_here() {
   return library().trouble().empty() ? core::Support::yes() : core::Support::no(library().trouble());
 }
-
-std::string openblas_core() { return library().core_name(); }
 
 template <class T>
 Done openblas(const Problem<T>& given, const Execution& execution, std::vector<Phase>& phases) {

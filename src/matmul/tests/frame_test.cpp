@@ -1,0 +1,191 @@
+// What the public call promises beside the numbers, which the ladder's test compares.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "cpu/forced_target.hpp"
+#include "matmul/variants.hpp"
+#include "tests/helpers.hpp"
+#include "tests/lies.hpp"
+
+namespace gradus::matmul_detail {
+namespace {
+
+using tests::expect_usage;
+
+template <class T>
+Matrix<T> random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  Matrix<T> matrix(rows, columns);
+  const core::Philox random(seed);
+  for (std::int64_t index = 0; index < rows * columns; ++index)
+    matrix.data()[index] = static_cast<T>(2 * random.uniform(static_cast<std::uint64_t>(index)) - 1);
+  return matrix;
+}
+
+template <class T>
+std::uint64_t hash_of(const Matrix<T>& matrix) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  std::uint64_t hash = 1469598103934665603U;
+  for (std::int64_t index = 0; index < matrix.rows() * matrix.columns(); ++index)
+    hash = (hash ^ std::bit_cast<Bits>(matrix.data()[index])) * 1099511628211U;
+  return hash;
+}
+
+/// Over a sweep of shapes around every edge of a block.
+template <class T>
+std::uint64_t sweep_hash(int threads, bool deep) {
+  std::uint64_t hash = 0;
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.threads = threads;
+  const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Matrix<T> a = random_matrix<T>(m, k, static_cast<std::uint64_t>(m + 100 * k));
+    const Matrix<T> b = random_matrix<T>(k, n, static_cast<std::uint64_t>(n + 77 * k));
+    hash = hash * 31 + hash_of(matmul(a, b, {}, execution).product);
+  };
+  for (const std::int64_t m : {1, 3, 4, 5, 11, 12, 13, 25, 48, 49, 65})
+    for (const std::int64_t n : {1, 2, 7, 8, 15, 16, 17, 31, 33, 47, 69})
+      for (const std::int64_t k : {1, 2, 15, 16, 17, 70}) add(m, n, k);
+  for (const std::int64_t k : {255, 256, 257, 513, 1025}) add(13, 33, k);
+  if (deep) add(200, 300, 600);
+  return hash;
+}
+
+TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
+  const std::uint64_t single = sweep_hash<float>(1, true);
+  const std::uint64_t twice = sweep_hash<double>(1, true);
+  for (const int threads : {2, 3, 5, 8, 16}) {
+    EXPECT_EQ(sweep_hash<float>(threads, true), single) << threads << " threads";
+    EXPECT_EQ(sweep_hash<double>(threads, true), twice) << threads << " threads";
+  }
+  const std::uint64_t single_few = sweep_hash<float>(1, false);
+  const std::uint64_t twice_few = sweep_hash<double>(1, false);
+  for (const std::int64_t target : cpu::compiled_targets()) {
+    const cpu::ForcedTarget forced(target);
+    EXPECT_EQ(sweep_hash<float>(2, false), single_few) << hwy::TargetName(target);
+    EXPECT_EQ(sweep_hash<double>(2, false), twice_few) << hwy::TargetName(target);
+  }
+}
+
+TEST(Matmul, RefusesMatricesThatDoNotFitEachOther) {
+  const Matrix<float> a = random_matrix<float>(4, 6, 1);
+  expect_usage([&] { matmul(a, a); }, "A (4 x 6) has 6 columns, and B (4 x 6) 4 rows");
+  const MatmulView<const float> batch = MatmulView<const float>(a.data(), 2, 2, 2, 1).batch(3, 4);
+  expect_usage([&] { matmul(batch, batch.batch(2, 4)); }, "batch of 3 matrices and B one of 2");
+  EXPECT_EQ(matmul(batch, batch.batch(1, 0)).product.rows(), 6);
+  EXPECT_EQ(matmul(batch.batch(1, 0), batch).product.rows(), 6);
+  EXPECT_EQ(matmul(batch, batch).product.columns(), 2);
+  MatmulOptions adds;
+  adds.beta = 2;
+  expect_usage([&] { matmul(a, view_of(a).slice(0, 0), adds); }, "");
+  const Matrix<float> b = random_matrix<float>(6, 4, 2);
+  expect_usage([&] { matmul(a, b, adds); }, "no C");
+}
+
+TEST(Matmul, RefusesAResultOverWhatIsRead) {
+  Matrix<float> all = random_matrix<float>(6, 18, 3);
+  const auto block = [&](std::int64_t column) { return MatrixView<float>(all.data() + column, 6, 6, 18); };
+  const MatmulOptions options;
+  EXPECT_NO_THROW(matmul(block(0), block(6), options, MatmulMemory<float>{block(12)})) << "they interleave";
+  for (const std::int64_t column : {0, 3, 6, 9, 11})
+    expect_usage([&] { matmul(block(0), block(6), options, MatmulMemory<float>{block(column)}); }, "overlaps");
+  expect_usage(
+      [&] { matmul(block(0), block(6), options, MatmulMemory<float>{MatmulView<float>(block(0)).transposed()}); },
+      "overlaps");
+}
+
+TEST(Matmul, AnAccuracyIsThatOfTheVariant) {
+  const Matrix<float> a = random_matrix<float>(4, 4, 1);
+  const Matrix<double> wide = random_matrix<double>(4, 4, 1);
+  MatmulOptions options;
+  const auto with = [&](const char* variant) {
+    return [&, variant] { matmul(a, a, options, Execution{.variant = variant}); };
+  };
+  options.accuracy = MatmulAccuracy::strict;
+  EXPECT_NO_THROW(with("simd_packed")());
+  expect_usage(with("openmp"), "one by one");
+  options.accuracy = MatmulAccuracy::split;
+  expect_usage(with("simd_packed"), "has the accuracy 'strict'");
+  const Execution on_cpu{.device = Device::cpu};
+  EXPECT_TRUE(tests::same_bits(matmul(a, a, options, on_cpu).product, matmul(a, a, {}, on_cpu).product));
+  EXPECT_THROW(matmul(wide, wide, options), UnsupportedError);
+  EXPECT_THROW(matmul_error_bound(MatmulAccuracy::fast, 10, 8), UnsupportedError);
+}
+
+TEST(Matmul, TheBoundGrowsByOneRoundingForEachBlock) {
+  const double unit = std::ldexp(1.0, -24);
+  EXPECT_DOUBLE_EQ(matmul_error_bound(MatmulAccuracy::strict, 1, 4), 3 * unit / (1 - 3 * unit));
+  EXPECT_DOUBLE_EQ(matmul_error_bound(MatmulAccuracy::automatic, 512, 4), 259 * unit / (1 - 259 * unit));
+  EXPECT_LT(matmul_error_bound(MatmulAccuracy::strict, 512, 8), 1e-13);
+  expect_usage([] { matmul_error_bound(MatmulAccuracy::strict, -1, 4); }, "depth");
+}
+
+TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
+  const Matrix<float> a = random_matrix<float>(5, 7, 1);
+  const Matrix<double> b = random_matrix<double>(7, 3, 2);
+  Matrix<double> wide(5, 7);
+  for (std::int64_t index = 0; index < 35; ++index) wide.data()[index] = double{a.data()[index]};
+  const auto product = matmul(a, b);
+  static_assert(std::is_same_v<decltype(product), const MatmulResult<double>>);
+  EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
+}
+
+TEST(Matmul, MeasuresItsError) {
+  const Matrix<float> a = random_matrix<float>(40, 300, 1);
+  const Matrix<float> b = random_matrix<float>(300, 30, 2);
+  MatmulOptions options;
+  options.measure_error = true;
+  const MatmulResult<float> result = matmul(a, b, options);
+  double greatest = 0;
+  for (std::int64_t row = 0; row < 40; ++row)
+    for (std::int64_t column = 0; column < 30; ++column) {
+      long double exact = 0;
+      long double magnitude = 0;
+      for (std::int64_t inner = 0; inner < 300; ++inner) {
+        const long double term = static_cast<long double>(a(row, inner)) * b(inner, column);
+        exact += term;
+        magnitude += std::abs(term);
+      }
+      greatest = std::max(greatest, static_cast<double>(std::abs(result.product(row, column) - exact) / magnitude));
+    }
+  EXPECT_EQ(result.error.elements, 40 * 30);
+  EXPECT_NEAR(result.error.greatest, greatest, greatest * 1e-6);
+  EXPECT_GT(result.error.greatest, 0);
+  EXPECT_LT(result.error.greatest, matmul_error_bound(MatmulAccuracy::strict, 300, 4));
+}
+
+TEST(Matmul, KeepsToItsMemory) {
+  const Matrix<double> a = random_matrix<double>(300, 300, 1);
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.threads = 2;
+  const std::uint64_t needed =
+      matmul_memory({.rows = 300, .columns = 300, .depth = 300, .element_bytes = 8}, {}, execution).host;
+  EXPECT_GT(needed, 0U);
+  execution.memory_limit = needed + 300 * 300 * 8;
+  EXPECT_NO_THROW(matmul(a, a, {}, execution));
+  execution.memory_limit = needed / 2;
+  EXPECT_THROW(matmul(a, a, {}, execution), Error);
+  // What would never fit is refused before anything of it is allocated.
+  const double one = 1;
+  const MatmulView<const double> column(&one, std::int64_t{1} << 24, 1, 0, 1);
+  execution.memory_limit = 1 << 30;
+  EXPECT_THROW(matmul(column, column.transposed(), {}, execution), Error);
+}
+
+TEST(Matmul, ReportsWhatItDid) {
+  const Matrix<float> a = random_matrix<float>(200, 200, 1);
+  const RunReport report = matmul(a, a, {}, Execution{.device = Device::cpu, .threads = 2}).report;
+  EXPECT_EQ(report.variant, "simd_packed");
+  EXPECT_EQ(report.threads, 2);
+  EXPECT_EQ(report.phases.back().name, "total");
+}
+
+}  // namespace
+}  // namespace gradus::matmul_detail
