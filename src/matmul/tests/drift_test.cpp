@@ -1,7 +1,7 @@
 // Files on disk, the table of variants and the documents agree. The check itself is tested in the room of k-means.
 #include <gtest/gtest.h>
 
-#include "matmul/problem.hpp"
+#include "matmul/variants.hpp"
 #include "tests/room_drift.hpp"
 
 namespace gradus::matmul_detail {
