@@ -37,6 +37,8 @@ TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
   const std::string no_gpu = execution::why_no_gpu(execution::this_machine());
   for (const std::string_view problem : problems())
     for (const VariantRow& row : variants(problem)) {
+      // A library of others need not be there.
+      if (row.reason.find("is not here") != std::string::npos) continue;
       if (row.backend != Backend::cuda) {
         EXPECT_TRUE(row.supported) << problem << ": " << row.name << ": " << row.reason;
       } else if (!no_gpu.empty()) {
