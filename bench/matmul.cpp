@@ -314,10 +314,8 @@ const ProblemRow matmul_problem{
     .summary = "matrix multiplication: C = alpha A B + beta C, with a stated bound of its error",
     .figures =
         "GFLOP/s: 2 M N K operations, of all products of a batch, over the time, in 10^9 per second. fma: the same as "
-        "a share "
-        "of the rate at which as many threads multiply and add; read: each matrix once, as a share of the rate at "
-        "which "
-        "they read memory.",
+        "a share of the rate at which as many threads multiply and add; read: each matrix once, as a share of the "
+        "rate at which they read memory.",
     .ladder = &matmul_detail::ladder,
     .verify = verify_room<matmul_detail::Trial>,
     .cases = case_names_of<matmul_detail::Trial>,

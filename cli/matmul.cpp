@@ -459,8 +459,8 @@ Action setup_matmul(Options& options, Session& session) {
   const std::vector<std::string> accuracies{"strict", "split", "fast"};
   options.value(
       "--accuracy", "strict|split|fast",
-      "strict: the same bits everywhere; split and fast: f32 on tensor cores, with errors of their own, and "
-      "strict elsewhere [strict]",
+      "strict: the same bits everywhere; split and fast permit f32 on tensor cores, for which there is no "
+      "variant yet: both are strict [strict]",
       [arguments = arguments.get(), accuracies](const std::string& text) {
         constexpr MatmulAccuracy meanings[] = {MatmulAccuracy::strict, MatmulAccuracy::split, MatmulAccuracy::fast};
         arguments->options.accuracy = meanings[parse_choice("--accuracy", text, accuracies)];

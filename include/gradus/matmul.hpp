@@ -20,12 +20,9 @@
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
 /// * `strict`: the bound is g / (1 - g), g = (min(k, 256) + ceil(k / 256) + 1) u. It grows by one u for each 256 of k.
-/// * `split`: float only, on a GPU whose tensor cores take it. What it costs in accuracy its own bound says; where k is
-///   small, where there is no such GPU, and for rows and columns with NaN, infinity or numbers out of its range it is
-///   `strict`.
-/// * `fast`: float only, one pass of the tensor cores in TF32, which has 11 significant bits. Never chosen unasked;
-/// where
-///   there is no such GPU it is `strict`.
+/// * `split` and `fast`, float only, permit less: nearly the accuracy of `strict` from several passes of a GPU's tensor
+///   cores, and one pass in TF32, which has 11 significant bits. No variant makes use of it yet, so that both are
+///   `strict`. Neither is ever chosen unasked.
 ///
 /// Complexity: 2 m n k operations for each product of a batch; O((m + n) min(k, 1024)) elements of memory on a
 /// processor, and another m n where beta is not 0 or the elements of C do not lie side by side.
@@ -133,8 +130,8 @@ concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>
 enum class MatmulAccuracy : std::uint8_t {
   automatic,  ///< that of the variant that Execution::variant names, and `strict` where it names none
   strict,     ///< the canonical result
-  split,      ///< nearly as accurate, from tensor cores
-  fast        ///< few digits
+  split,      ///< permits what several passes of tensor cores give; `strict` so far
+  fast        ///< permits what one pass gives, few digits; `strict` so far
 };
 
 /// What is computed.

@@ -31,10 +31,12 @@ Store& store() {
   return *the_store;
 }
 
+/// That are kept: the search for one must not take longer than a small job.
+constexpr std::size_t most_blocks = 32;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block allocate(std::size_t bytes) {
-  // A quarter more, so that a job that is a little larger finds it large enough.
+  // Of small ones a quarter more, so that a job that is a little larger finds it large enough.
   const bool large = bytes >= large_page;
   const std::size_t alignment = large ? large_page : 4096;
   const std::size_t rounded = ((large ? bytes : bytes + bytes / 4) + alignment - 1) / alignment * alignment;
@@ -74,7 +76,7 @@ Scratch::~Scratch() {
     return;
   }
   std::vector<Block>& idle = store().idle;
-  while (!idle.empty() && store().bytes + bytes_ > kept) {
+  while (!idle.empty() && (store().bytes + bytes_ > kept || idle.size() >= most_blocks)) {
     store().bytes -= idle.front().bytes;
     std::free(idle.front().data);
     idle.erase(idle.begin());

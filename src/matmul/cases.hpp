@@ -26,7 +26,7 @@ enum class Layout : std::uint8_t {
   repeated    ///< one matrix for the whole batch; of what is read
 };
 
-/// Element (row, column) of an operand, of which `index` is another one for each: a multiple of `unit`, or special.
+/// Element (row, column) of an operand; `index` is another one for each element of a batch.
 struct Place {
   char operand;  ///< 'A', 'B' or 'C'
   std::int64_t row;

@@ -6,9 +6,11 @@
 // and the compiler puts several columns into a vector register, whose sums do not wait for each other.
 //
 // Work: m n k multiplications and additions. Bytes: for each of them an element of B and one of the sums are loaded and
-// one is stored, from a cache while B fits there; all of B passes by for each row. Limits: a thread has a row of sums
-// beside the matrices. Products and sums are rounded one by one, in the order of k. Source: G. H. Golub, C. F. Van
-// Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
+// one is stored, from a cache while B fits there; all of B passes by for each row.
+//
+// Limits: a thread has a row of sums beside the matrices. Products and sums are rounded one by one, in the order of k.
+//
+// Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
 #include "core/phases.hpp"

@@ -8,9 +8,12 @@
 // are taken together, which loads and stores the sums a quarter as often.
 //
 // Work: m n k multiplications and additions; bytes: m n k / 64 elements of B from memory or the last cache.
+//
 // Limits: a thread has a tile of B and one of sums beside the matrices (320 KiB in float). Products and sums are
-// rounded one by one, in the order of k. Source: M. S. Lam, E. E. Rothberg, M. E. Wolf, "The cache performance and
-// optimizations of blocked algorithms" (1991).
+// rounded one by one, in the order of k.
+//
+// Source: M. S. Lam, E. E. Rothberg, M. E. Wolf, "The cache performance and optimizations of blocked algorithms"
+// (1991).
 #include <algorithm>
 
 #include "core/phases.hpp"

@@ -2,8 +2,7 @@
 // vector registers. The canonical result; the production variant of the processor.
 //
 // What changes from `openmp_tiled`: there each product loads a sum and an element of B and stores the sum. Here
-// * 12 rows by two vectors of C (4 by three where there are 16 registers) stay in registers for the 256 terms of a
-// chain:
+// * 12 rows by two vectors of C (4 by three where there are 16 registers) stay in registers for a chain of 256 terms:
 //   two vectors of B and 12 elements of A are loaded for 24 fused multiplications and additions of a vector each, and
 //   nothing is stored. That many sums are more than the units have under way, so that none waits for another;
 // * what the five loops around it hold stays in the level of the memory that is fast enough for it: 256 terms of 12
@@ -16,10 +15,14 @@
 // * the best instructions of the processor are taken at run time (AVX-512, AVX2, ...), by Highway.
 //
 // Work: m n k multiplications and additions, two vectors of them in a clock at best. Bytes: A and B are copied once for
-// each 8192 columns or rows of the other. Memory: the packed panels, at most 128 MiB, and C once more where beta is not
-// 0. Limits: none. Without fused instructions (before 2013) the C library's fma takes their place, some hundred times
-// slower. Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee,
-// R. van de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality" (2015).
+// each 8192 columns or rows of the other.
+//
+// Memory: the packed panels, at most 128 MiB, and C once more where beta is not 0.
+//
+// Limits: none. Without fused instructions (before 2013) the C library's fma takes their place, a call for each term.
+//
+// Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); F. G. Van Zee, R. van
+// de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality" (2015).
 #include <omp.h>
 
 #include <algorithm>

@@ -37,8 +37,7 @@ std::span<const Variant> variants();
 /// By which others see the table.
 extern const core::Ladder ladder;
 
-/// The variant that gives the accuracy of the shape best on this machine; of the results of a job on the processor no
-/// more than the accuracy is asked.
+/// simd_packed, and cuda_pipelined where a GPU is asked for: until it was measured on one, nobody gets it unasked.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
 
 /// Memory of simd_packed, beyond the matrices.

@@ -27,8 +27,8 @@ struct Packing {
   T* to;
 };
 
-/// A sliver of rows of A times a strip of columns of B. Sums go from left to right through `before`, `totals` and
-/// `after`.
+/// A sliver of rows of A times a strip of columns of B. Sums start from those in `before`, stand in `totals` from one
+/// chain to the next, and end in `after`.
 template <class T>
 struct Strip {
   const T* a;                ///< the sliver; packed, its elements of a step lie side by side

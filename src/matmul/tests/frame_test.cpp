@@ -83,7 +83,6 @@ TEST(Matmul, RefusesMatricesThatDoNotFitEachOther) {
   EXPECT_EQ(matmul(batch, batch).product.columns(), 2);
   MatmulOptions adds;
   adds.beta = 2;
-  expect_usage([&] { matmul(a, view_of(a).slice(0, 0), adds); }, "");
   const Matrix<float> b = random_matrix<float>(6, 4, 2);
   expect_usage([&] { matmul(a, b, adds); }, "no C");
 }
