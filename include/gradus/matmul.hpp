@@ -20,9 +20,13 @@
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
 /// * `strict`: the bound is g / (1 - g), g = (min(k, 256) + ceil(k / 256) + 1) u. It grows by one u for each 256 of k.
-/// * `split` and `fast`, float only, permit less: nearly the accuracy of `strict` from several passes of a GPU's tensor
-///   cores, and one pass in TF32, which has 11 significant bits. No variant makes use of it yet, so that both are
-///   `strict`. Neither is ever chosen unasked.
+/// * `split`, float only: three passes of a GPU's tensor cores, which err less than float would on most matrices. The
+///   bound is that of `strict` up to k = 16; from there on that, or the same formula with g = (16 + 3 min(k, 64) +
+///   ceil(k / 64) + ceil(k / 128)) u where it is more.
+/// * `fast`, float only: one pass, with 11 bits of each factor: likewise, with 2^-10 + 2^-22 more.
+///
+/// Neither is ever chosen unasked. Both are `strict` where there are no tensor cores that serve (they are those of
+/// compute capability 9.0), or the product is too small to gain by them.
 ///
 /// Complexity: 2 m n k operations for each product of a batch; O((m + n) min(k, 1024)) elements of memory on a
 /// processor, and another m n where beta is not 0 or the elements of C do not lie side by side.
@@ -130,8 +134,8 @@ concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>
 enum class MatmulAccuracy : std::uint8_t {
   automatic,  ///< that of the variant that Execution::variant names, and `strict` where it names none
   strict,     ///< the canonical result
-  split,      ///< permits what several passes of tensor cores give; `strict` so far
-  fast        ///< permits what one pass gives, few digits; `strict` so far
+  split,      ///< permits what three passes of tensor cores give
+  fast        ///< permits what one pass gives, few digits
 };
 
 /// What is computed.

@@ -28,6 +28,15 @@ inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
 
+/// Of the current GPU.
+inline int multiprocessors() {
+  int gpu = 0;
+  int count = 0;
+  check(cudaGetDevice(&gpu), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu), "cudaDeviceGetAttribute");
+  return count;
+}
+
 /// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB.
 /// The limit belongs to the kernel, whoever launches it: it is only ever raised, and by one thread at a time, so that a
 /// job of another shape in another thread does not take away what this one is about to use.

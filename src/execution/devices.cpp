@@ -41,6 +41,10 @@ bool runs_on(std::string_view architectures, int major, int minor) {
 
 bool is_compiled() { return true; }
 
+bool has_warpgroup_code(const Gpu& gpu) {
+  return gpu.compute_capability == "9.0" && std::string_view(GRADUS_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
+}
+
 namespace {
 
 std::atomic<pid_t> finding_process{0};  // that called CUDA first; inherited by forked children
@@ -128,6 +132,8 @@ std::vector<Gpu> see_gpus() {
 #else
 
 bool is_compiled() { return false; }
+
+bool has_warpgroup_code(const Gpu&) { return false; }
 std::vector<Gpu> find_gpus() { return {}; }
 std::vector<Gpu> see_gpus() { return {}; }
 

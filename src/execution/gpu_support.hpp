@@ -15,6 +15,14 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
+/// Whether every usable GPU multiplies by warpgroups, with instructions that are in this build: Hopper's alone.
+inline core::Support has_warpgroup_products(const Machine& machine) {
+  for (const Gpu& gpu : machine.gpus())
+    if (gpu.usable && !has_warpgroup_code(gpu))
+      return core::Support::no("needs the matrix instructions of compute capability 9.0, in code for architecture 90a");
+  return core::Support::yes();
+}
+
 /// Shared memory that a block of every usable GPU may have.
 inline std::uint64_t shared_memory(const Machine& machine) {
   std::uint64_t least = 0;

@@ -21,10 +21,8 @@
 // written and read once. The arithmetic sets the pace of large products, memory that of one row or column.
 // Limits: as `cuda_naive`; a block size that is asked for has no effect. plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage kernels; split-k: the same, but with its order of additions kept.
-#include "cuda/async_copy.cuh"
+#include "matmul/gpu/copies.cuh"
 #include "matmul/gpu/plan.hpp"
-#include "matmul/gpu/product.cuh"
-#include "matmul/gpu/vectors.cuh"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
@@ -56,21 +54,13 @@ struct Share {
   std::int64_t end_block;
 };
 
-/// Tiles are numbered part after part, product after product; within a product eight rows of tiles at a time, column
-/// after column of them.
+/// Tiles are numbered part after part.
 template <class T>
 __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
-  constexpr std::int64_t rows_at_once = 8;
   const std::int64_t number = tiles.first + blockIdx.x;
-  const std::int64_t part = number % split.parts;
-  const std::int64_t tile = number / split.parts;
-  const std::int64_t within = tile % tiles.of_a_product;
-  const std::int64_t first_row = within / (rows_at_once * tiles.across) * rows_at_once;
-  const std::int64_t rows = min(rows_at_once, tiles.of_a_product / tiles.across - first_row);
-  const std::int64_t place = within - first_row * tiles.across;
-  const std::int64_t first = split.first + part * split.at_once;
-  return {tile / tiles.of_a_product, first_row + place % rows, place / rows, first,
-          min(first + split.at_once, split.end)};
+  const Tiles::Place place = tiles.place_in_strips(number / split.parts);
+  const std::int64_t first = split.first + number % split.parts * split.at_once;
+  return {place.batch, place.row, place.column, first, min(first + split.at_once, split.end)};
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -95,8 +85,9 @@ struct PipelineShape {
   static constexpr int rows = warps_down_ * lanes_down * own_rows;
   static constexpr int columns = warps_across * lanes_across * own_columns;
   static constexpr int a_pitch = portion + vector;
+  static constexpr int b_pitch = columns;
   static constexpr int a_elements = rows * a_pitch;
-  static constexpr int stage_elements = a_elements + portion * columns;
+  static constexpr int stage_elements = a_elements + portion * b_pitch;
   static constexpr std::size_t bytes = sizeof(T) * stages * stage_elements;
   static_assert(own_columns % vector == 0 && portion % vector == 0 && block_depth % portion == 0);
   static_assert(rows * portion / vector % threads == 0 && portion * columns / vector % threads == 0);
@@ -117,68 +108,6 @@ struct ShapeOf<T, Kernel::tall> : PipelineShape<T, 4, 1, 8, 4, 4, sizeof(T) == 4
 template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
-/// Which vectors of 16 bytes may be loaded and stored.
-struct Wide {
-  bool a;
-  bool b;
-  bool c;
-};
-
-/// The copies of a thread: the same vectors of every portion.
-template <class T, class Shape>
-class Copies {
- public:
-  __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, const Wide& wide)
-      : product_(product), top_(top), left_(left), wide_(wide), thread_(static_cast<int>(threadIdx.x)) {}
-
-  /// Puts those of the portion that begins at `first` into `stage`. Rows beyond the last one of A are copies of it,
-  /// and the elements of C that come from them are not stored.
-  __device__ __forceinline__ void order(std::int64_t first, T* stage) const {
-    const bool whole = first + Shape::portion <= product_.k;
-#pragma unroll
-    for (int turn = 0; turn < Shape::rows * Shape::portion / vector / Shape::threads; ++turn) {
-      constexpr int in_a_row = Shape::portion / vector;
-      const int index = turn * Shape::threads + thread_;
-      const int row = index / in_a_row;
-      const int inner = index % in_a_row * vector;
-      T* const to = stage + row * Shape::a_pitch + inner;
-      const T* const from = &product_.a(min(top_ + row, product_.m - 1), first + inner);
-      if (whole && wide_.a) cuda::copy_16_bytes(to, from);
-      else copy_elements(to, from, min(std::int64_t{vector}, product_.k - first - inner), T(-0.0));
-    }
-#pragma unroll
-    for (int turn = 0; turn < Shape::portion * Shape::columns / vector / Shape::threads; ++turn) {
-      constexpr int in_a_row = Shape::columns / vector;
-      const int index = turn * Shape::threads + thread_;
-      const int inner = index / in_a_row;
-      const std::int64_t column = left_ + index % in_a_row * vector;
-      T* const to = stage + Shape::a_elements + inner * Shape::columns + index % in_a_row * vector;
-      const std::int64_t there = first + inner < product_.k ? min(std::int64_t{vector}, product_.n - column) : 0;
-      const T* const from = there > 0 ? &product_.b(first + inner, column) : product_.b.data;
-      if (wide_.b) cuda::copy_or_zero<16>(to, from, there > 0 ? static_cast<int>(there) * int{sizeof(T)} : 0);
-      else copy_elements(to, from, there, T(0));
-    }
-  }
-
- private:
-  static constexpr int vector = Shape::vector;
-
-  /// A vector, element by element, of which `there` are within the matrix; the others become `beyond`, which is there
-  /// after the barrier as copies are.
-  __device__ __forceinline__ static void copy_elements(T* to, const T* from, std::int64_t there, T beyond) {
-#pragma unroll
-    for (int index = 0; index < vector; ++index)
-      if (index < there) cuda::copy_or_zero<sizeof(T)>(to + index, from + index, sizeof(T));
-      else to[index] = beyond;
-  }
-
-  const Product<T>& product_;
-  std::int64_t top_;
-  std::int64_t left_;
-  Wide wide_;
-  int thread_;
-};
-
 /// sums += A B for a portion in shared memory, from the thread's first row and first column on.
 template <class T, class Shape>
 __device__ __forceinline__ void add_portion(T (&sums)[Shape::own_rows][Shape::own_columns], const T* a, const T* b) {
@@ -194,7 +123,7 @@ __device__ __forceinline__ void add_portion(T (&sums)[Shape::own_rows][Shape::ow
       Vector<T> there[groups];
 #pragma unroll
       for (int group = 0; group < groups; ++group)
-        there[group] = load_vector(b + (inner + index) * Shape::columns + group * Shape::lanes_across * vector);
+        there[group] = load_vector(b + (inner + index) * Shape::b_pitch + group * Shape::lanes_across * vector);
 #pragma unroll
       for (int r = 0; r < Shape::own_rows; ++r)
 #pragma unroll
@@ -468,9 +397,7 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
   }
   const Product<T> product(problem);
   const TileSize size = tile_of(plan.kernel, sizeof(T));
-  Tiles tiles;
-  tiles.across = (problem.n + size.columns - 1) / size.columns;
-  tiles.of_a_product = (problem.m + size.rows - 1) / size.rows * tiles.across;
+  Tiles tiles = tiles_of(problem, size.rows, size.columns);
   const std::int64_t count = problem.batches * tiles.of_a_product;
   const std::int64_t blocks = blocks_of_k(shape);
   const double elements_of_a_tile = static_cast<double>(size.rows * size.columns);

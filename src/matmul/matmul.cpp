@@ -16,6 +16,7 @@
 #include "matmul/gpu/operands.hpp"
 #include "matmul/gpu/run_on_gpu.hpp"
 #include "matmul/measure.hpp"
+#include "matmul/tensor/panels.hpp"
 #include "matmul/variants.hpp"
 #include "matmul/views.hpp"
 
@@ -262,7 +263,11 @@ double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int eleme
   const double unit = element_bytes == sizeof(float) ? room::unit_roundoff<float> : room::unit_roundoff<double>;
   const auto k = static_cast<double>(depth);
   const auto block = static_cast<double>(room::block_depth);
-  return room::error_of(std::min(k, block) + std::ceil(k / block) + 1, unit);
+  const double strict = room::error_of(std::min(k, block) + std::ceil(k / block) + 1, unit);
+  if (accuracy == MatmulAccuracy::automatic || accuracy == MatmulAccuracy::strict ||
+      depth <= room::tensor::strict_depth)
+    return strict;
+  return std::max(strict, room::tensor::error_bound(depth, room::tensor::parts_of(accuracy)));
 }
 
 MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {

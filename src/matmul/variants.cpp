@@ -8,6 +8,7 @@
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
 #include "matmul/gpu/plan.hpp"
+#include "matmul/tensor/panels.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -47,6 +48,26 @@ Support pipelined_on_gpu(const Shape& shape, const execution::Machine& machine) 
 Memory pipelined_memory(const Shape& shape, int threads) {
   Memory memory = gpu_memory(shape, threads);
   memory.device += sum_bytes(shape);
+  return memory;
+}
+
+Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
+  if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cuda_pipelined");
+  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (Support fits = execution::fits_shared(tensor_f64_shared_bytes, "tiles", machine); !fits) return fits;
+  return execution::has_warpgroup_products(machine);
+}
+
+// Panels of the tensor cores, and what `strict` takes where they cannot be used.
+Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
+  if (shape.element_bytes != sizeof(float)) return Support::no("made for float; products of double by cuda_pipelined");
+  if (Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
+  return execution::has_warpgroup_products(machine);
+}
+template <int parts>
+Memory panels_memory(const Shape& shape, int threads) {
+  Memory memory = pipelined_memory(shape, threads);
+  if (shape.element_bytes == sizeof(float)) memory.device += tensor::bytes_of(shape, parts);
   return memory;
 }
 
@@ -139,6 +160,31 @@ constexpr Variant table[] = {
      .supports = pipelined_on_gpu,
      .memory = pipelined_memory,
      .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>)},
+    {.name = "cuda_tensor_f64",
+     .summary = "double on the tensor cores, whose sums are the same chains",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = double_on_tensor_cores,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_tensor_f64<float>, cuda_tensor_f64<double>)},
+    {.name = "cuda_tensor_fast",
+     .summary = "the tensor cores, one pass in FP16 with scaled rows and columns: 11 bits of each factor",
+     .contract = {.kind = core::Contract::within, .bound = 9.8e-4, .of = "|A| |B|"},
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_tensor_cores,
+     .memory = panels_memory<1>,
+     .facts = {.accuracy = MatmulAccuracy::fast},
+     .run = GRADUS_CUDA_RUNS(cuda_tensor_fast<float>, cuda_tensor_fast<double>)},
+    {.name = "cuda_tensor_split",
+     .summary = "the tensor cores, three passes over two parts of each float: the accuracy of float",
+     .contract = {.kind = core::Contract::within, .bound = rounded_unit<float>, .of = "(208 + k / 42) |A| |B|"},
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_tensor_cores,
+     .memory = panels_memory<2>,
+     .facts = {.accuracy = MatmulAccuracy::split},
+     .run = GRADUS_CUDA_RUNS(cuda_tensor_split<float>, cuda_tensor_split<double>)},
     {.name = "cublas",
      .summary = "NVIDIA's library cuBLAS, for comparison",
      .contract = textbook,
@@ -160,7 +206,8 @@ constinit const core::Ladder ladder{
     .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
     .support =
         [](std::string_view name, const execution::Machine& machine) {
-          constexpr Shape usual[] = {{.m = 1000, .n = 1000, .k = 1000}};
+          constexpr Shape usual[] = {{.m = 1000, .n = 1000, .k = 1000},
+                                     {.m = 1000, .n = 1000, .k = 1000, .element_bytes = sizeof(double)}};
           return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
         },
 };

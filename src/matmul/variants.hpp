@@ -30,6 +30,12 @@ Done cuda_warp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_pipelined(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
+Done cuda_tensor_f64(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_tensor_fast(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cuda_tensor_split(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
 Done cublas(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();

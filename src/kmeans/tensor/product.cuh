@@ -7,60 +7,25 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda/warpgroup.cuh"
 #include "kmeans/tensor/job.cuh"
 
 namespace gradus::kmeans_detail::tensor {
 
-inline __device__ unsigned int shared_address(const void* pointer) {
-  return static_cast<unsigned int>(__cvta_generic_to_shared(pointer));
-}
+using cuda::shared_address;
+using cuda::swizzled;
 
 inline __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// The warpgroup's own matrix instructions are Hopper's alone; elsewhere each warp multiplies its 16 points by itself.
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(GRADUS_NO_WARPGROUP_PRODUCT)
-#define GRADUS_WARPGROUP_PRODUCT
-#endif
+// Hopper multiplies by warpgroups; elsewhere each warp multiplies its 16 points by itself.
 
 /// Scores in registers: scores[c][2 h + e] is that of the warp's point 8 h + lane / 4 and the tile's cluster
 /// 8 c + 2 (lane % 4) + e.
-using Scores = float[16][4];
+using Scores = cuda::WarpgroupSums;
 
-#ifdef GRADUS_WARPGROUP_PRODUCT
-/// What the instruction is told of a tile: where it begins, 1024 bytes from eight rows to the next eight, and that its
-/// 16-byte units are permuted within 128 bytes.
-inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
-  return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
-}
-
-/// 64 points by 128 clusters by 16 columns, by four warps; runs on by itself until it is waited for.
-inline __device__ void multiply_by_warpgroup(Scores& scores, std::uint64_t points, std::uint64_t clusters, int adds) {
-#define GRADUS_FOUR(c) "+f"(scores[c][0]), "+f"(scores[c][1]), "+f"(scores[c][2]), "+f"(scores[c][3])
-  asm volatile(
-      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, adds, 1, 1, 0, 0;\n}\n"
-      : GRADUS_FOUR(0), GRADUS_FOUR(1), GRADUS_FOUR(2), GRADUS_FOUR(3), GRADUS_FOUR(4), GRADUS_FOUR(5), GRADUS_FOUR(6),
-        GRADUS_FOUR(7), GRADUS_FOUR(8), GRADUS_FOUR(9), GRADUS_FOUR(10), GRADUS_FOUR(11), GRADUS_FOUR(12),
-        GRADUS_FOUR(13), GRADUS_FOUR(14), GRADUS_FOUR(15)
-      : "l"(points), "l"(clusters), "r"(adds));
-#undef GRADUS_FOUR
-}
-
-/// Keeps the compiler from moving what it does with the scores across the wait for the product.
-inline __device__ void pin(Scores& scores) {
-#pragma unroll
-  for (int column = 0; column < 16; ++column)
-#pragma unroll
-    for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(scores[column][index])::"memory");
-}
-#else
+#ifndef GRADUS_WARPGROUP_PRODUCT
 inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
@@ -174,35 +139,31 @@ class Product {
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
 
-  __device__ static unsigned int swizzled(int row, int unit) {
-    return static_cast<unsigned int>(row * row_bytes + ((unit ^ (row % 8)) << 4));
-  }
-
   // A chunk of columns. The first one of a tile begins the sums.
   __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
     const int width = job_.stride - chunk * tensor_chunk;
     const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
 #ifdef GRADUS_WARPGROUP_PRODUCT
-    const std::uint64_t own = tile_descriptor(points + threadIdx.x / 128 * 64 * row_bytes);
-    const std::uint64_t all = tile_descriptor(clusters);
+    const std::uint64_t own = cuda::tile_descriptor(points + threadIdx.x / 128 * 64 * row_bytes);
+    const std::uint64_t all = cuda::tile_descriptor(clusters);
     // Where a product may still run when the next begins, its sums are not to be touched in between.
-    if constexpr (Shape::behind == 0) pin(scores);
+    if constexpr (Shape::behind == 0) cuda::pin(scores);
     if (parts == tensor_chunk / tensor_columns) {
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      cuda::begin_products();
 #pragma unroll
       for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
-        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+        cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
                               all + static_cast<unsigned int>(2 * part), chunk + part);
     } else {
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      cuda::begin_products();
 #pragma unroll 1
       for (int part = 0; part < parts; ++part)
-        multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
+        cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
                               all + static_cast<unsigned int>(2 * part), chunk + part);
     }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Shape::behind) : "memory");
-    if constexpr (Shape::behind == 0) pin(scores);
+    cuda::end_products();
+    cuda::wait_for_products<Shape::behind>();
+    if constexpr (Shape::behind == 0) cuda::pin(scores);
 #else
     const int lane = static_cast<int>(threadIdx.x) % 32;
     // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
@@ -234,8 +195,8 @@ class Product {
   __device__ static void finish(Scores& scores) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
     if constexpr (Shape::behind > 0) {
-      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-      pin(scores);
+      cuda::wait_for_products<0>();
+      cuda::pin(scores);
     }
 #endif
   }

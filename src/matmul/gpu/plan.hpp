@@ -78,6 +78,9 @@ struct Plan {
 /// Of a block, by any of the kernels.
 inline constexpr std::uint64_t most_shared_bytes = std::uint64_t{88} << 10;
 
+/// Likewise by cuda_tensor_f64.
+inline constexpr std::uint64_t tensor_f64_shared_bytes = std::uint64_t{209} << 10;
+
 /// Threads of a block.
 constexpr int threads_of(Kernel kernel) {
   switch (kernel) {

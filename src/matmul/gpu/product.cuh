@@ -70,7 +70,25 @@ struct Tiles {
     const std::int64_t within = tile % of_a_product;
     return {tile / of_a_product, within / across, within % across};
   }
+  /// Where a tile lies if eight rows of tiles are taken at a time, column after column of them: those that follow each
+  /// other, which are worked on together, share A and B in the second-level cache.
+  __device__ Place place_in_strips(std::int64_t tile) const {
+    constexpr std::int64_t rows_at_once = 8;
+    const std::int64_t within = tile % of_a_product;
+    const std::int64_t first_row = within / (rows_at_once * across) * rows_at_once;
+    const std::int64_t rows = min(rows_at_once, of_a_product / across - first_row);
+    const std::int64_t place = within - first_row * across;
+    return {tile / of_a_product, first_row + place % rows, place / rows};
+  }
 };
+
+template <class T>
+Tiles tiles_of(const Problem<T>& problem, std::int64_t rows, std::int64_t columns) {
+  Tiles tiles;
+  tiles.across = (problem.n + columns - 1) / columns;
+  tiles.of_a_product = (problem.m + rows - 1) / rows * tiles.across;
+  return tiles;
+}
 
 /// Calls launch(product, tiles, blocks), which launches so many blocks, until all tiles of rows x columns were worked
 /// on; long work is cut where a stop request is honoured.
@@ -78,9 +96,7 @@ template <class T, class Launch>
 void for_tiles(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases, std::int64_t rows,
                std::int64_t columns, const Launch& launch) {
   const core::PhaseTimer timer(phases, "multiply");
-  Tiles tiles;
-  tiles.across = (problem.n + columns - 1) / columns;
-  tiles.of_a_product = (problem.m + rows - 1) / rows * tiles.across;
+  Tiles tiles = tiles_of(problem, rows, columns);
   const std::int64_t count = problem.batches * tiles.of_a_product;
   const double operations = static_cast<double>(rows * columns) * static_cast<double>(problem.k);
   const cuda::Stream& stream = problem.gpu->stream();

@@ -22,6 +22,13 @@ bool has_vectors(const Operand<T>& operand) {
          operand.batch_stride % length == 0;
 }
 
+/// Likewise for two neighbours, the first of them at an even place.
+template <class T>
+bool has_pairs(const Operand<T>& operand) {
+  return reinterpret_cast<std::uintptr_t>(operand.data) % (2 * sizeof(T)) == 0 && operand.row_stride % 2 == 0 &&
+         operand.batch_stride % 2 == 0;
+}
+
 template <class T>
 __device__ __forceinline__ Vector<T> load_vector(const T* from) {
   return *reinterpret_cast<const Vector<T>*>(from);

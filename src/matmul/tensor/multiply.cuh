@@ -1,0 +1,327 @@
+// Products of packed panels by tensor cores, and what is left to other units.
+#pragma once
+
+#include "matmul/tensor/packing.cuh"
+
+namespace gradus::matmul_detail::tensor {
+
+/// A block of three warpgroups: one of its threads orders copies, two warpgroups multiply, 64 rows of the tile each.
+inline constexpr int multiplying_threads = 384;
+
+/// Portions of k in shared memory at once: a tile of A's panel and one of B's, in all their parts.
+template <int parts>
+struct Stages {
+  static constexpr int bytes = 2 * parts * tile_bytes;
+  static constexpr int count = 6 / parts;
+  static constexpr std::size_t shared_bytes = std::size_t{1024} + count * bytes;  // to begin at a multiple of 1024
+};
+
+/// What the product is made from, and where it goes.
+struct PackedProduct {
+  Product<float> product;
+  Tiles tiles;  ///< of C
+  Panels a_panels;
+  Panels b_panels;
+  const unsigned char* a;
+  const unsigned char* b;
+  const int* a_lifts;
+  const int* b_lifts;
+  bool pairs;  ///< neighbours in a row of C may be stored together
+
+  /// The panel's first tile.
+  template <int parts>
+  __device__ static const unsigned char* panel(const unsigned char* packed, const Panels& panels, std::int64_t batch,
+                                               std::int64_t number) {
+    const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;
+    return packed + (matrix * panels.of_a_matrix() + number) * panels.tiles_deep() * parts * tile_bytes;
+  }
+};
+
+/// The end of an element's computation: in double, so that taking back the lifts, alpha and beta round once together.
+__device__ inline void finish_lifted(const Product<float>& product, float& cell, float total, int lift) {
+  const double factor = __longlong_as_double(static_cast<long long>(1023 - lift) << 52);
+  double value = static_cast<double>(product.alpha) * (static_cast<double>(total) * factor);
+  if (product.beta != 0) value = fma(static_cast<double>(product.beta), static_cast<double>(cell), value);
+  const auto rounded = static_cast<float>(value);
+  cell = rounded == rounded ? rounded : __uint_as_float(0x7fc00000u);
+}
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+
+/// A warpgroup's 64 x 128 sums to C.
+__device__ inline void store(const PackedProduct& packed, const Tiles::Place& tile, const cuda::WarpgroupSums& totals,
+                             int warpgroup) {
+  Product<float> product = packed.product;
+  product.select(tile.batch);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const int* const b_lifts = packed.b_lifts + (packed.b_panels.matrices == 1 ? 0 : tile.batch * product.n);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = tile.row * panel_rows + warpgroup * 64 + warp * 16 + half * 8 + lane / 4;
+    if (row >= product.m) continue;
+    const int row_lift = packed.a_lifts[(packed.a_panels.matrices == 1 ? 0 : tile.batch * product.m) + row];
+    if (row_lift == odd_line) continue;
+    const std::int64_t first_column = tile.column * panel_rows + lane % 4 * 2;
+#pragma unroll
+    for (int group = 0; group < 16; ++group) {
+      const std::int64_t column = first_column + group * 8;
+      if (column >= product.n) continue;
+      const bool two = column + 1 < product.n;
+      const int lifts[2] = {b_lifts[column], two ? b_lifts[column + 1] : odd_line};
+      float* const cells = &product.c(row, column);
+      if (packed.pairs && lifts[0] != odd_line && lifts[1] != odd_line) {
+        float2 pair = product.beta != 0 ? *reinterpret_cast<const float2*>(cells) : float2{};
+        finish_lifted(product, pair.x, totals[group][2 * half], row_lift + lifts[0]);
+        finish_lifted(product, pair.y, totals[group][2 * half + 1], row_lift + lifts[1]);
+        *reinterpret_cast<float2*>(cells) = pair;
+        continue;
+      }
+#pragma unroll
+      for (int next = 0; next < 2; ++next)
+        if (lifts[next] != odd_line)
+          finish_lifted(product, cells[next], totals[group][2 * half + next], row_lift + lifts[next]);
+    }
+  }
+}
+
+/// One portion of k: sums = high high', cross += high low' + low high'.
+template <int parts>
+__device__ __forceinline__ void multiply_portion(cuda::WarpgroupSums& sums, cuda::WarpgroupSums& cross,
+                                                 unsigned int stage, int warpgroup, bool is_first) {
+  const std::uint64_t a = cuda::tile_descriptor(stage + warpgroup * 64 * cuda::tile_row_bytes);
+  const std::uint64_t b = cuda::tile_descriptor(stage + parts * tile_bytes);
+  constexpr std::uint64_t to_low = tile_bytes / 16;
+  cuda::begin_products();
+#pragma unroll
+  for (int step = 0; step < panel_depth / 16; ++step) {
+    cuda::multiply_by_warpgroup(sums, a + 2 * step, b + 2 * step, step > 0);
+    if constexpr (parts == 2) {
+      cuda::multiply_by_warpgroup(cross, a + 2 * step, b + 2 * step + to_low, !is_first || step > 0);
+      cuda::multiply_by_warpgroup(cross, a + 2 * step + to_low, b + 2 * step, 1);
+    }
+  }
+  cuda::end_products();
+}
+
+#endif
+
+// Launch shape: multiplying_threads, as many blocks as multiprocessors; they take tiles of C in turn.
+template <int parts>
+__global__ void __launch_bounds__(multiplying_threads, 1)
+    multiply_panels(const __grid_constant__ PackedProduct packed, std::int64_t first_tile, std::int64_t end_tile) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  using Shape = Stages<parts>;
+  extern __shared__ unsigned char dynamic_shared[];
+  unsigned char* const stages = dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024;
+  __shared__ cuda::Barrier filled[Shape::count];
+  __shared__ cuda::Barrier emptied[Shape::count];
+  constexpr unsigned int multiplying_warps = 8;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Shape::count; ++stage) {
+      filled[stage].start(1);
+      emptied[stage].start(multiplying_warps);
+    }
+    cuda::make_barriers_known();
+  }
+  __syncthreads();  // the barriers are there
+  const std::int64_t portions = packed.a_panels.tiles_deep();
+  int stage = 0;
+  unsigned int parity = 0;
+  const auto advance = [&] {
+    if (++stage == Shape::count) {
+      stage = 0;
+      parity ^= 1;
+    }
+  };
+  if (threadIdx.x / 128 == 0) {
+    cuda::give_up_registers<40>();
+    if (threadIdx.x != 0) return;
+    constexpr unsigned int bytes = parts * tile_bytes;  // of each of both
+    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
+      const Tiles::Place tile = packed.tiles.place_in_strips(number);
+      const unsigned char* a = PackedProduct::panel<parts>(packed.a, packed.a_panels, tile.batch, tile.row);
+      const unsigned char* b = PackedProduct::panel<parts>(packed.b, packed.b_panels, tile.batch, tile.column);
+      for (std::int64_t portion = 0; portion < portions; ++portion) {
+        emptied[stage].wait(parity ^ 1);  // the first time around, they are empty
+        filled[stage].arrive_for(2 * bytes);
+        filled[stage].copy(stages + stage * Shape::bytes, a, bytes);
+        filled[stage].copy(stages + stage * Shape::bytes + bytes, b, bytes);
+        a += bytes;
+        b += bytes;
+        advance();
+      }
+    }
+  } else {
+    cuda::take_registers<232>();
+    const int warpgroup = static_cast<int>(threadIdx.x) / 128 - 1;
+    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
+      const Tiles::Place tile = packed.tiles.place_in_strips(number);
+      cuda::WarpgroupSums totals = {};
+      cuda::WarpgroupSums sums;
+      cuda::WarpgroupSums cross;
+      for (std::int64_t portion = 0; portion < portions; ++portion) {
+        filled[stage].wait(parity);
+        multiply_portion<parts>(sums, cross, cuda::shared_address(stages) + stage * Shape::bytes, warpgroup,
+                                portion == 0);
+        // The other warpgroup's products keep the tensor cores busy meanwhile.
+        cuda::wait_for_products<0>();
+        cuda::pin(sums);
+        if (threadIdx.x % 32 == 0) emptied[stage].arrive();
+        advance();
+        // A tensor core cuts off where other units round, always towards zero: it gets no more than a tile to add.
+#pragma unroll
+        for (int column = 0; column < 16; ++column)
+#pragma unroll
+          for (int index = 0; index < 4; ++index) totals[column][index] += sums[column][index];
+      }
+      if constexpr (parts == 2) {
+        cuda::pin(cross);
+#pragma unroll
+        for (int column = 0; column < 16; ++column)
+#pragma unroll
+          for (int index = 0; index < 4; ++index)
+            totals[column][index] = fmaf(cross[column][index], 1.0f / (1 << low_exponent), totals[column][index]);
+      }
+      store(packed, tile, totals, warpgroup);
+    }
+  }
+#else
+  __trap();
+#endif
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Odd lines, as `strict` has them: chains of fma over blocks of k
+
+constexpr int odd_threads = 128;
+
+__device__ inline float strict_total(const Product<float>& product, std::int64_t row, std::int64_t column) {
+  float total = -0.0f;
+  for (std::int64_t block = 0; block < product.k; block += block_depth) {
+    const std::int64_t end = min(block + block_depth, product.k);
+    float sum = 0;
+#pragma unroll 8
+    for (std::int64_t inner = block; inner < end; ++inner)
+      sum = fmaf(product.a(row, inner), product.b(inner, column), sum);
+    total += sum;
+  }
+  return total;
+}
+
+/// Which products of the batch an odd line is in.
+struct Batches {
+  std::int64_t first;
+  std::int64_t end;
+
+  __device__ Batches(const Panels& panels, std::int64_t line, std::int64_t batches)
+      : first(panels.matrices == 1 ? 0 : line / panels.lines),
+        end(panels.matrices == 1 ? batches : first + 1) {}
+};
+
+// Launch shape: a block for each 128 columns of C; blocks beside each other along y take the odd rows in turn.
+static __global__ void __launch_bounds__(odd_threads)
+    multiply_odd_rows(const __grid_constant__ PackedProduct packed, std::int64_t batches, OddLines odd) {
+  const std::int64_t column = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
+  if (column >= packed.product.n) return;
+  for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
+    const std::int64_t line = odd.lines[index];
+    const Batches in(packed.a_panels, line, batches);
+    for (std::int64_t batch = in.first; batch < in.end; ++batch) {
+      Product<float> product = packed.product;
+      product.select(batch);
+      const std::int64_t row = line % product.m;
+      product.finish(row, column, strict_total(product, row, column));
+    }
+  }
+}
+
+// Likewise a block for each 128 rows of C; those that are odd themselves are done.
+static __global__ void __launch_bounds__(odd_threads)
+    multiply_odd_columns(const __grid_constant__ PackedProduct packed, std::int64_t batches, OddLines odd) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
+  if (row >= packed.product.m) return;
+  for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
+    const std::int64_t line = odd.lines[index];
+    const Batches in(packed.b_panels, line, batches);
+    for (std::int64_t batch = in.first; batch < in.end; ++batch) {
+      if (packed.a_lifts[(packed.a_panels.matrices == 1 ? 0 : batch * packed.product.m) + row] == odd_line) continue;
+      Product<float> product = packed.product;
+      product.select(batch);
+      const std::int64_t column = line % product.n;
+      product.finish(row, column, strict_total(product, row, column));
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The whole job
+
+/// C from panels of so many parts. False, and C untouched, where so many lines are odd that `strict` is faster.
+template <int parts>
+bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const cuda::Stream& stream = problem.gpu->stream();
+  cuda::Arena& memory = problem.gpu->memory();
+  const Panels a{problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k, parts};
+  const Panels b{problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k, parts};
+  auto* const a_packed = memory.take<unsigned char>(a.bytes());
+  auto* const b_packed = memory.take<unsigned char>(b.bytes());
+  int* const a_lifts = memory.take<int>(a.matrices * a.lines);
+  int* const b_lifts = memory.take<int>(b.matrices * b.lines);
+  int* const counts = cuda::zero_part<int>(memory, 2, stream);
+  const OddLines odd_rows{counts, memory.take<std::int64_t>(a.matrices * a.lines)};
+  const OddLines odd_columns{counts + 1, memory.take<std::int64_t>(b.matrices * b.lines)};
+  {
+    const core::PhaseTimer timer(phases, "pack");
+    const bool wide = has_vectors(problem.a);
+    find_lifts_of_rows<<<static_cast<unsigned>(a.matrices * a.lines), packing_threads, 0, stream>>>(problem.a, a, wide,
+                                                                                                   a_lifts, odd_rows);
+    const std::int64_t columns = b.matrices * b.lines;
+    auto* const extremes = reinterpret_cast<Extremes*>(cuda::zero_part<unsigned int>(memory, 2 * columns, stream));
+    const std::int64_t looks = b.matrices * ((b.lines + 31) / 32) * ((b.depth + stretch_of_columns - 1) / stretch_of_columns);
+    find_extremes_of_columns<<<static_cast<unsigned>(looks), packing_threads, 0, stream>>>(problem.b, b, extremes);
+    find_lifts_of_columns<<<cuda::blocks_for(columns, packing_threads), packing_threads, 0, stream>>>(
+        extremes, columns, b_lifts, odd_columns);
+    pack_rows<parts><<<static_cast<unsigned>(a.tiles()), packing_threads, 0, stream>>>(problem.a, a, wide, a_lifts,
+                                                                                     a_packed);
+    pack_columns<parts><<<static_cast<unsigned>(b.tiles()), packing_threads, 0, stream>>>(problem.b, b, b_lifts,
+                                                                                        b_packed);
+    cuda::check_launch("pack");
+  }
+  int odd[2];
+  cuda::fetch_part<int>(counts, odd, stream);
+  const core::PhaseTimer timer(phases, "multiply");
+  // Those are computed at a fraction of the speed of cuda_pipelined.
+  constexpr double few = 1.0 / 64;
+  const double share = static_cast<double>(odd[0]) / static_cast<double>(a.matrices * a.lines) +
+                       static_cast<double>(odd[1]) / static_cast<double>(b.matrices * b.lines);
+  if (share > few && odd[0] + odd[1] > 2) return false;
+
+  const Tiles tiles = tiles_of(problem, panel_rows, panel_rows);
+  const PackedProduct packed{Product<float>(problem), tiles,   a,       b, a_packed, b_packed, a_lifts, b_lifts,
+                             has_pairs(problem.c)};
+  constexpr auto kernel = multiply_panels<parts>;
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), Stages<parts>::shared_bytes);
+  const auto blocks = cuda::multiprocessors();
+  const std::int64_t count = problem.batches * tiles.of_a_product;
+  cuda::Portions(problem.stop, first_portion)
+      .run(count, static_cast<double>(panel_rows * panel_rows) * static_cast<double>(problem.k), 1, stream,
+           [&](std::int64_t first, std::int64_t number) {
+             if (execution.progress) execution.progress({"multiply", first, count, {}});
+             kernel<<<static_cast<unsigned>(std::min<std::int64_t>(number, blocks)), multiplying_threads,
+                      Stages<parts>::shared_bytes, stream>>>(packed, first, first + number);
+             cuda::check_launch("multiply_panels");
+           });
+  constexpr int most_beside = 4096;
+  if (odd[0] > 0)
+    multiply_odd_rows<<<dim3(cuda::blocks_for(problem.n, odd_threads), static_cast<unsigned>(std::min(odd[0], most_beside))),
+                        odd_threads, 0, stream>>>(packed, problem.batches, odd_rows);
+  if (odd[1] > 0)
+    multiply_odd_columns<<<dim3(cuda::blocks_for(problem.m, odd_threads), static_cast<unsigned>(std::min(odd[1], most_beside))),
+                           odd_threads, 0, stream>>>(packed, problem.batches, odd_columns);
+  cuda::check_launch("multiply_odd_lines");
+  stream.wait();
+  return true;
+}
+
+}  // namespace gradus::matmul_detail::tensor
