@@ -1,5 +1,7 @@
 #include "execution/gpu_job.hpp"
 
+#include <algorithm>
+
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 
@@ -8,6 +10,15 @@ namespace gradus::execution {
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes) {
   require_gpu(this_machine(), execution.gpu);
   return std::make_shared<cuda::Job>(execution, cpu::thread_count(execution), bytes);
+}
+
+std::uint64_t gpu_memory_to_take(const Execution& execution) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  constexpr std::uint64_t for_others = std::uint64_t{256} << 20;  // the driver's, and what kernels are loaded to
+  const std::uint64_t most = free > for_others ? free - for_others : 0;
+  return execution.gpu_memory_limit > 0 ? std::min(most, execution.gpu_memory_limit) : most;
 }
 
 template <class T>

@@ -13,6 +13,10 @@ namespace gradus::execution {
 /// UnsupportedError as require_gpu(). `bytes`: of the job's memory there, see cuda::Job.
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes = 0);
 
+/// What a job that cuts its work by the memory there is may take of the current GPU's: what is free, but for what the
+/// driver may want, and no more than Execution::gpu_memory_limit.
+std::uint64_t gpu_memory_to_take(const Execution& execution);
+
 /// A copy in host memory of a few rows that lie on a GPU, after what is in Execution::stream; for what a job wants
 /// before it starts, or on another GPU than its own. UsageError where they do not lie there.
 template <class T>

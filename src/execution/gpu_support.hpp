@@ -23,6 +23,24 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
+/// The GPUs that this build can use, which for estimates are all alike: the least memory, the fewest multiprocessors.
+inline Gpu least_gpu(const Machine& machine) {
+  Gpu least;
+  for (const Gpu& gpu : machine.gpus()) {
+    if (!gpu.usable) continue;
+    if (!least.usable || gpu.memory_bytes < least.memory_bytes) least.memory_bytes = gpu.memory_bytes;
+    if (!least.usable || gpu.multiprocessors < least.multiprocessors) least.multiprocessors = gpu.multiprocessors;
+    least.usable = true;
+  }
+  return least;
+}
+
+/// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
+inline std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
+
+/// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
+inline constexpr double gpu_ready_seconds = 0.4;
+
 /// Shared memory that a block of every usable GPU may have.
 inline std::uint64_t shared_memory(const Machine& machine) {
   std::uint64_t least = 0;

@@ -8,130 +8,18 @@
 // Limits: a stop request waits for one product where there is a batch of them. What the library takes of the GPU's
 // memory for itself is in no estimate.
 // Source: https://docs.nvidia.com/cuda/cublas
-#include <map>
-#include <mutex>
-#include <string>
-
-#include "core/phases.hpp"
-#include "core/shared_library.hpp"
-#include "cuda/job.hpp"
-#include "cuda/portions.hpp"
-#include "matmul/gpu/first_portion.hpp"
-#include "matmul/variants.hpp"
+#include "matmul/gpu/cublas_library.hpp"
 
 namespace gradus::matmul_detail {
 
-namespace {
-
-using Handle = void*;
-
-// Of the library's interface.
-constexpr int success = 0;
-constexpr int not_transposed = 0;
-constexpr int default_math = 0;  // no TF32
-
-/// The functions of the library that are used. It counts columns first: its A is our B, transposed.
-template <class T>
-using Multiply = int (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, std::int64_t,
-                         long long, const T*, std::int64_t, long long, const T*, T*, std::int64_t, long long,
-                         std::int64_t);
-
-class Library {
- public:
-  Library() : library_({"libcublas.so.13", "libcublas.so.12"}) {
-    if (!library_) {
-      trouble_ = "the library libcublas.so.13, or .12, is not here (it comes with CUDA)";
-      return;
-    }
-    create_ = library_.find<int (*)(Handle*)>("cublasCreate_v2");
-    set_stream_ = library_.find<int (*)(Handle, cudaStream_t)>("cublasSetStream_v2");
-    set_math_mode_ = library_.find<int (*)(Handle, int)>("cublasSetMathMode");
-    status_text_ = library_.find<const char* (*)(int)>("cublasGetStatusString");
-    single_ = library_.find<Multiply<float>>("cublasSgemmStridedBatched_64");
-    double_ = library_.find<Multiply<double>>("cublasDgemmStridedBatched_64");
-    if (!create_ || !set_stream_ || !set_math_mode_ || !status_text_ || !single_ || !double_)
-      trouble_ = "the library " + library_.file() + " lacks a function that is used";
-  }
-
-  const std::string& trouble() const { return trouble_; }
-
-  void check(int status, const char* what) const {
-    if (status != success) throw Error(std::string("cuBLAS: ") + what + " failed: " + status_text_(status));
-  }
-
-  /// Of the current GPU, which has this number; kept, for it takes the library long to make one.
-  Handle handle(int gpu) const {
-    static std::map<int, Handle> handles;
-    Handle& handle = handles[gpu];
-    if (handle == nullptr) {
-      check(create_(&handle), "cublasCreate");
-      check(set_math_mode_(handle, default_math), "cublasSetMathMode");
-    }
-    return handle;
-  }
-
-  void set_stream(Handle handle, cudaStream_t stream) const { check(set_stream_(handle, stream), "cublasSetStream"); }
-
-  template <class T>
-  void multiply(Handle handle, const Problem<T>& problem) const {
-    const Operand<const T>& a = problem.a;
-    const Operand<const T>& b = problem.b;
-    const Operand<T>& c = problem.c;
-    const auto call = [&](Multiply<T> function) {
-      check(function(handle, not_transposed, not_transposed, problem.n, problem.m, problem.k, &problem.alpha, b.data,
-                     b.row_stride, b.batch_stride, a.data, a.row_stride, a.batch_stride, &problem.beta, c.data,
-                     c.row_stride, c.batch_stride, problem.batches),
-            "the product");
-    };
-    if constexpr (sizeof(T) == 4) call(single_);
-    else call(double_);
-  }
-
- private:
-  core::SharedLibrary library_;
-  int (*create_)(Handle*) = nullptr;
-  int (*set_stream_)(Handle, cudaStream_t) = nullptr;
-  int (*set_math_mode_)(Handle, int) = nullptr;
-  const char* (*status_text_)(int) = nullptr;
-  Multiply<float> single_ = nullptr;
-  Multiply<double> double_ = nullptr;
-  std::string trouble_;
-};
-
-const Library& library() {
-  static const Library all;
-  return all;
-}
-
-}  // namespace
-
 core::Support cublas_is_here() {
-  return library().trouble().empty() ? core::Support::yes() : core::Support::no(library().trouble());
+  const std::string& trouble = cublas_library::library().trouble();
+  return trouble.empty() ? core::Support::yes() : core::Support::no(trouble);
 }
 
 template <class T>
 Done cublas(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  static std::mutex one_at_a_time;  // a handle has one stream, and is no thread's own
-  const std::lock_guard<std::mutex> lock(one_at_a_time);
-  const cuda::Stream& stream = problem.gpu->stream();
-  const Handle handle = library().handle(problem.gpu->gpu());
-  library().set_stream(handle, stream);
-  const core::PhaseTimer timer(phases, "multiply");
-  const bool one = problem.batches == 1;  // in portions of rows, otherwise of products
-  const std::int64_t count = one ? problem.m : problem.batches;
-  const double operations =
-      static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));
-  cuda::Portions(problem.stop, first_portion)
-      .run(count, operations, one ? 1024 : 1, stream, [&](std::int64_t first, std::int64_t number) {
-        if (execution.progress) execution.progress({"multiply", first, count, {}});
-        Problem<T> part = problem;
-        (one ? part.m : part.batches) = number;
-        part.a.data += first * (one ? part.a.row_stride : part.a.batch_stride);
-        part.b.data += one ? 0 : first * part.b.batch_stride;
-        part.c.data += first * (one ? part.c.row_stride : part.c.batch_stride);
-        library().multiply(handle, part);
-      });
-  stream.wait();
+  cublas_library::multiply(problem, cublas_library::Math::native, execution, phases);
   return {};
 }
 

@@ -21,47 +21,16 @@
 // written and read once. The arithmetic sets the pace of large products, memory that of one row or column.
 // Limits: as `cuda_naive`; a block size that is asked for has no effect. plan.hpp chooses the kernel.
 // Source: NVIDIA's CUTLASS, multistage kernels; split-k: the same, but with its order of additions kept.
+#include "execution/devices.hpp"
 #include "matmul/gpu/copies.cuh"
+#include "matmul/gpu/lines.cuh"
+#include "matmul/gpu/pack.cuh"
 #include "matmul/gpu/plan.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
 namespace {
-
-/// What there is of k for a block of threads, and where its sums go.
-template <class T>
-struct Split {
-  T* sums = nullptr;          ///< of each block of k one element for each of C, side by side in rows; null: not split
-  std::int64_t elements = 0;  ///< of C in all products
-  std::int64_t first = 0;     ///< block of k that is first in `sums`
-  std::int64_t end = 0;       ///< behind the last one
-  std::int64_t at_once = 0;   ///< of a block of threads
-  std::int64_t parts = 1;     ///< blocks of threads for a tile
-
-  /// Where sums of a block of k go: element (0, 0) of a product.
-  __device__ T* slice(std::int64_t block, std::int64_t of_a_product, std::int64_t batch) const {
-    return sums + (block - first) * elements + batch * of_a_product;
-  }
-};
-
-/// What a block of threads works on.
-struct Share {
-  std::int64_t batch;
-  std::int64_t row;  ///< of tiles
-  std::int64_t column;
-  std::int64_t first_block;  ///< of k
-  std::int64_t end_block;
-};
-
-/// Tiles are numbered part after part.
-template <class T>
-__device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
-  const std::int64_t number = tiles.first + blockIdx.x;
-  const Tiles::Place place = tiles.place_in_strips(number / split.parts);
-  const std::int64_t first = split.first + number % split.parts * split.at_once;
-  return {place.batch, place.row, place.column, first, min(first + split.at_once, split.end)};
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Tiles
@@ -84,13 +53,12 @@ struct PipelineShape {
   static constexpr int threads = 32 * warps_down_ * warps_across;
   static constexpr int rows = warps_down_ * lanes_down * own_rows;
   static constexpr int columns = warps_across * lanes_across * own_columns;
-  static constexpr int a_pitch = portion + vector;
+  static constexpr int a_pitch = rows + vector;
   static constexpr int b_pitch = columns;
-  static constexpr int a_elements = rows * a_pitch;
+  static constexpr int a_elements = portion * a_pitch;
   static constexpr int stage_elements = a_elements + portion * b_pitch;
   static constexpr std::size_t bytes = sizeof(T) * stages * stage_elements;
-  static_assert(own_columns % vector == 0 && portion % vector == 0 && block_depth % portion == 0);
-  static_assert(rows * portion / vector % threads == 0 && portion * columns / vector % threads == 0);
+  static_assert(own_rows % vector == 0 && own_columns % vector == 0 && block_depth % portion == 0);
 };
 
 template <class T, Kernel kernel>
@@ -108,28 +76,34 @@ struct ShapeOf<T, Kernel::tall> : PipelineShape<T, 4, 1, 8, 4, 4, sizeof(T) == 4
 template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
-/// sums += A B for a portion in shared memory, from the thread's first row and first column on.
-template <class T, class Shape>
-__device__ __forceinline__ void add_portion(T (&sums)[Shape::own_rows][Shape::own_columns], const T* a, const T* b) {
-  constexpr int vector = Shape::vector;
-  constexpr int groups = Shape::own_columns / vector;
+/// sums += A B for `depth` of k in shared memory, `a` and `b` at the thread's first row and first column, elements of
+/// the next k so many further. A thread has groups of neighbouring rows and columns, a vector each, `a_apart` and
+/// `b_apart` from the next. Operands are loaded one k before they are used.
+template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
+__device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
+  constexpr int vector = vector_length<T>;
+  Vector<T> here[2][rows / vector];
+  Vector<T> there[2][columns / vector];
+  const auto load = [&](int inner) {
 #pragma unroll
-  for (int inner = 0; inner < Shape::portion; inner += vector) {
-    Vector<T> here[Shape::own_rows];
+    for (int group = 0; group < rows / vector; ++group)
+      here[inner % 2][group] = load_vector(a + inner * a_pitch + group * a_apart);
 #pragma unroll
-    for (int r = 0; r < Shape::own_rows; ++r) here[r] = load_vector(a + r * Shape::lanes_down * Shape::a_pitch + inner);
+    for (int group = 0; group < columns / vector; ++group)
+      there[inner % 2][group] = load_vector(b + inner * b_pitch + group * b_apart);
+  };
+  load(0);
 #pragma unroll
-    for (int index = 0; index < vector; ++index) {
-      Vector<T> there[groups];
+  for (int inner = 0; inner < depth; ++inner) {
+    if (inner + 1 < depth) load(inner + 1);
 #pragma unroll
-      for (int group = 0; group < groups; ++group)
-        there[group] = load_vector(b + (inner + index) * Shape::b_pitch + group * Shape::lanes_across * vector);
+    for (int r = 0; r < rows; ++r)
 #pragma unroll
-      for (int r = 0; r < Shape::own_rows; ++r)
-#pragma unroll
-        for (int c = 0; c < Shape::own_columns; ++c)
-          sums[r][c] = fma(here[r].at[index], there[c / vector].at[c % vector], sums[r][c]);
-    }
+      for (int turn = 0; turn < columns; ++turn) {
+        const int c = r % 2 == 0 ? turn : columns - 1 - turn;  // there and back: an operand stays for the next product
+        sums[r][c] = fma(here[inner % 2][r / vector].at[r % vector], there[inner % 2][c / vector].at[c % vector],
+                         sums[r][c]);
+      }
   }
 }
 
@@ -150,18 +124,17 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
-  // Of its own rows a thread has every lanes_down-th, and of its columns groups of a vector each.
-  const int row = warp / Shape::warps_across * (Shape::lanes_down * Shape::own_rows) + lane / Shape::lanes_across;
+  const int row = warp / Shape::warps_across * (Shape::lanes_down * Shape::own_rows) + lane / Shape::lanes_across * vector;
   const int column =
       warp % Shape::warps_across * (Shape::lanes_across * Shape::own_columns) + lane % Shape::lanes_across * vector;
 
   const std::int64_t first = share.first_block * block_depth;
   const std::int64_t end = min(share.end_block * block_depth, product.k);
   const auto portions = static_cast<int>((end - first + Shape::portion - 1) / Shape::portion);
-  const Copies<T, Shape> copies(product, top, left, wide);
+  Copies<T, Shape> copies(product, top, left, first, wide);
 #pragma unroll
   for (int ahead = 0; ahead < stages - 1; ++ahead) {
-    if (ahead < portions) copies.order(first + ahead * Shape::portion, shared + ahead * Shape::stage_elements);
+    if (ahead < portions) copies.order(shared + ahead * Shape::stage_elements);
     cuda::end_group();
   }
   T sums[Shape::own_rows][Shape::own_columns];
@@ -178,10 +151,11 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
     cuda::wait_for_copies<stages - 2>();
     __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
     if (const int next = now + stages - 1; next < portions)
-      copies.order(first + std::int64_t{next} * Shape::portion, shared + next % stages * Shape::stage_elements);
+      copies.order(shared + next % stages * Shape::stage_elements);
     cuda::end_group();
     const T* const operands = shared + now % stages * Shape::stage_elements;
-    add_portion<T, Shape>(sums, operands + row * Shape::a_pitch, operands + Shape::a_elements + column);
+    add_products<Shape::portion, Shape::a_pitch, Shape::b_pitch, Shape::lanes_down * vector,
+                 Shape::lanes_across * vector>(sums, operands + row, operands + Shape::a_elements + column);
     if ((now + 1) % portions_of_a_block != 0 && now + 1 != portions) continue;
     // The end of a block of k.
     if (split.sums != nullptr) {
@@ -190,7 +164,7 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
       for (int r = 0; r < Shape::own_rows; ++r)
 #pragma unroll
         for (int c = 0; c < Shape::own_columns; ++c) {
-          const std::int64_t to_row = top + row + r * Shape::lanes_down;
+          const std::int64_t to_row = top + row + r / vector * (Shape::lanes_down * vector) + r % vector;
           const std::int64_t to_column = left + column + c / vector * (Shape::lanes_across * vector) + c % vector;
           if (to_row < product.m && to_column < product.n) slice[to_row * product.n + to_column] = sums[r][c];
         }
@@ -211,105 +185,89 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
       Vector<T> all;
 #pragma unroll
       for (int index = 0; index < vector; ++index) all.at[index] = totals[r][group * vector + index];
-      finish_along_row(product, top + row + r * Shape::lanes_down,
+      finish_along_row(product, top + row + r / vector * (Shape::lanes_down * vector) + r % vector,
                        left + column + group * (Shape::lanes_across * vector), all, wide.c);
     }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// A matrix times a column, and a row times a matrix
+// Large products: packed operands
 
-constexpr int line_threads = 128;
+/// For each k the elements of all 128 lines, side by side.
+struct ByK {
+  static constexpr int depth = 16;
+  __device__ static int line(int place) { return place % panel_lines; }
+  __device__ static int k(int place) { return place / panel_lines; }
+};
 
-// A warp has 32 rows, a thread one of them. Elements come 32 rows x 32 columns at a time: the warp reads 32 neighbours
-// of a row at once, all rows before it waits, and each thread takes its own row from shared memory. The next 32 x 32
-// are on their way while one is used. Launch shape: a block of 4 warps for each 128 rows of C, or for each part of k of
-// them.
-template <class T>
-__global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
-  constexpr int side = 32;
-  __shared__ T a_tiles[line_threads / 32][side][side + 1];  // +1: so that a column's elements lie in different banks
-  __shared__ T b_tiles[line_threads / 32][side];
-  const Share share = share_of(tiles, split);
-  product.select(share.batch);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t top = share.row * line_threads + warp * side;
-  if (top >= product.m) return;  // the whole warp
-  T(&a_tile)[side][side + 1] = a_tiles[warp];
-  T(&b_tile)[side] = b_tiles[warp];
-  const std::int64_t end = min(share.end_block * block_depth, product.k);
-  T on_their_way[side];
-  T b_on_its_way = 0;
-  const auto order = [&](std::int64_t first) {
-    const bool is_there = first + lane < end;
-    const T* from = product.a.data + first + lane;
-#pragma unroll
-    for (int row = 0; row < side; ++row)
-      on_their_way[row] = is_there ? from[min(top + row, product.m - 1) * product.a.row_stride] : T(-0.0);
-    b_on_its_way = is_there ? product.b(first + lane, 0) : T(0);
-  };
-  T total = T(-0.0);
-  T sum = 0;
-  std::int64_t block = share.first_block;
-  order(block * block_depth);
-  for (std::int64_t first = block * block_depth; first < end; first += side) {
-    __syncwarp();  // all have read the elements before
-#pragma unroll
-    for (int row = 0; row < side; ++row) a_tile[row][lane] = on_their_way[row];
-    b_tile[lane] = b_on_its_way;
-    __syncwarp();  // all elements are there
-    if (first + side < end) order(first + side);
-#pragma unroll
-    for (int inner = 0; inner < side; ++inner) sum = fma(a_tile[lane][inner], b_tile[inner], sum);
-    if ((first + side) % block_depth != 0 && first + side < end) continue;
-    if (split.sums != nullptr && top + lane < product.m) split.slice(block, product.m, share.batch)[top + lane] = sum;
-    total += sum;
-    sum = 0;
-    ++block;
+/// For multiply_panels(): eight warps of 4 x 8 threads, each with 8 x 8 elements.
+class RegisterTile {
+ public:
+  static constexpr int stages = 3;
+  static constexpr int tile_bytes = plain_tile_bytes<float>;
+  static constexpr std::size_t own_shared_bytes = 0;
+  using Job = PackedProduct<float>;
+
+  __device__ RegisterTile(const Job& job, unsigned char*) : job_(job) {
+    const int thread = static_cast<int>(threadIdx.x) - copying_threads;
+    const int lane = thread % 32;
+    row_ = thread / 64 * 32 + lane / 8 * vector;
+    column_ = thread / 32 % 2 * 64 + lane % 8 * vector;
   }
-  if (split.sums == nullptr) product.finish(top + lane, 0, total);
-}
-
-// A thread has a column, whose elements it reads one below the other, its neighbours theirs beside them.
-// Launch shape: a block for each 128 columns of C, or for each part of k of them.
-template <class T>
-__global__ void __launch_bounds__(line_threads) multiply_columns(Product<T> product, Tiles tiles, Split<T> split) {
-  const Share share = share_of(tiles, split);
-  product.select(share.batch);
-  const std::int64_t column = share.column * line_threads + threadIdx.x;
-  if (column >= product.n) return;
-  T total = T(-0.0);
-  for (std::int64_t block = share.first_block; block < share.end_block; ++block) {
-    const std::int64_t end = min((block + 1) * block_depth, product.k);
-    T sum = 0;
-#pragma unroll 16
-    for (std::int64_t inner = block * block_depth; inner < end; ++inner)
-      sum = fma(product.a(0, inner), product.b(inner, column), sum);
-    if (split.sums != nullptr) split.slice(block, product.n, share.batch)[column] = sum;
-    total += sum;
+  __device__ __forceinline__ void begin() {
+#pragma unroll
+    for (int r = 0; r < own; ++r)
+#pragma unroll
+      for (int c = 0; c < own; ++c) {
+        sums_[r][c] = 0;
+        totals_[r][c] = -0.0f;
+      }
   }
-  if (split.sums == nullptr) product.finish(0, column, total);
-}
+  __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t) {
+    const float* const a = reinterpret_cast<const float*>(tile);
+    const float* const b = reinterpret_cast<const float*>(tile + tile_bytes);
+    add_products<plain_tile_depth<float>, panel_lines, panel_lines, rows_apart, columns_apart>(sums_, a + row_,
+                                                                                               b + column_);
+  }
+  __device__ __forceinline__ void add(std::int64_t tile, bool is_last) {
+    constexpr std::int64_t tiles_of_a_block = block_depth / plain_tile_depth<float>;
+    if ((tile + 1) % tiles_of_a_block != 0 && !is_last) return;
+#pragma unroll
+    for (int r = 0; r < own; ++r)
+#pragma unroll
+      for (int c = 0; c < own; ++c) {
+        totals_[r][c] += sums_[r][c];
+        sums_[r][c] = 0;
+      }
+  }
+  __device__ void finish(const Tiles::Place& place) {
+    Product<float> product = job_.product;
+    product.select(place.batch);
+    const bool wide = has_vectors(product.c);
+#pragma unroll
+    for (int r = 0; r < own; ++r)
+#pragma unroll
+      for (int group = 0; group < own / vector; ++group) {
+        Vector<float> all;
+#pragma unroll
+        for (int index = 0; index < vector; ++index) all.at[index] = totals_[r][group * vector + index];
+        finish_along_row(product, place.row * panel_lines + row_ + r / vector * rows_apart + r % vector,
+                         place.column * panel_lines + column_ + group * columns_apart, all, wide);
+      }
+  }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Tiny products
+ private:
+  static constexpr int vector = vector_length<float>;
+  static constexpr int own = 8;
+  static constexpr int rows_apart = 4 * vector;
+  static constexpr int columns_apart = 8 * vector;
 
-// Launch shape: a thread for each element of C, product after product.
-template <class T>
-__global__ void multiply_cells(Product<T> product, std::int64_t first, std::int64_t elements) {
-  const std::int64_t element = first + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (element >= elements) return;
-  const std::int64_t within = element % (product.m * product.n);
-  product.select(element / (product.m * product.n));
-  const std::int64_t row = within / product.n;
-  const std::int64_t column = within % product.n;
-  T sum = 0;
-#pragma unroll 4
-  for (std::int64_t inner = 0; inner < product.k; ++inner)
-    sum = fma(product.a(row, inner), product.b(inner, column), sum);
-  product.finish(row, column, sum);
-}
+  const Job& job_;
+  int row_;
+  int column_;
+  float sums_[own][own];
+  float totals_[own][own];
+};
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums of blocks to totals
@@ -354,10 +312,10 @@ void launch_tiles(const Product<T>& product, const Tiles& tiles, const Split<T>&
 template <class T>
 void launch(Kernel kernel, const Product<T>& product, const Tiles& tiles, const Split<T>& split, unsigned blocks,
             const cuda::Stream& stream) {
-  const Wide wide{has_vectors(product.a), has_vectors(product.b), has_vectors(product.c)};
+  const Wide wide{has_vectors(product.b), has_vectors(product.c)};
   switch (kernel) {
     case Kernel::rows: multiply_rows<<<blocks, line_threads, 0, stream>>>(product, tiles, split); break;
-    case Kernel::columns: multiply_columns<<<blocks, line_threads, 0, stream>>>(product, tiles, split); break;
+    case Kernel::columns: multiply_columns<<<blocks, line_threads, 0, stream>>>(product, tiles, split, wide.b); break;
     case Kernel::large: launch_tiles<T, Kernel::large>(product, tiles, split, wide, blocks, stream); break;
     case Kernel::medium: launch_tiles<T, Kernel::medium>(product, tiles, split, wide, blocks, stream); break;
     case Kernel::small: launch_tiles<T, Kernel::small>(product, tiles, split, wide, blocks, stream); break;
@@ -366,6 +324,10 @@ void launch(Kernel kernel, const Product<T>& product, const Tiles& tiles, const 
     case Kernel::cells: break;  // multiply_in_cells()
   }
   cuda::check_launch("multiply");
+}
+
+bool has_copy_engine(const cuda::Job& job) {
+  return execution::has_warpgroup_code(execution::require_gpu(execution::this_machine(), job.gpu()));
 }
 
 template <class T>
@@ -388,8 +350,16 @@ template <class T>
 Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const Shape shape = problem.shape();
-  const Plan plan = plan_of(shape);
   const cuda::Stream& stream = problem.gpu->stream();
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (packing_pays(shape) && has_copy_engine(*problem.gpu)) {
+      multiply_packed<RegisterTile>(packed_product<float, ByK>(problem, problem.gpu->memory(), stream), execution,
+                                    problem.stop, problem.batches, stream);
+      stream.wait();
+      return {};
+    }
+  }
+  const Plan plan = plan_of(shape);
   if (plan.kernel == Kernel::cells) {
     multiply_in_cells(problem, execution);
     stream.wait();

@@ -4,150 +4,144 @@
 // further with one instruction of a warp (mma.sync in f64), twice as fast as the units of fma. It rounds as a chain of
 // fma with k ascending does, after each product, so that the sums are those of `strict`.
 //
-// * A warp has 32 x 64 elements, 64 sums of each thread. Operands come from shared memory, one element at a time: rows of
-//   A and of B are four elements apart beyond a multiple of all banks, so that the 4 x 8 elements which a warp reads at
-//   once lie in different ones.
-// * The totals over the blocks of 256 of k would be another 128 registers of a thread. They are touched once in 256
-//   steps, and lie in shared memory.
+// * Operands are packed in the order in which the lanes of a warp want them: one load of 16 bytes brings a lane its two
+//   elements of 16 rows, or those of 16 columns, and a warp's 512 bytes lie side by side.
+// * A warp has 64 x 32 elements, 64 sums of each thread. The totals over the blocks of 256 of k would be another 128
+//   registers of a thread. They are touched once in 256 steps, and lie in shared memory.
 //
-// Operations: 2 m n k, m and n rounded up to 128. Bytes: as `cuda_pipelined`. The rate of the tensor cores is the floor.
+// Operations: 2 m n k, m and n rounded up to 128. Bytes: A and B twice read and once written, and as `cuda_pipelined`.
+// The rate of the tensor cores is the floor.
 //
 // Limits: double; compute capability 9.0, whose instruction this is.
 //
-// Source: NVIDIA, PTX ISA: mma.sync.m16n8k8 for f64; how it rounds was measured (docs/decisions/matmul.md).
-#include "matmul/gpu/copies.cuh"
-#include "matmul/gpu/plan.hpp"
+// Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; how it rounds was measured (docs/decisions/matmul.md).
+#include "matmul/gpu/pack.cuh"
+#include "matmul/gpu/vectors.cuh"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
 
 namespace {
 
-struct TensorShape {
-  static constexpr int vector = vector_length<double>;
-  static constexpr int warps_across = 2;
-  static constexpr int threads = 256;
-  static constexpr int warp_rows = 32;
-  static constexpr int warp_columns = 64;
-  static constexpr int rows = threads / 32 / warps_across * warp_rows;
-  static constexpr int columns = warps_across * warp_columns;
-  static constexpr int portion = 8;
-  static constexpr int stages = 4;
-  static constexpr int a_pitch = portion + 4;
-  static constexpr int b_pitch = columns + 4;
-  static constexpr int a_elements = rows * a_pitch;
-  static constexpr int stage_elements = a_elements + portion * b_pitch;
-  static constexpr int sums = warp_rows * warp_columns / 32;  ///< of a thread
-  static constexpr std::size_t bytes = sizeof(double) * (stages * stage_elements + sums * threads);
+/// Four of k for 128 lines lie together: for each sixteen lines the elements of a lane, those of line lane / 4 and eight
+/// more at k = lane % 4.
+struct ByLanes {
+  static constexpr int depth = 4;
+  __device__ static int line(int place) { return place % 512 / 64 * 16 + place % 2 * 8 + place % 64 / 8; }
+  __device__ static int k(int place) { return place / 512 * 4 + place / 2 % 4; }
 };
 
-/// sums[r][c]: 16 x 8 elements; of a lane those of rows lane / 4 and 8 more, columns 2 (lane % 4) and 1 more.
-using Sums = double[TensorShape::warp_rows / 16][TensorShape::warp_columns / 8][4];
-
-/// sums += rows columns for eight of k: of a lane rows lane / 4 and 8 more at k = lane % 4, then likewise at 4 more;
-/// column lane / 4 at the same two.
-__device__ __forceinline__ void multiply_add(double (&sums)[4], const double (&rows)[4], const double (&column)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
-      : "d"(rows[0]), "d"(rows[1]), "d"(rows[2]), "d"(rows[3]), "d"(column[0]), "d"(column[1]));
+/// sums += rows columns' for four of k: of a lane rows lane / 4 and 8 more at k = lane % 4, and column lane / 4; sums
+/// are those of these rows and columns 2 (lane % 4) and 1 more.
+__device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+               : "d"(rows.at[0]), "d"(rows.at[1]), "d"(column));
 }
 
-/// sums += A B for a portion in shared memory, from the lane's first row and first column on.
-__device__ __forceinline__ void add_portion(Sums& sums, const double* a, const double* b) {
-  using Shape = TensorShape;
-  constexpr int down = Shape::warp_rows / 16;
-  double rows[down][4];
-#pragma unroll
-  for (int r = 0; r < down; ++r)
-#pragma unroll
-    for (int index = 0; index < 4; ++index)
-      rows[r][index] = a[(16 * r + index % 2 * 8) * Shape::a_pitch + index / 2 * 4];
-#pragma unroll
-  for (int c = 0; c < Shape::warp_columns / 8; ++c) {
-    const double column[2] = {b[8 * c], b[8 * c + 4 * Shape::b_pitch]};
-#pragma unroll
-    for (int r = 0; r < down; ++r) multiply_add(sums[r][c], rows[r], column);
-  }
-}
+/// For multiply_panels(): eight warps, 64 x 32 elements each.
+class TensorCells {
+ public:
+  static constexpr int stages = 6;
+  static constexpr int tile_bytes = plain_tile_bytes<double>;
+  static constexpr int warp_rows = 64;
+  static constexpr int warp_columns = 32;
+  static constexpr int own_sums = warp_rows * warp_columns / 32;  ///< of a thread
+  static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
+  using Job = PackedProduct<double>;
 
-// Launch shape: a block for each tile of C.
-__global__ void __launch_bounds__(TensorShape::threads, 1)
-    multiply_tiles(Product<double> product, Tiles tiles, Wide wide) {
-  using Shape = TensorShape;
-  static_assert(Shape::portion == 8 && block_depth % Shape::portion == 0);
-  constexpr int down = Shape::warp_rows / 16;
-  constexpr int across = Shape::warp_columns / 8;
-  constexpr auto portions_of_a_block = static_cast<int>(block_depth / Shape::portion);
-  extern __shared__ __align__(16) double shared[];
-  double* const own_totals = shared + Shape::stages * Shape::stage_elements + threadIdx.x;
-  const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
-  product.select(place.batch);
-  const std::int64_t top = place.row * Shape::rows;
-  const std::int64_t left = place.column * Shape::columns;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int warp_row = warp / Shape::warps_across * Shape::warp_rows;
-  const int warp_column = warp % Shape::warps_across * Shape::warp_columns;
-  const int a_place = (warp_row + lane / 4) * Shape::a_pitch + lane % 4;
-  const int b_place = Shape::a_elements + lane % 4 * Shape::b_pitch + warp_column + lane / 4;
-
-  const auto portions = static_cast<int>((product.k + Shape::portion - 1) / Shape::portion);
-  const Copies<double, Shape> copies(product, top, left, wide);
-#pragma unroll
-  for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) {
-    if (ahead < portions) copies.order(std::int64_t{ahead} * Shape::portion, shared + ahead * Shape::stage_elements);
-    cuda::end_group();
+  __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
+    const int thread = static_cast<int>(threadIdx.x) - copying_threads;
+    lane_ = thread % 32;
+    row_ = thread / 32 / warps_across * warp_rows;
+    column_ = thread / 32 % warps_across * warp_columns;
+    totals_ = reinterpret_cast<double*>(shared) + thread;
   }
-  Sums sums = {};
-#pragma unroll 1
-  for (int now = 0; now < portions; ++now) {
-    cuda::wait_for_copies<Shape::stages - 2>();
-    __syncthreads();  // this portion is there, and nobody reads the one before, whose place the next one takes
-    if (const int next = now + Shape::stages - 1; next < portions)
-      copies.order(std::int64_t{next} * Shape::portion, shared + next % Shape::stages * Shape::stage_elements);
-    cuda::end_group();
-    const double* const operands = shared + now % Shape::stages * Shape::stage_elements;
-    add_portion(sums, operands + a_place, operands + b_place);
-    const bool is_last = now + 1 == portions;
-    if ((now + 1) % portions_of_a_block != 0 && !is_last) continue;
-    // The end of a block of k.
-    const bool is_first = now < portions_of_a_block;
+
+  __device__ __forceinline__ void begin() {
 #pragma unroll
-    for (int index = 0; index < Shape::sums; ++index) {
-      double& sum = sums[index / (4 * across)][index / 4 % across][index % 4];
-      double& total = own_totals[index * Shape::threads];
-      if (!is_first) sum = total + sum;
-      if (is_last) continue;
-      total = sum;
-      sum = 0;
+    for (int index = 0; index < own_sums; ++index) sum(index) = 0;
+  }
+
+  __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t) {
+    const double* const a = reinterpret_cast<const double*>(tile) + row_ * 4 + lane_ * 2;
+    const double* const b = reinterpret_cast<const double*>(tile + tile_bytes) + column_ * 4 + lane_ * 2;
+    constexpr int steps = plain_tile_depth<double> / 4;
+    constexpr int between_steps = panel_lines * 4;
+    Vector<double> rows[2][down];
+    Vector<double> columns[2][across / 2];
+    const auto load = [&](int step) {
+#pragma unroll
+      for (int r = 0; r < down; ++r) rows[step % 2][r] = load_vector(a + step * between_steps + r * 64);
+#pragma unroll
+      for (int c = 0; c < across / 2; ++c) columns[step % 2][c] = load_vector(b + step * between_steps + c * 64);
+    };
+    load(0);
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      if (step + 1 < steps) load(step + 1);
+#pragma unroll
+      for (int r = 0; r < down; ++r)
+#pragma unroll
+        for (int c = 0; c < across; ++c)
+          multiply_add(sums_[r][c], rows[step % 2][r], columns[step % 2][c / 2].at[c % 2]);
     }
   }
+
+  __device__ __forceinline__ void add(std::int64_t tile, bool is_last) {
+    constexpr int tiles_of_a_block = block_depth / plain_tile_depth<double>;
+    if ((tile + 1) % tiles_of_a_block != 0 && !is_last) return;
+    const bool is_first = tile < tiles_of_a_block;
 #pragma unroll
-  for (int r = 0; r < down; ++r)
+    for (int index = 0; index < own_sums; ++index) {
+      double& total = totals_[index * multiplying_threads];
+      if (!is_first) sum(index) = total + sum(index);
+      if (is_last) continue;
+      total = sum(index);
+      sum(index) = 0;
+    }
+  }
+
+  __device__ void finish(const Tiles::Place& place) {
+    Product<double> product = job_.product;
+    product.select(place.batch);
+    const bool wide = has_vectors(product.c);
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
+    for (int r = 0; r < down; ++r)
 #pragma unroll
-      for (int c = 0; c < across; ++c)
-        finish_along_row(product, top + warp_row + 16 * r + 8 * half + lane / 4,
-                         left + warp_column + 8 * c + lane % 4 * 2,
-                         Vector<double>{{sums[r][c][2 * half], sums[r][c][2 * half + 1]}}, wide.c);
-}
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int c = 0; c < across; ++c)
+          finish_along_row(product, place.row * panel_lines + row_ + 16 * r + 8 * half + lane_ / 4,
+                           place.column * panel_lines + column_ + 8 * c + lane_ % 4 * 2,
+                           Vector<double>{{sums_[r][c][2 * half], sums_[r][c][2 * half + 1]}}, wide);
+  }
+
+ private:
+  static constexpr int warps_across = panel_lines / warp_columns;
+  static constexpr int down = warp_rows / 16;
+  static constexpr int across = warp_columns / 8;
+
+  __device__ double& sum(int index) { return sums_[index / (4 * across)][index / 4 % across][index % 4]; }
+
+  const Job& job_;
+  int lane_;
+  int row_;
+  int column_;
+  double* totals_;
+  double sums_[down][across][4];
+};
 
 }  // namespace
 
 template <class T>
 Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   if constexpr (sizeof(T) == sizeof(double)) {
-    using Shape = TensorShape;
-    static_assert(Shape::bytes <= tensor_f64_shared_bytes);
-    cuda::allow_shared_memory(reinterpret_cast<const void*>(multiply_tiles), Shape::bytes);
-    for_tiles(problem, execution, phases, Shape::rows, Shape::columns,
-              [&](const Product<double>& product, const Tiles& tiles, unsigned blocks) {
-                const Wide wide{has_vectors(product.a), has_vectors(product.b), has_vectors(product.c)};
-                multiply_tiles<<<blocks, Shape::threads, Shape::bytes, problem.gpu->stream()>>>(product, tiles, wide);
-                cuda::check_launch("multiply_tiles");
-              });
+    const cuda::Stream& stream = problem.gpu->stream();
+    const core::PhaseTimer timer(phases, "multiply");
+    multiply_packed<TensorCells>(packed_product<double, ByLanes>(problem, problem.gpu->memory(), stream), execution,
+                                 problem.stop, problem.batches, stream);
+    stream.wait();
     return {};
   } else {
     return cuda_pipelined(problem, execution, phases);  // the frame lets no float come here

@@ -39,18 +39,21 @@ constexpr int rows = warps_down* lanes_down* own<T>;
 template <class T>
 constexpr int columns = warps_across* lanes_across* own<T>;
 template <class T>
-constexpr int depth = block_threads* vector_length<T> / rows<T>;  // so that a thread loads one vector of A and one of B
-static_assert(rows<float> == columns<float> && block_depth % depth<float> == 0);
-static_assert(rows<double> == columns<double> && block_depth % depth<double> == 0);
+constexpr int depth = 4 * vector_length<T>;  // of k, that a tile has
+template <class T>
+constexpr int loads = rows<T>* depth<T> / vector_length<T> / block_threads;  // of a thread, for each of both tiles
+static_assert(rows<float> == columns<float> && loads<float> > 0 && block_depth % depth<float> == 0);
+static_assert(rows<double> == columns<double> && loads<double> > 0 && block_depth % depth<double> == 0);
 
 // Launch shape: a block of 256 threads for each tile of C. `wide_a`: vectors of A may be loaded.
 template <class T>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  __shared__ alignas(16) T a_tile[depth<T>][rows<T> + vector];  // by k; the room turns banks from one k to the next
-  __shared__ alignas(16) T b_tile[depth<T>][columns<T>];
-  const Tiles::Place place = tiles.place();
+  // By k; the room turns banks from one k to the next.
+  __shared__ alignas(16) T a_tiles[2][depth<T>][rows<T> + vector];
+  __shared__ alignas(16) T b_tiles[2][depth<T>][columns<T>];
+  const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
   product.select(place.batch);
   const std::int64_t top = place.row * rows<T>;
   const std::int64_t left = place.column * columns<T>;
@@ -60,51 +63,78 @@ __global__ void __launch_bounds__(block_threads)
   // The first of the own rows and columns; those of the next group lie a warp's groups further.
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
-  // What it copies.
+  // What it copies first; then as much further as all threads do at once.
   const int a_row = thread / (depth<T> / vector);
   const int a_inner = thread % (depth<T> / vector) * vector;
+  constexpr int a_rows_at_once = rows<T> / loads<T>;
   const int b_inner = thread / (columns<T> / vector);
   const int b_column = thread % (columns<T> / vector) * vector;
+  constexpr int b_inner_at_once = depth<T> / loads<T>;
+
+  Vector<T> from_a[loads<T>];
+  Vector<T> from_b[loads<T>];
+  const auto load = [&](std::int64_t first) {
+#pragma unroll
+    for (int turn = 0; turn < loads<T>; ++turn) {
+      from_a[turn] = load_along_a(product, top + a_row + turn * a_rows_at_once, first + a_inner, wide_a);
+      from_b[turn] = load_along_b(product, first + b_inner + turn * b_inner_at_once, left + b_column, wide_b);
+    }
+  };
+  const auto store = [&](int buffer) {
+#pragma unroll
+    for (int turn = 0; turn < loads<T>; ++turn) {
+#pragma unroll
+      for (int index = 0; index < vector; ++index)
+        a_tiles[buffer][a_inner + index][a_row + turn * a_rows_at_once] = from_a[turn].at[index];
+      store_vector(&b_tiles[buffer][b_inner + turn * b_inner_at_once][b_column], from_b[turn]);
+    }
+  };
 
   T totals[own<T>][own<T>];
   T sums[own<T>][own<T>];
 #pragma unroll
   for (int r = 0; r < own<T>; ++r)
 #pragma unroll
-    for (int c = 0; c < own<T>; ++c) totals[r][c] = T(-0.0);
-  for (std::int64_t block = 0; block < product.k; block += block_depth) {
-#pragma unroll
-    for (int r = 0; r < own<T>; ++r)
-#pragma unroll
-      for (int c = 0; c < own<T>; ++c) sums[r][c] = 0;
-    for (std::int64_t first = block; first < min(block + block_depth, product.k); first += depth<T>) {
-      const Vector<T> from_a = load_along_a(product, top + a_row, first + a_inner, wide_a);
-      const Vector<T> from_b = load_along_b(product, first + b_inner, left + b_column, wide_b);
-      __syncthreads();  // all have read the tiles before
-#pragma unroll
-      for (int index = 0; index < vector; ++index) a_tile[a_inner + index][a_row] = from_a.at[index];
-      store_vector(&b_tile[b_inner][b_column], from_b);
-      __syncthreads();  // both tiles are there
-#pragma unroll
-      for (int inner = 0; inner < depth<T>; ++inner) {
-        Vector<T> here[groups];
-        Vector<T> there[groups];
-#pragma unroll
-        for (int group = 0; group < groups; ++group) {
-          here[group] = load_vector(&a_tile[inner][row + group * lanes_down * vector]);
-          there[group] = load_vector(&b_tile[inner][column + group * lanes_across * vector]);
-        }
-#pragma unroll
-        for (int r = 0; r < own<T>; ++r)
-#pragma unroll
-          for (int c = 0; c < own<T>; ++c)
-            sums[r][c] = fma(here[r / vector].at[r % vector], there[c / vector].at[c % vector], sums[r][c]);
-      }
+    for (int c = 0; c < own<T>; ++c) {
+      totals[r][c] = T(-0.0);
+      sums[r][c] = 0;
     }
+  load(0);
+  store(0);
+  __syncthreads();  // the first tiles are there
+  int buffer = 0;
+#pragma unroll 1
+  for (std::int64_t first = 0; first < product.k; first += depth<T>) {
+    const bool has_next = first + depth<T> < product.k;
+    if (has_next) load(first + depth<T>);
+#pragma unroll
+    for (int inner = 0; inner < depth<T>; ++inner) {
+      Vector<T> here[groups];
+      Vector<T> there[groups];
+#pragma unroll
+      for (int group = 0; group < groups; ++group) {
+        here[group] = load_vector(&a_tiles[buffer][inner][row + group * lanes_down * vector]);
+        there[group] = load_vector(&b_tiles[buffer][inner][column + group * lanes_across * vector]);
+      }
+#pragma unroll
+      for (int r = 0; r < own<T>; ++r)
+#pragma unroll
+        for (int c = 0; c < own<T>; ++c)
+          sums[r][c] = fma(here[r / vector].at[r % vector], there[c / vector].at[c % vector], sums[r][c]);
+    }
+    if (has_next) {
+      buffer = 1 - buffer;
+      store(buffer);
+      __syncthreads();  // the next tiles are there, and nobody reads the ones before
+    }
+    if ((first + depth<T>) % block_depth != 0 && has_next) continue;
 #pragma unroll
     for (int r = 0; r < own<T>; ++r)
 #pragma unroll
-      for (int c = 0; c < own<T>; ++c) totals[r][c] += sums[r][c];
+      for (int c = 0; c < own<T>; ++c) {
+        totals[r][c] += sums[r][c];
+        sums[r][c] = 0;
+      }
   }
 #pragma unroll
   for (int r = 0; r < own<T>; ++r)

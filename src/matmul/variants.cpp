@@ -1,12 +1,15 @@
 // THE table of variants of matrix multiplication, in the order of the ladder, and the choice among them.
 #include "matmul/variants.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/checked.hpp"
 #include "cuda/job.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
+#include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/plan.hpp"
 #include "matmul/tensor/panels.hpp"
 
@@ -39,23 +42,46 @@ Memory gpu_memory(const Shape& shape, int) {
   return {.host = cuda::staging_bytes + shape.bring.host, .device = shape.bring.device};
 }
 
+std::uint64_t packed_bytes(const Shape& shape) {
+  return plain_panel_bytes(shape.batches, shape.m, shape.n, shape.k, shape.element_bytes);
+}
+
 Support pipelined_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   return execution::fits_shared(most_shared_bytes, "tiles", machine);
 }
 
-// With the sums of blocks of k that are found side by side.
+// Packed operands, or sums of blocks of k that are found side by side.
 Memory pipelined_memory(const Shape& shape, int threads) {
   Memory memory = gpu_memory(shape, threads);
-  memory.device += sum_bytes(shape);
+  memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
+  return memory;
+}
+
+Memory packed_gpu_memory(const Shape& shape, int threads) {
+  Memory memory = gpu_memory(shape, threads);
+  if (shape.element_bytes == sizeof(double)) memory.device += packed_bytes(shape);
   return memory;
 }
 
 Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
   if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cuda_pipelined");
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  if (Support fits = execution::fits_shared(tensor_f64_shared_bytes, "tiles", machine); !fits) return fits;
   return execution::has_warpgroup_products(machine);
+}
+
+constexpr PanelNeeds any_panels{.working = working_memory_there};
+
+Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.m > 0 && least_panels(shape, any_panels).bytes >
+                         execution::to_plan_with(execution::least_gpu(machine).memory_bytes))
+    return Support::no("panels of " + std::to_string(panel_granule) + " rows and columns do not fit the GPU's memory");
+  return Support::yes();
+}
+// What has to be there; with more it travels less.
+Memory panels_memory(const Shape& shape, int) {
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = least_panels(shape, any_panels).bytes};
 }
 
 // Panels of the tensor cores, and what `strict` takes where they cannot be used.
@@ -75,6 +101,14 @@ Support with_cublas(const Shape& shape, const execution::Machine& machine) {
   Support support = on_gpu(shape, machine);
   if constexpr (cuda::is_compiled)
     if (support) support = cublas_is_here();
+  return support;
+}
+
+Support with_emulation(const Shape& shape, const execution::Machine& machine) {
+  if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cublas");
+  Support support = on_gpu(shape, machine);
+  if constexpr (cuda::is_compiled)
+    if (support) support = cublas_emulates();
   return support;
 }
 
@@ -160,12 +194,18 @@ constexpr Variant table[] = {
      .supports = pipelined_on_gpu,
      .memory = pipelined_memory,
      .run = GRADUS_CUDA_RUNS(cuda_pipelined<float>, cuda_pipelined<double>)},
+    {.name = "cuda_panels",
+     .summary = "host matrices in panels, which come and go while the GPU is at work; also larger than its memory",
+     .backend = Backend::cuda,
+     .supports = panels_on_gpu,
+     .memory = panels_memory,
+     .run = GRADUS_CUDA_RUNS(cuda_panels<float>, cuda_panels<double>)},
     {.name = "cuda_tensor_f64",
      .summary = "double on the tensor cores, whose sums are the same chains",
      .backend = Backend::cuda,
      .device_input = true,
      .supports = double_on_tensor_cores,
-     .memory = gpu_memory,
+     .memory = packed_gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_tensor_f64<float>, cuda_tensor_f64<double>)},
     {.name = "cuda_tensor_fast",
      .summary = "the tensor cores, one pass in FP16 with scaled rows and columns: 11 bits of each factor",
@@ -195,6 +235,16 @@ constexpr Variant table[] = {
      .supports = with_cublas,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cublas<float>, cublas<double>)},
+    {.name = "cublas_emulated",
+     .summary = "the same, double by passes over slices of whole numbers",
+     .contract = textbook,
+     .backend = Backend::cuda,
+     .deterministic = false,
+     .device_input = true,
+     .rival = true,
+     .supports = with_emulation,
+     .memory = gpu_memory,
+     .run = GRADUS_CUDA_RUNS(cublas_emulated<float>, cublas_emulated<double>)},
 };
 
 }  // namespace
@@ -212,10 +262,48 @@ constinit const core::Ladder ladder{
         },
 };
 
-const Variant& choose(const Shape&, const execution::Machine&, Device device) {
-  static const Variant& packed = core::find_variant(variants(), "simd_packed", Room::name);
-  static const Variant& best_on_gpu = core::find_variant(variants(), "cuda_pipelined", Room::name);
-  return device == Device::gpu ? best_on_gpu : packed;
+namespace {
+
+const Variant& find(std::string_view name) { return core::find_variant(variants(), name, Room::name); }
+
+/// Whether C has tiles enough for the multiprocessors, so that packing pays.
+bool tensor_f64_pays(const Shape& shape) {
+  const double tiles = static_cast<double>(shape.batches) * std::ceil(static_cast<double>(shape.m) / panel_lines) *
+                       std::ceil(static_cast<double>(shape.n) / panel_lines);
+  const auto filled = static_cast<double>(std::min(shape.m, shape.n));
+  return tiles >= 40 && filled >= panel_lines / 2 && shape.k >= panel_lines;
+}
+
+/// Whether the tensor cores gain more than it takes to split and pack.
+bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
+
+const Variant& choose_there(const Shape& shape, const execution::Machine& machine) {
+  const bool in_parts = shape.accuracy == MatmulAccuracy::split || shape.accuracy == MatmulAccuracy::fast;
+  const Variant& tensor = find(shape.element_bytes == sizeof(double)           ? "cuda_tensor_f64"
+                               : shape.accuracy == MatmulAccuracy::fast        ? "cuda_tensor_fast"
+                                                                               : "cuda_tensor_split");
+  const bool pays = shape.element_bytes == sizeof(double) ? tensor_f64_pays(shape)
+                                                          : in_parts && panels_of_halves_pay(shape);
+  static const Variant& pipelined = find("cuda_pipelined");
+  return pays && tensor.supports(shape, machine) ? tensor : pipelined;
+}
+
+bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+}
+
+}  // namespace
+
+const Variant& choose_there(const Shape& shape) { return choose_there(shape, execution::this_machine()); }
+
+std::uint64_t working_memory_there(const Shape& shape) { return choose_there(shape).memory(shape, 1).device; }
+
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
+  static const Variant& packed = find("simd_packed");
+  if (device != Device::gpu) return packed;
+  const Variant& whole = choose_there(shape, machine);
+  const Variant& panels = find("cuda_panels");
+  return fits_gpu(whole, shape, machine) || !panels.supports(shape, machine) ? whole : panels;
 }
 
 }  // namespace gradus::matmul_detail

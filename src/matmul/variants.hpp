@@ -30,6 +30,8 @@ Done cuda_warp_tiled(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_pipelined(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
+Done cuda_panels(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
 Done cuda_tensor_f64(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cuda_tensor_fast(const Problem<T>&, const Execution&, std::vector<Phase>&);
@@ -37,6 +39,8 @@ template <class T>
 Done cuda_tensor_split(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 Done cublas(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+Done cublas_emulated(const Problem<T>&, const Execution&, std::vector<Phase>&);
 
 std::span<const Variant> variants();
 
@@ -46,12 +50,19 @@ extern const core::Ladder ladder;
 /// simd_packed, and cuda_pipelined where a GPU is asked for: until it was measured on one, nobody gets it unasked.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
 
+/// The fastest that is `strict` for matrices on a GPU of this machine.
+const Variant& choose_there(const Shape& shape);
+/// What that takes of the GPU's memory beyond the matrices.
+std::uint64_t working_memory_there(const Shape& shape);
+
 /// Memory of simd_packed, beyond the matrices.
 core::Memory packed_memory(const Shape& shape, int threads);
 /// Whether the library behind `openblas` is here, or why not.
 core::Support openblas_is_here();
 /// Likewise of `cublas`; where there is CUDA.
 core::Support cublas_is_here();
+/// And whether it emulates double.
+core::Support cublas_emulates();
 
 }  // namespace gradus::matmul_detail
 

@@ -311,12 +311,7 @@ class Panels {
 template <class Carrier, class Shape, class T>
 void relax_by_panels(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution);
-  std::size_t free = 0;
-  std::size_t total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  constexpr std::uint64_t for_others = std::uint64_t{256} << 20;  // the driver's, and what kernels are loaded to
-  std::uint64_t most = free > for_others ? free - for_others : 0;
-  if (execution.gpu_memory_limit > 0) most = std::min(most, execution.gpu_memory_limit);
+  const std::uint64_t most = execution::gpu_memory_to_take(execution);
   const execution::Gpu& gpu = execution::require_gpu(execution::this_machine(), job->gpu());
   const std::int64_t deepest =
       problem.tile > 0 ? round_up(problem.tile, panel_granule) : deepest_pivot(gpu.multiprocessors);

@@ -68,25 +68,10 @@ Memory dpx_memory(const Shape& shape, int threads) {
   return memory;
 }
 
-/// The GPUs that this build can use, which for estimates are all alike: the least memory, the fewest multiprocessors.
-execution::Gpu least_gpu(const execution::Machine& machine) {
-  execution::Gpu least;
-  for (const execution::Gpu& gpu : machine.gpus()) {
-    if (!gpu.usable) continue;
-    if (!least.usable || gpu.memory_bytes < least.memory_bytes) least.memory_bytes = gpu.memory_bytes;
-    if (!least.usable || gpu.multiprocessors < least.multiprocessors) least.multiprocessors = gpu.multiprocessors;
-    least.usable = true;
-  }
-  return least;
-}
-
-/// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
-std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
-
 Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
-  const execution::Gpu least = least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, to_plan_with(least.memory_bytes), panel_granule).pivot == 0 &&
+  const execution::Gpu least = execution::least_gpu(machine);
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least.memory_bytes), panel_granule).pivot == 0 &&
       shape.vertices > 0)
     return Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
@@ -198,11 +183,8 @@ constexpr Variant table[] = {
 };
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= to_plan_with(least_gpu(machine).memory_bytes);
+  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
 }
-
-// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
-constexpr double gpu_ready_seconds = 0.4;
 
 // Seconds that one core takes (docs/results/shortest-paths-sparse.txt): to find the routes from one vertex along the
 // edges, where more of them leave a vertex the more often its length improves before it is settled; and to relax a
@@ -245,14 +227,14 @@ bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_m
 /// Whether they take less time on all cores than a GPU.
 bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 2e13;
-  const double on_gpu = gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
+  const double on_gpu = execution::gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
   return searches_seconds(shape) / machine.physical_cores < on_gpu;
 }
 
 // A core relaxes at best a vector of 64 bytes in a clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
-  return shape.relaxations() * shape.element_bytes >= gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
+  return shape.relaxations() * shape.element_bytes >= execution::gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
          !searches_beat_gpu(shape, machine);
 }
 

@@ -9,65 +9,83 @@ namespace gradus::matmul_detail {
 
 /// Which vectors of 16 bytes may be loaded and stored.
 struct Wide {
-  bool a;
   bool b;
   bool c;
 };
 
-/// The copies of a thread: the same vectors of every portion. A stage holds a portion of A, rows Shape::a_pitch
-/// elements apart, and behind it, from Shape::a_elements on, one of B, rows Shape::b_pitch apart.
+/// The copies of a thread: the same elements of every portion, one portion after the other. A stage holds a portion of A
+/// by k, each with its elements of all rows side by side, Shape::a_pitch apart, and behind it, from Shape::a_elements
+/// on, one of B, rows Shape::b_pitch apart. A is turned on its way, which only copies of single elements can.
 template <class T, class Shape>
 class Copies {
  public:
-  __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, const Wide& wide)
-      : product_(product), top_(top), left_(left), wide_(wide), thread_(static_cast<int>(threadIdx.x)) {}
+  /// From k = `first` on. Rows beyond the last one of A are copies of it, and the elements of C that come from them are
+  /// not stored.
+  __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first, const Wide& wide)
+      : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int row = thread / Shape::portion;
+    const std::int64_t last = product.m - 1 - top;  // row of the tile that is there
+    a_rows_ = static_cast<int>(max(std::int64_t{0}, min(last - row, std::int64_t{Shape::rows})));
+    a_left_ = product.k - first - thread % Shape::portion;
+    a_ = &product.a(top + min(std::int64_t{row}, last), first + thread % Shape::portion);
+    a_to_ = thread % Shape::portion * Shape::a_pitch + row;
+    const int inner = thread / b_in_a_row;
+    const std::int64_t column = left + thread % b_in_a_row * vector;
+    b_there_ = static_cast<int>(max(std::int64_t{0}, min(std::int64_t{vector}, product.n - column)));
+    b_left_ = product.k - first - inner;
+    b_ = product.b.data + (b_there_ > 0 ? (first + inner) * b_stride_ + column : 0);
+    b_to_ = Shape::a_elements + inner * Shape::b_pitch + thread % b_in_a_row * vector;
+  }
 
-  /// Puts those of the portion that begins at `first` into `stage`. Rows beyond the last one of A are copies of it,
-  /// and the elements of C that come from them are not stored.
-  __device__ __forceinline__ void order(std::int64_t first, T* stage) const {
-    const bool whole = first + Shape::portion <= product_.k;
+  /// Puts those of the next portion into `stage`.
+  __device__ __forceinline__ void order(T* stage) {
 #pragma unroll
-    for (int turn = 0; turn < Shape::rows * Shape::portion / vector / Shape::threads; ++turn) {
-      constexpr int in_a_row = Shape::portion / vector;
-      const int index = turn * Shape::threads + thread_;
-      const int row = index / in_a_row;
-      const int inner = index % in_a_row * vector;
-      T* const to = stage + row * Shape::a_pitch + inner;
-      const T* const from = &product_.a(min(top_ + row, product_.m - 1), first + inner);
-      if (whole && wide_.a) cuda::copy_16_bytes(to, from);
-      else copy_elements(to, from, min(std::int64_t{vector}, product_.k - first - inner), T(-0.0));
+    for (int turn = 0; turn < Shape::rows * Shape::portion / Shape::threads; ++turn) {
+      constexpr int rows_at_once = Shape::threads / Shape::portion;
+      T* const to = stage + a_to_ + turn * rows_at_once;
+      if (a_left_ > 0)
+        cuda::copy_or_zero<sizeof(T)>(to, a_ + min(turn * rows_at_once, a_rows_) * a_stride_, sizeof(T));
+      else *to = T(-0.0);
     }
 #pragma unroll
     for (int turn = 0; turn < Shape::portion * Shape::columns / vector / Shape::threads; ++turn) {
-      constexpr int in_a_row = Shape::columns / vector;
-      const int index = turn * Shape::threads + thread_;
-      const int inner = index / in_a_row;
-      const std::int64_t column = left_ + index % in_a_row * vector;
-      T* const to = stage + Shape::a_elements + inner * Shape::b_pitch + index % in_a_row * vector;
-      const std::int64_t there = first + inner < product_.k ? min(std::int64_t{vector}, product_.n - column) : 0;
-      const T* const from = there > 0 ? &product_.b(first + inner, column) : product_.b.data;
-      if (wide_.b) cuda::copy_or_zero<16>(to, from, there > 0 ? static_cast<int>(there) * int{sizeof(T)} : 0);
-      else copy_elements(to, from, there, T(0));
+      constexpr int inner_at_once = Shape::threads / b_in_a_row;
+      T* const to = stage + b_to_ + turn * inner_at_once * Shape::b_pitch;
+      const int there = turn * inner_at_once < b_left_ ? b_there_ : 0;
+      const T* const from = there > 0 ? b_ + turn * inner_at_once * b_stride_ : b_;
+      if (wide_) {
+        cuda::copy_or_zero<16>(to, from, there * int{sizeof(T)});
+        continue;
+      }
+#pragma unroll
+      for (int index = 0; index < vector; ++index)
+        if (index < there) cuda::copy_or_zero<sizeof(T)>(to + index, from + index, sizeof(T));
+        else to[index] = T(0);
     }
+    a_ += Shape::portion;
+    a_left_ -= Shape::portion;
+    if (b_there_ > 0) b_ += Shape::portion * b_stride_;
+    b_left_ -= Shape::portion;
   }
 
  private:
   static constexpr int vector = Shape::vector;
+  static constexpr int b_in_a_row = Shape::columns / vector;
+  static_assert(Shape::threads % Shape::portion == 0 && Shape::rows * Shape::portion % Shape::threads == 0);
+  static_assert(Shape::threads % b_in_a_row == 0 && Shape::portion * b_in_a_row % Shape::threads == 0);
 
-  /// A vector, element by element, of which `there` are within the matrix; the others become `beyond`, which is there
-  /// after the barrier as copies are.
-  __device__ __forceinline__ static void copy_elements(T* to, const T* from, std::int64_t there, T beyond) {
-#pragma unroll
-    for (int index = 0; index < vector; ++index)
-      if (index < there) cuda::copy_or_zero<sizeof(T)>(to + index, from + index, sizeof(T));
-      else to[index] = beyond;
-  }
-
-  const Product<T>& product_;
-  std::int64_t top_;
-  std::int64_t left_;
-  Wide wide_;
-  int thread_;
+  bool wide_;
+  const T* a_;
+  const T* b_;
+  std::int64_t b_stride_;
+  std::int64_t a_stride_;
+  std::int64_t a_left_;  ///< of k, from the own element on
+  std::int64_t b_left_;
+  int a_rows_;   ///< from the own one on to the last that is there
+  int b_there_;  ///< elements of the own vector that there are
+  int a_to_;
+  int b_to_;
 };
 
 }  // namespace gradus::matmul_detail

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cuda/sizes.hpp"
+#include "matmul/gpu/panels.hpp"
 #include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail {
@@ -33,7 +34,7 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   switch (kernel) {
     case Kernel::cells: return {1, 256};  // of all elements in a row
     case Kernel::rows: return {128, 1};
-    case Kernel::columns: return {1, 128};
+    case Kernel::columns: return {1, 128 * 16 / element_bytes};
     case Kernel::large: return {element_bytes == 4 ? 128 : 64, 128};
     case Kernel::medium: return {64, 64};
     case Kernel::small: return {32, 32};
@@ -78,8 +79,14 @@ struct Plan {
 /// Of a block, by any of the kernels.
 inline constexpr std::uint64_t most_shared_bytes = std::uint64_t{88} << 10;
 
-/// Likewise by cuda_tensor_f64.
-inline constexpr std::uint64_t tensor_f64_shared_bytes = std::uint64_t{209} << 10;
+/// Whether packing A and B for the copy engine takes less time than it saves: elements are copied once for each row and
+/// column, and multiplied as many times as the other side is long.
+inline bool packing_pays(const Shape& shape) {
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  constexpr double least_side = 1500;
+  return 2 * m * n / (m + n) >= least_side && shape.k >= 2 * block_depth;
+}
 
 /// Threads of a block.
 constexpr int threads_of(Kernel kernel) {

@@ -54,6 +54,26 @@ Operand<T> in_place(const Given<T>& given) {
   return operand;
 }
 
+/// Copies matrices in host memory to rows with nothing between them on the job's GPU; returns when they are there, or in
+/// the job's stream. `unturned`: room there for as many elements, for those that are sent and turned.
+template <class T, class Element, class Job>
+void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& job) {
+  switch (way) {
+    case Way::sent: job.copy_here(MatrixView<const Element>(*given.lines()), to); break;
+    case Way::sent_and_turned: {
+      const Given<T> turned = given.transposed();
+      job.copy_here(MatrixView<const Element>(*turned.lines()), unturned);
+      turn(Operand<const Element>(in_rows<T, const Element>(turned, unturned).transposed()), in_rows(given, to),
+           given.matrices(), given.rows, given.columns, job);
+      break;
+    }
+    default: {
+      const Buffer<Element> rows = packed(given, job);
+      job.copy_here(MatrixView<const Element>(rows.data(), given.matrices() * given.rows, given.columns), to);
+    }
+  }
+}
+
 /// The matrices on the job's GPU, with elements side by side in rows. Without `filled`, memory for them that is not
 /// written. UsageError for a view that does not lie where it says.
 template <class T, class Job>
@@ -72,19 +92,10 @@ Operand<T> bring(const Given<T>& given, const char* what, bool filled, Job& job)
   switch (way) {
     case Way::in_place: break;
     case Way::turned: turn(read_only(given.operand), here, given.matrices(), given.rows, given.columns, job); break;
-    case Way::sent: job.copy_here(MatrixView<const Element>(*given.lines()), copy); break;
-    case Way::sent_and_turned: {
-      const Given<T> turned = given.transposed();
-      Element* const sent = job.memory().template take<Element>(given.elements());
-      job.copy_here(MatrixView<const Element>(*turned.lines()), sent);
-      turn(read_only(in_rows<T, T>(turned, sent).transposed()), here, given.matrices(), given.rows, given.columns, job);
+    case Way::sent_and_turned:
+      fill(given, way, copy, job.memory().template take<Element>(given.elements()), job);
       break;
-    }
-    case Way::packed: {
-      const Buffer<Element> rows = packed(given, job);
-      job.copy_here(MatrixView<const Element>(rows.data(), given.matrices() * given.rows, given.columns), copy);
-      break;
-    }
+    default: fill(given, way, copy, static_cast<Element*>(nullptr), job);
   }
   return result;
 }

@@ -16,7 +16,7 @@ struct alignas(16) Vector {
 /// Whether the operand's elements may be loaded and stored so: every multiple of vector_length in a row lies at a
 /// multiple of 16 bytes.
 template <class T>
-bool has_vectors(const Operand<T>& operand) {
+GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
   constexpr std::int64_t length = vector_length<T>;
   return reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0 && operand.row_stride % length == 0 &&
          operand.batch_stride % length == 0;

@@ -5,35 +5,18 @@
 
 namespace gradus::matmul_detail::tensor {
 
-/// A block of three warpgroups: one of its threads orders copies, two warpgroups multiply, 64 rows of the tile each.
-inline constexpr int multiplying_threads = 384;
-
-/// Portions of k in shared memory at once: a tile of A's panel and one of B's, in all their parts.
-template <int parts>
-struct Stages {
-  static constexpr int bytes = 2 * parts * tile_bytes;
-  static constexpr int count = 6 / parts;
-  static constexpr std::size_t shared_bytes = std::size_t{1024} + count * bytes;  // to begin at a multiple of 1024
-};
-
-/// What the product is made from, and where it goes.
-struct PackedProduct {
-  Product<float> product;
-  Tiles tiles;  ///< of C
-  Panels a_panels;
-  Panels b_panels;
-  const unsigned char* a;
-  const unsigned char* b;
+/// A product whose operands are packed in parts.
+struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
   bool pairs;  ///< neighbours in a row of C may be stored together
 
-  /// The panel's first tile.
-  template <int parts>
-  __device__ static const unsigned char* panel(const unsigned char* packed, const Panels& panels, std::int64_t batch,
-                                               std::int64_t number) {
-    const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;
-    return packed + (matrix * panels.of_a_matrix() + number) * panels.tiles_deep() * parts * tile_bytes;
+  /// Of the matrices of a batch.
+  __device__ const int* a_lifts_of(std::int64_t batch) const {
+    return a_lifts + (a_panels.matrices == 1 ? 0 : batch * product.m);
+  }
+  __device__ const int* b_lifts_of(std::int64_t batch) const {
+    return b_lifts + (b_panels.matrices == 1 ? 0 : batch * product.n);
   }
 };
 
@@ -46,23 +29,22 @@ __device__ inline void finish_lifted(const Product<float>& product, float& cell,
   cell = rounded == rounded ? rounded : __uint_as_float(0x7fc00000u);
 }
 
-#ifdef GRADUS_WARPGROUP_PRODUCT
-
 /// A warpgroup's 64 x 128 sums to C.
-__device__ inline void store(const PackedProduct& packed, const Tiles::Place& tile, const cuda::WarpgroupSums& totals,
+__device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile, const cuda::WarpgroupSums& totals,
                              int warpgroup) {
   Product<float> product = packed.product;
   product.select(tile.batch);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
-  const int* const b_lifts = packed.b_lifts + (packed.b_panels.matrices == 1 ? 0 : tile.batch * product.n);
+  const int* const a_lifts = packed.a_lifts_of(tile.batch);
+  const int* const b_lifts = packed.b_lifts_of(tile.batch);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const std::int64_t row = tile.row * panel_rows + warpgroup * 64 + warp * 16 + half * 8 + lane / 4;
+    const std::int64_t row = tile.row * panel_lines + warpgroup * 64 + warp * 16 + half * 8 + lane / 4;
     if (row >= product.m) continue;
-    const int row_lift = packed.a_lifts[(packed.a_panels.matrices == 1 ? 0 : tile.batch * product.m) + row];
+    const int row_lift = a_lifts[row];
     if (row_lift == odd_line) continue;
-    const std::int64_t first_column = tile.column * panel_rows + lane % 4 * 2;
+    const std::int64_t first_column = tile.column * panel_lines + lane % 4 * 2;
 #pragma unroll
     for (int group = 0; group < 16; ++group) {
       const std::int64_t column = first_column + group * 8;
@@ -85,111 +67,77 @@ __device__ inline void store(const PackedProduct& packed, const Tiles::Place& ti
   }
 }
 
-/// One portion of k: sums = high high', cross += high low' + low high'.
+/// For multiply_panels(): two warpgroups, 64 rows of the tile each.
 template <int parts>
-__device__ __forceinline__ void multiply_portion(cuda::WarpgroupSums& sums, cuda::WarpgroupSums& cross,
-                                                 unsigned int stage, int warpgroup, bool is_first) {
-  const std::uint64_t a = cuda::tile_descriptor(stage + warpgroup * 64 * cuda::tile_row_bytes);
-  const std::uint64_t b = cuda::tile_descriptor(stage + parts * tile_bytes);
-  constexpr std::uint64_t to_low = tile_bytes / 16;
-  cuda::begin_products();
+class TensorCores {
+ public:
+  static constexpr int stages = 6 / parts;
+  static constexpr int tile_bytes = parts * part_bytes;
+  static constexpr std::size_t own_shared_bytes = 0;
+  using Job = HalfProduct;
+
+  __device__ TensorCores(const Job& job, unsigned char*)
+      : job_(job), warpgroup_((static_cast<int>(threadIdx.x) - copying_threads) / 128) {}
+
+  __device__ void begin() {
 #pragma unroll
-  for (int step = 0; step < panel_depth / 16; ++step) {
-    cuda::multiply_by_warpgroup(sums, a + 2 * step, b + 2 * step, step > 0);
-    if constexpr (parts == 2) {
-      cuda::multiply_by_warpgroup(cross, a + 2 * step, b + 2 * step + to_low, !is_first || step > 0);
-      cuda::multiply_by_warpgroup(cross, a + 2 * step + to_low, b + 2 * step, 1);
-    }
+    for (int column = 0; column < 16; ++column)
+#pragma unroll
+      for (int index = 0; index < 4; ++index) totals_[column][index] = 0;
   }
-  cuda::end_products();
-}
 
-#endif
-
-// Launch shape: multiplying_threads, as many blocks as multiprocessors; they take tiles of C in turn.
-template <int parts>
-__global__ void __launch_bounds__(multiplying_threads, 1)
-    multiply_panels(const __grid_constant__ PackedProduct packed, std::int64_t first_tile, std::int64_t end_tile) {
+  /// sums = high high', cross += high low' + low high'.
+  __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t number) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
-  using Shape = Stages<parts>;
-  extern __shared__ unsigned char dynamic_shared[];
-  unsigned char* const stages = dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024;
-  __shared__ cuda::Barrier filled[Shape::count];
-  __shared__ cuda::Barrier emptied[Shape::count];
-  constexpr unsigned int multiplying_warps = 8;
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < Shape::count; ++stage) {
-      filled[stage].start(1);
-      emptied[stage].start(multiplying_warps);
-    }
-    cuda::make_barriers_known();
-  }
-  __syncthreads();  // the barriers are there
-  const std::int64_t portions = packed.a_panels.tiles_deep();
-  int stage = 0;
-  unsigned int parity = 0;
-  const auto advance = [&] {
-    if (++stage == Shape::count) {
-      stage = 0;
-      parity ^= 1;
-    }
-  };
-  if (threadIdx.x / 128 == 0) {
-    cuda::give_up_registers<40>();
-    if (threadIdx.x != 0) return;
-    constexpr unsigned int bytes = parts * tile_bytes;  // of each of both
-    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
-      const Tiles::Place tile = packed.tiles.place_in_strips(number);
-      const unsigned char* a = PackedProduct::panel<parts>(packed.a, packed.a_panels, tile.batch, tile.row);
-      const unsigned char* b = PackedProduct::panel<parts>(packed.b, packed.b_panels, tile.batch, tile.column);
-      for (std::int64_t portion = 0; portion < portions; ++portion) {
-        emptied[stage].wait(parity ^ 1);  // the first time around, they are empty
-        filled[stage].arrive_for(2 * bytes);
-        filled[stage].copy(stages + stage * Shape::bytes, a, bytes);
-        filled[stage].copy(stages + stage * Shape::bytes + bytes, b, bytes);
-        a += bytes;
-        b += bytes;
-        advance();
-      }
-    }
-  } else {
-    cuda::take_registers<232>();
-    const int warpgroup = static_cast<int>(threadIdx.x) / 128 - 1;
-    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
-      const Tiles::Place tile = packed.tiles.place_in_strips(number);
-      cuda::WarpgroupSums totals = {};
-      cuda::WarpgroupSums sums;
-      cuda::WarpgroupSums cross;
-      for (std::int64_t portion = 0; portion < portions; ++portion) {
-        filled[stage].wait(parity);
-        multiply_portion<parts>(sums, cross, cuda::shared_address(stages) + stage * Shape::bytes, warpgroup,
-                                portion == 0);
-        // The other warpgroup's products keep the tensor cores busy meanwhile.
-        cuda::wait_for_products<0>();
-        cuda::pin(sums);
-        if (threadIdx.x % 32 == 0) emptied[stage].arrive();
-        advance();
-        // A tensor core cuts off where other units round, always towards zero: it gets no more than a tile to add.
+    const unsigned int address = cuda::shared_address(tile);
+    const std::uint64_t a = cuda::tile_descriptor(address + warpgroup_ * 64 * cuda::tile_row_bytes);
+    const std::uint64_t b = cuda::tile_descriptor(address + tile_bytes);
+    constexpr std::uint64_t to_low = part_bytes / 16;
+    cuda::begin_products();
 #pragma unroll
-        for (int column = 0; column < 16; ++column)
-#pragma unroll
-          for (int index = 0; index < 4; ++index) totals[column][index] += sums[column][index];
-      }
+    for (int step = 0; step < tile_depth / 16; ++step) {
+      cuda::multiply_by_warpgroup(sums_, a + 2 * step, b + 2 * step, step > 0);
       if constexpr (parts == 2) {
-        cuda::pin(cross);
-#pragma unroll
-        for (int column = 0; column < 16; ++column)
-#pragma unroll
-          for (int index = 0; index < 4; ++index)
-            totals[column][index] = fmaf(cross[column][index], 1.0f / (1 << low_exponent), totals[column][index]);
+        cuda::multiply_by_warpgroup(cross_, a + 2 * step, b + 2 * step + to_low, number > 0 || step > 0);
+        cuda::multiply_by_warpgroup(cross_, a + 2 * step + to_low, b + 2 * step, 1);
       }
-      store(packed, tile, totals, warpgroup);
     }
-  }
-#else
-  __trap();
+    cuda::end_products();
+    // The other warpgroup's products keep the tensor cores busy meanwhile.
+    cuda::wait_for_products<0>();
+    cuda::pin(sums_);
 #endif
-}
+  }
+
+  /// A tensor core cuts off where other units round, always towards zero: it gets no more than a tile to add.
+  __device__ __forceinline__ void add(std::int64_t, bool) {
+#pragma unroll
+    for (int column = 0; column < 16; ++column)
+#pragma unroll
+      for (int index = 0; index < 4; ++index) totals_[column][index] += sums_[column][index];
+  }
+
+  __device__ void finish(const Tiles::Place& place) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+    if constexpr (parts == 2) {
+      cuda::pin(cross_);
+#pragma unroll
+      for (int column = 0; column < 16; ++column)
+#pragma unroll
+        for (int index = 0; index < 4; ++index)
+          totals_[column][index] = fmaf(cross_[column][index], 1.0f / (1 << low_exponent), totals_[column][index]);
+    }
+#endif
+    store(job_, place, totals_, warpgroup_);
+  }
+
+ private:
+  const Job& job_;
+  int warpgroup_;
+  cuda::WarpgroupSums totals_;
+  cuda::WarpgroupSums sums_;
+  cuda::WarpgroupSums cross_;
+};
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Odd lines, as `strict` has them: chains of fma over blocks of k
@@ -221,7 +169,7 @@ struct Batches {
 
 // Launch shape: a block for each 128 columns of C; blocks beside each other along y take the odd rows in turn.
 static __global__ void __launch_bounds__(odd_threads)
-    multiply_odd_rows(const __grid_constant__ PackedProduct packed, std::int64_t batches, OddLines odd) {
+    multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, OddLines odd) {
   const std::int64_t column = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
   if (column >= packed.product.n) return;
   for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
@@ -238,14 +186,14 @@ static __global__ void __launch_bounds__(odd_threads)
 
 // Likewise a block for each 128 rows of C; those that are odd themselves are done.
 static __global__ void __launch_bounds__(odd_threads)
-    multiply_odd_columns(const __grid_constant__ PackedProduct packed, std::int64_t batches, OddLines odd) {
+    multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, OddLines odd) {
   const std::int64_t row = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
   if (row >= packed.product.m) return;
   for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
     const std::int64_t line = odd.lines[index];
     const Batches in(packed.b_panels, line, batches);
     for (std::int64_t batch = in.first; batch < in.end; ++batch) {
-      if (packed.a_lifts[(packed.a_panels.matrices == 1 ? 0 : batch * packed.product.m) + row] == odd_line) continue;
+      if (packed.a_lifts_of(batch)[row] == odd_line) continue;
       Product<float> product = packed.product;
       product.select(batch);
       const std::int64_t column = line % product.n;
@@ -262,8 +210,8 @@ template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();
   cuda::Arena& memory = problem.gpu->memory();
-  const Panels a{problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k, parts};
-  const Panels b{problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k, parts};
+  const Panels a = half_panels(problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k, parts);
+  const Panels b = half_panels(problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k, parts);
   auto* const a_packed = memory.take<unsigned char>(a.bytes());
   auto* const b_packed = memory.take<unsigned char>(b.bytes());
   int* const a_lifts = memory.take<int>(a.matrices * a.lines);
@@ -297,21 +245,8 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
                        static_cast<double>(odd[1]) / static_cast<double>(b.matrices * b.lines);
   if (share > few && odd[0] + odd[1] > 2) return false;
 
-  const Tiles tiles = tiles_of(problem, panel_rows, panel_rows);
-  const PackedProduct packed{Product<float>(problem), tiles,   a,       b, a_packed, b_packed, a_lifts, b_lifts,
-                             has_pairs(problem.c)};
-  constexpr auto kernel = multiply_panels<parts>;
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), Stages<parts>::shared_bytes);
-  const auto blocks = cuda::multiprocessors();
-  const std::int64_t count = problem.batches * tiles.of_a_product;
-  cuda::Portions(problem.stop, first_portion)
-      .run(count, static_cast<double>(panel_rows * panel_rows) * static_cast<double>(problem.k), 1, stream,
-           [&](std::int64_t first, std::int64_t number) {
-             if (execution.progress) execution.progress({"multiply", first, count, {}});
-             kernel<<<static_cast<unsigned>(std::min<std::int64_t>(number, blocks)), multiplying_threads,
-                      Stages<parts>::shared_bytes, stream>>>(packed, first, first + number);
-             cuda::check_launch("multiply_panels");
-           });
+  const HalfProduct packed{{problem, a, b, a_packed, b_packed}, a_lifts, b_lifts, has_pairs(problem.c)};
+  multiply_packed<TensorCores<parts>>(packed, execution, problem.stop, problem.batches, stream);
   constexpr int most_beside = 4096;
   if (odd[0] > 0)
     multiply_odd_rows<<<dim3(cuda::blocks_for(problem.n, odd_threads), static_cast<unsigned>(std::min(odd[0], most_beside))),

@@ -12,20 +12,18 @@
 // Tensor Cores while surpassing the FP32 theoretical peak performance" (2022).
 #pragma once
 
-#include "cuda/warpgroup.cuh"
-#include "matmul/gpu/product.cuh"
+#include "matmul/gpu/pack.cuh"
 #include "matmul/gpu/vectors.cuh"
 #include "matmul/tensor/panels.hpp"
 
 namespace gradus::matmul_detail::tensor {
 
-static_assert(panel_depth == cuda::tile_depth && tile_bytes == panel_rows * cuda::tile_row_bytes);
+static_assert(tile_depth == cuda::tile_depth && part_bytes == panel_lines * cuda::tile_row_bytes);
 
 inline constexpr int greatest_exponent = 14;
 inline constexpr int least_exponent = -14;
 inline constexpr int low_exponent = 11;            ///< of the factor of the lower part
 inline constexpr int odd_line = -(1 << 20);        ///< in place of a lift
-inline constexpr int packing_threads = 256;
 
 /// What is known of a line: the greatest magnitude, as bits, and 0x7fffffff less the least one that is not 0; 0 where
 /// there is none.
@@ -149,34 +147,19 @@ __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned c
                                   (values[2 * pair + 1] - rounded.y) * (1 << low_exponent));
   }
   *reinterpret_cast<uint4*>(tile + unit) = *reinterpret_cast<const uint4*>(high);
-  if constexpr (parts == 2) *reinterpret_cast<uint4*>(tile + tile_bytes + unit) = *reinterpret_cast<const uint4*>(low);
+  if constexpr (parts == 2) *reinterpret_cast<uint4*>(tile + part_bytes + unit) = *reinterpret_cast<const uint4*>(low);
 }
-
-/// A block's tile: which, and what of the matrices it holds.
-struct PackedTile {
-  std::int64_t matrix;
-  std::int64_t first_line;
-  std::int64_t first;  ///< of k
-
-  __device__ explicit PackedTile(const Panels& panels) {
-    const std::int64_t deep = panels.tiles_deep();
-    const std::int64_t panel = blockIdx.x / deep;
-    matrix = panel / panels.of_a_matrix();
-    first_line = panel % panels.of_a_matrix() * panel_rows;
-    first = blockIdx.x % deep * panel_depth;
-  }
-};
 
 // Rows of A. Launch shape: a block for each tile.
 template <int parts>
 __global__ void __launch_bounds__(packing_threads)
     pack_rows(Operand<const float> matrices, Panels panels, bool wide, const int* lifts, unsigned char* packed) {
   const PackedTile place(panels);
-  unsigned char* const tile = packed + std::int64_t{blockIdx.x} * parts * tile_bytes;
+  unsigned char* const tile = packed + std::int64_t{blockIdx.x} * parts * part_bytes;
   const int unit = static_cast<int>(threadIdx.x) % 8;
   const std::int64_t inner = place.first + unit * 8;
 #pragma unroll
-  for (int turn = 0; turn < panel_rows * 8 / packing_threads; ++turn) {
+  for (int turn = 0; turn < panel_lines * 8 / packing_threads; ++turn) {
     const int row = turn * (packing_threads / 8) + static_cast<int>(threadIdx.x) / 8;
     const std::int64_t line = place.first_line + row;
     float values[8] = {};
@@ -204,23 +187,23 @@ __global__ void __launch_bounds__(packing_threads)
 template <int parts>
 __global__ void __launch_bounds__(packing_threads)
     pack_columns(Operand<const float> matrices, Panels panels, const int* lifts, unsigned char* packed) {
-  __shared__ float turned[panel_depth][panel_rows + 1];
+  __shared__ float turned[tile_depth][panel_lines + 1];
   const PackedTile place(panels);
-  unsigned char* const tile = packed + std::int64_t{blockIdx.x} * parts * tile_bytes;
-  const int column = static_cast<int>(threadIdx.x) % panel_rows;
+  unsigned char* const tile = packed + std::int64_t{blockIdx.x} * parts * part_bytes;
+  const int column = static_cast<int>(threadIdx.x) % panel_lines;
   const std::int64_t line = place.first_line + column;
   const float* const from = matrices.data + place.matrix * matrices.batch_stride + line;
   const Factors factors(line < panels.lines ? lifts[place.matrix * panels.lines + line] : 0);
 #pragma unroll 8
-  for (int inner = static_cast<int>(threadIdx.x) / panel_rows; inner < panel_depth;
-       inner += packing_threads / panel_rows) {
+  for (int inner = static_cast<int>(threadIdx.x) / panel_lines; inner < tile_depth;
+       inner += packing_threads / panel_lines) {
     const bool is_there = line < panels.lines && place.first + inner < panels.depth;
     turned[inner][column] = is_there ? factors(from[(place.first + inner) * matrices.row_stride]) : 0.0f;
   }
   __syncthreads();  // the tile is there
   const int unit = static_cast<int>(threadIdx.x) % 8;
 #pragma unroll
-  for (int turn = 0; turn < panel_rows * 8 / packing_threads; ++turn) {
+  for (int turn = 0; turn < panel_lines * 8 / packing_threads; ++turn) {
     const int row = turn * (packing_threads / 8) + static_cast<int>(threadIdx.x) / 8;
     float values[8];
 #pragma unroll

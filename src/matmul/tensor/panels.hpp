@@ -7,36 +7,28 @@
 #include <cstdint>
 
 #include "cuda/sizes.hpp"
+#include "matmul/gpu/panels.hpp"
 #include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail::tensor {
 
-inline constexpr int panel_rows = 128;   ///< rows of A, or columns of B, in a panel
-inline constexpr int panel_depth = 64;   ///< of k, in a tile of a panel
-inline constexpr int tile_bytes = 2 * panel_rows * panel_depth;
+inline constexpr int tile_depth = 64;  ///< of k
+inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
 /// Up to so many products in a sum all accuracies are `strict`, whose bound is the least there.
 inline constexpr std::int64_t strict_depth = 16;
 
 /// By which FP16 stands for a float: `high` its first 11 bits, `low` 2^11 times the rest, 11 bits of it.
 constexpr int parts_of(MatmulAccuracy accuracy) { return accuracy == MatmulAccuracy::split ? 2 : 1; }
 
-/// Panels for the rows of A, or the columns of B, of all matrices.
-struct Panels {
-  std::int64_t matrices;
-  std::int64_t lines;  ///< rows of A, or columns of B, of one
-  std::int64_t depth;  ///< k
-  int parts;
-
-  GRADUS_HOST_DEVICE std::int64_t of_a_matrix() const { return (lines + panel_rows - 1) / panel_rows; }
-  GRADUS_HOST_DEVICE std::int64_t tiles_deep() const { return (depth + panel_depth - 1) / panel_depth; }
-  GRADUS_HOST_DEVICE std::int64_t tiles() const { return matrices * of_a_matrix() * tiles_deep(); }
-  GRADUS_HOST_DEVICE std::int64_t bytes() const { return tiles() * parts * tile_bytes; }
-};
+/// A tile has its parts behind each other.
+inline Panels half_panels(std::int64_t matrices, std::int64_t lines, std::int64_t depth, int parts) {
+  return {matrices, lines, depth, tile_depth, parts * part_bytes};
+}
 
 /// Of the GPU's memory: panels; for each row of A and column of B its lift, two extremes and a place in a list.
 inline std::uint64_t bytes_of(const Shape& shape, int parts) {
-  const Panels a{shape.batches, shape.m, shape.k, parts};
-  const Panels b{shape.batches, shape.n, shape.k, parts};
+  const Panels a = half_panels(shape.batches, shape.m, shape.k, parts);
+  const Panels b = half_panels(shape.batches, shape.n, shape.k, parts);
   std::uint64_t bytes = cuda::part_bytes(2, sizeof(int));
   for (const Panels& panels : {a, b}) {
     const std::int64_t lines = panels.matrices * panels.lines;
@@ -57,7 +49,7 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 /// * Two parts leave 2^-23 of each factor away, and low times low is 2^-22: 8 roundings. The end costs the rest.
 inline double sum_roundings(std::int64_t k) {
   const auto depth = static_cast<double>(k);
-  return 16 + 3 * std::min(depth, double{panel_depth}) + std::ceil(depth / panel_depth) + std::ceil(depth / 128);
+  return 16 + 3 * std::min(depth, double{tile_depth}) + std::ceil(depth / tile_depth) + std::ceil(depth / 128);
 }
 
 /// The factor of matmul_error_bound() for sums from panels.

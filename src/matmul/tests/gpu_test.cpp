@@ -1,8 +1,13 @@
 // Products of matrices in the memory of a GPU, in whatever order they lie there, beside others in host memory; every
 // kernel of cuda_pipelined on a shape that it is chosen for; what is refused. Without a GPU the tests say so and are
 // skipped, all but those of the plan.
+#include <array>
+#include <cmath>
+#include <limits>
+
 #include "matmul/cases.hpp"
 #include "matmul/gpu/operands.hpp"
+#include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/plan.hpp"
 #include "tests/machine_with_gpu.hpp"
 #include "tests/on_gpu.hpp"
@@ -228,6 +233,32 @@ TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for) {
   EXPECT_EQ(choose(shape, machine, Device::gpu).name, "cuda_pipelined");
 }
 
+// Whatever the memory, every plan fits it, and all of C is in its blocks.
+TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
+  const PanelNeeds needs{.working = [](const Shape& step) { return sum_bytes(step); }};
+  for (const auto& [batches, m, n, k] : {std::array<std::int64_t, 4>{1, 32768, 32768, 32768},
+                                         {1, 1, 70000, 1000},
+                                         {1, 70000, 1, 1000},
+                                         {10000, 32, 32, 32},
+                                         {3, 129, 127, 100000}})
+    for (const int element_bytes : {4, 8}) {
+      const Shape shape{.batches = batches, .m = m, .n = n, .k = k, .element_bytes = element_bytes};
+      const std::uint64_t least = least_panels(shape, needs).bytes;
+      EXPECT_EQ(plan_panels(shape, needs, least / 4).rows, 0);
+      double seconds = std::numeric_limits<double>::infinity();
+      for (std::uint64_t most = least; most < std::uint64_t{1} << 40; most *= 3) {
+        const PanelPlan plan = plan_panels(shape, needs, most);
+        ASSERT_GT(plan.rows, 0) << m << " x " << n << " x " << k << " in " << most;
+        EXPECT_LE(plan.bytes, most);
+        EXPECT_LE(plan.seconds, seconds) << "more memory is no loss";
+        seconds = plan.seconds;
+        EXPECT_TRUE(plan.products == 1 || (plan.rows == m && plan.columns == n));
+        EXPECT_GE(plan.a_places, 1);
+        EXPECT_GE(plan.b_places, 1);
+      }
+    }
+}
+
 template <class T>
 void check_shapes() {
   for (const Sizes& sizes : shapes)
@@ -251,6 +282,194 @@ TEST_F(matmul_gpu, float_has_the_processors_bits_by_every_kernel) { check_shapes
 TEST_F(matmul_gpu, double_has_the_processors_bits_by_every_kernel) { check_shapes<double>(); }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Packed operands, and panels
+
+template <class T>
+void check_large(std::string_view variant) {
+  struct Large {
+    std::int64_t batches, m, n, k;
+    Layout of_b;
+  };
+  for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows}, {2, 1700, 1400, 577, Layout::repeated},
+                             {1, 1600, 1537, 2000, Layout::padded_columns}}) {
+    const LaidOut<T> a = matrices<T>(sizes.batches, sizes.m, sizes.k);
+    const LaidOut<T> b = matrices<T>(sizes.batches, sizes.k, sizes.n, sizes.of_b);
+    for (const double beta : {0.0, 2.5}) {
+      LaidOut<T> right = matrices<T>(sizes.batches, sizes.m, sizes.n, Layout::padded_rows);
+      LaidOut<T> c = right;
+      MatmulOptions options;
+      options.alpha = -0.5;
+      options.beta = beta;
+      matmul(a.view(), b.view(), options, MatmulMemory<T>{right.view()}, by("simd_packed"));
+      matmul(a.view(), b.view(), options, MatmulMemory<T>{c.view()}, by(variant));
+      EXPECT_TRUE(same(c, right)) << variant << " " << sizes.m << " x " << sizes.n << " x " << sizes.k;
+    }
+  }
+}
+
+TEST_F(matmul_gpu, large_products_of_float_have_the_processors_bits) { check_large<float>("cuda_pipelined"); }
+TEST_F(matmul_gpu, large_products_of_double_have_the_processors_bits) {
+  if (const Variant& tensor = core::find_variant(variants(), "cuda_tensor_f64", Room::name);
+      tensor.supports({.m = 1, .n = 1, .k = 1, .element_bytes = 8}, execution::this_machine()))
+    check_large<double>("cuda_tensor_f64");
+  check_large<double>("cuda_pipelined");
+}
+
+template <class T>
+void check_panels() {
+  for (const Layout layout : {Layout::rows, Layout::columns, Layout::padded_rows, Layout::backwards, Layout::repeated})
+    for (const std::int64_t batches : {1, 7}) {
+      const LaidOut<T> a = matrices<T>(batches, 300, 1300, layout);
+      const LaidOut<T> b = matrices<T>(batches, 1300, 400, layout == Layout::rows ? Layout::columns : layout);
+      const Layout of_c = layout == Layout::repeated ? Layout::rows : layout;
+      for (const double beta : {0.0, 0.75}) {
+        LaidOut<T> right = matrices<T>(batches, 300, 400, of_c);
+        const LaidOut<T> before = right;
+        MatmulOptions options;
+        options.beta = beta;
+        matmul(a.view(), b.view(), options, MatmulMemory<T>{right.view()}, by("simd_packed"));
+        for (const std::uint64_t mebibytes : {0, 5, 12, 40}) {
+          LaidOut<T> c = before;
+          Execution execution = by("cuda_panels");
+          execution.gpu_memory_limit = mebibytes << 20;
+          matmul(a.view(), b.view(), options, MatmulMemory<T>{c.view()}, execution);
+          EXPECT_TRUE(same(c, right)) << static_cast<int>(layout) << ", " << batches << " products, beta " << beta
+                                      << ", " << mebibytes << " MiB";
+        }
+      }
+    }
+}
+
+TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
+TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Accuracies of the tensor cores
+
+/// Whether there are tensor cores that serve.
+bool has_tensor_cores() {
+  const Variant& split = core::find_variant(variants(), "cuda_tensor_split", Room::name);
+  return static_cast<bool>(split.supports({.m = 1, .n = 1, .k = 1}, execution::this_machine()));
+}
+
+/// A product by the variant, some elements of it judged.
+void check_accuracy(std::string_view name, const LaidOut<float>& a, const LaidOut<float>& b, std::string_view what) {
+  const Variant& variant = core::find_variant(variants(), name, Room::name);
+  const std::int64_t m = a.view().rows();
+  const std::int64_t n = b.view().columns();
+  LaidOut<float> c(1, m, n, Layout::rows);
+  matmul(a.view(), b.view(), {}, MatmulMemory<float>{c.view()}, by(name));
+  const Problem<float> problem = problem_of<float>(a.view(), b.view(), c.view(), 1, 0);
+  for (std::int64_t index = 0; index < m * n; index += m * n > 40000 ? 97 : 1) {
+    const std::string wrong = judge(c.view()(index / n, index % n), true_element(problem, 0, index / n, index % n, 0.0f),
+                                    problem, variant.contract, variant.facts.accuracy);
+    ASSERT_EQ(wrong, "") << name << ", " << what << ", element (" << index / n << ", " << index % n << ")";
+  }
+}
+
+TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
+  if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
+  constexpr std::int64_t m = 150;
+  constexpr std::int64_t n = 170;
+  for (const std::int64_t k : {17, 63, 64, 65, 300, 1031})
+    for (const std::string_view variant : {"cuda_tensor_split", "cuda_tensor_fast"}) {
+      const LaidOut<float> a = matrices<float>(1, m, k);
+      const LaidOut<float> b = matrices<float>(1, k, n);
+      check_accuracy(variant, a, b, "as it is");
+      const auto changed = [&](const LaidOut<float>& from, const auto& change) {
+        LaidOut<float> to = from;
+        for (std::int64_t row = 0; row < from.view().rows(); ++row)
+          for (std::int64_t column = 0; column < from.view().columns(); ++column)
+            change(to.view()(row, column), row, column);
+        return to;
+      };
+      const auto by_row = [](float& value, std::int64_t row, std::int64_t) {
+        value = std::ldexp(value, static_cast<int>(row % 7 * 30) - 90);
+      };
+      const auto by_column = [](float& value, std::int64_t, std::int64_t column) {
+        value = std::ldexp(value, 90 - static_cast<int>(column % 7 * 30));
+      };
+      check_accuracy(variant, changed(a, by_row), changed(b, by_column), "rows and columns scaled");
+      check_accuracy(variant, changed(a, by_column), changed(b, by_row), "along k scaled");
+      const auto one_in = [](std::int64_t many, float factor) {
+        return [=](float& value, std::int64_t row, std::int64_t column) {
+          if ((row * 131 + column * 7) % many == 0) value *= factor;
+        };
+      };
+      check_accuracy(variant, changed(a, one_in(911, 1e-12F)), b, "some tiny elements of A");
+      check_accuracy(variant, a, changed(b, one_in(911, 1e12F)), "some great elements of B");
+      check_accuracy(variant, changed(a, one_in(3, 0)), changed(b, one_in(2, 0)), "zeros");
+      check_accuracy(variant, changed(a, one_in(1, 1e-30F)), changed(b, one_in(1, 1e-14F)), "results without all digits");
+      check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
+      check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
+      // Sums of which a tensor core cuts off as much as it can: one great term and many small ones; all of one sign.
+      const auto great_and_small = [](float& value, std::int64_t, std::int64_t column) {
+        value = column % 64 == 0 ? 1.9990234F : 0x1.ffcp-12F;
+      };
+      const auto ones = [](float& value, std::int64_t, std::int64_t) { value = 0x1.fffffep0F; };
+      check_accuracy(variant, changed(a, great_and_small), changed(b, ones), "cut off");
+      check_accuracy(variant, changed(a, ones), changed(b, ones), "as great as can be");
+      constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+      constexpr float infinity = std::numeric_limits<float>::infinity();
+      const auto unusual = [&](float special) {
+        return [=](float& value, std::int64_t row, std::int64_t column) {
+          if (row == 3 && column == 5) value = special;
+        };
+      };
+      for (const float special : {nan, infinity, -infinity}) {
+        check_accuracy(variant, changed(a, unusual(special)), b, "an unusual number in A");
+        check_accuracy(variant, a, changed(b, unusual(special)), "an unusual number in B");
+        check_accuracy(variant, changed(a, unusual(special)), changed(b, unusual(infinity)), "unusual numbers");
+      }
+    }
+}
+
+// What FP16 cannot hold is found as strict has it, and C is read once.
+TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
+  if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
+  LaidOut<float> a = matrices<float>(3, 400, 500);
+  LaidOut<float> b = matrices<float>(3, 500, 300);
+  a.view()(7, 11, 1) = 1e-20F;
+  b.view()(13, 17, 2) = 1e-20F;
+  b.view()(13, 17, 1) = 1e-20F;
+  const LaidOut<float> before = matrices<float>(3, 400, 300);
+  LaidOut<float> strict = before;
+  LaidOut<float> split = before;
+  MatmulOptions options;
+  options.alpha = 1.25;
+  options.beta = 0.5;
+  matmul(a.view(), b.view(), options, MatmulMemory<float>{strict.view()}, by("simd_packed"));
+  matmul(a.view(), b.view(), options, MatmulMemory<float>{split.view()}, by("cuda_tensor_split"));
+  std::int64_t different = 0;
+  for (std::int64_t batch = 0; batch < 3; ++batch)
+    for (std::int64_t row = 0; row < 400; ++row)
+      for (std::int64_t column = 0; column < 300; ++column) {
+        const float right = strict.view()(row, column, batch);
+        const float value = split.view()(row, column, batch);
+        const bool is_odd = (batch == 1 && (row == 7 || column == 17)) || (batch == 2 && column == 17);
+        if (is_odd) EXPECT_EQ(value, right) << row << ", " << column << " of " << batch;
+        else different += value != right ? 1 : 0;
+        EXPECT_NEAR(value, right, 1e-4) << row << ", " << column << " of " << batch;
+      }
+  EXPECT_GT(different, 1000) << "the others come from the tensor cores";
+}
+
+TEST_F(matmul_gpu, a_single_product_is_exact_in_split) {
+  const LaidOut<float> a = [] {
+    LaidOut<float> made(1, 1, 1, Layout::rows);
+    made.elements()[0] = 1024.5F;
+    return made;
+  }();
+  LaidOut<float> b = a;
+  b.elements()[0] = 1;
+  MatmulOptions options;
+  options.accuracy = MatmulAccuracy::split;
+  Execution execution;
+  execution.device = Device::gpu;
+  EXPECT_EQ(matmul(a.view(), b.view(), options, execution).product(0, 0), 1024.5F);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Memory, stop requests, refusals
 
 TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
@@ -264,6 +483,10 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   const auto truth = matmul(a.view(), b.view());
   EXPECT_TRUE(tests::same_bits(matmul(a.view(), b.view(), {}, execution).product, truth.product));
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
+  const auto by_panels = matmul(a.view(), b.view(), {}, execution);
+  EXPECT_EQ(by_panels.report.variant, "cuda_panels");
+  EXPECT_TRUE(tests::same_bits(by_panels.product, truth.product));
+  execution.gpu_memory_limit = 1 << 20;
   const std::string message = error_of<Error>([&] { matmul(a.view(), b.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
   // What lies there is no part of it.

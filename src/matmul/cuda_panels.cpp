@@ -1,0 +1,252 @@
+// cuda_panels: matrices in host memory pass through the GPU in panels, while it is at work: for those that are larger
+// than its memory, and for all whose way there takes as long as their product.
+//
+// What changes from `cuda_pipelined`: not all matrices lie on the GPU before the first product begins. C is cut into
+// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a thread
+// brings the panels that the next one needs and takes the block before away: copies in both directions are hidden
+// behind the arithmetic, but for the first panels and the last block.
+//
+// * k is not cut: a block needs nothing of the others, and has the bits that it would have alone.
+// * Panels stay on the GPU until their place is needed for one that is needed sooner: the order of the blocks is known.
+//   Where all of A or all of B fits, it travels once; otherwise one of both travels once for each panel of the other.
+// * gpu/panel_plan.hpp weighs these: many blocks hide more of the way, larger ones travel less.
+// * Of a batch of small products some are a step together.
+//
+// Operations: as `cuda_pipelined`. Bytes to and from the GPU: each matrix once where it fits, otherwise A + B m / rows
+// of a panel. The slower of the two sets the pace.
+//
+// Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory, twice.
+// Source: as the tiles of any product, a level further out.
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "core/phases.hpp"
+#include "execution/gpu_job.hpp"
+#include "matmul/gpu/panel_plan.hpp"
+#include "matmul/gpu/run_on_gpu.hpp"
+#include "matmul/variants.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+/// A block of C: some of its rows and columns, in some of the products.
+struct Step {
+  std::int64_t first_product, products;
+  std::int64_t first_row, rows;
+  std::int64_t first_column, columns;
+  std::int64_t a_panel, b_panel;  ///< numbers of the panels
+};
+
+std::vector<Step> steps_of(const Shape& shape, const PanelPlan& plan, bool one_a, bool one_b) {
+  const std::int64_t row_panels = pieces(shape.m, plan.rows);
+  const std::int64_t column_panels = pieces(shape.n, plan.columns);
+  std::vector<Step> steps;
+  for (std::int64_t group = 0; group < pieces(shape.batches, plan.products); ++group)
+    for (std::int64_t number = 0; number < row_panels * column_panels; ++number) {
+      const std::int64_t inside = plan.rows_outside ? column_panels : row_panels;
+      const std::int64_t outer = number / inside;
+      // There and back: the last panel of a pass is the first of the next.
+      const std::int64_t inner = outer % 2 == 0 ? number % inside : inside - 1 - number % inside;
+      const std::int64_t row = plan.rows_outside ? outer : inner;
+      const std::int64_t column = plan.rows_outside ? inner : outer;
+      Step step{};
+      step.first_product = group * plan.products;
+      step.products = std::min(plan.products, shape.batches - step.first_product);
+      step.first_row = row * plan.rows;
+      step.rows = std::min(plan.rows, shape.m - step.first_row);
+      step.first_column = column * plan.columns;
+      step.columns = std::min(plan.columns, shape.n - step.first_column);
+      step.a_panel = (one_a ? 0 : group * row_panels) + row;
+      step.b_panel = (one_b ? 0 : group * column_panels) + column;
+      steps.push_back(step);
+    }
+  return steps;
+}
+
+/// Places on the GPU for panels of one operand.
+template <class T>
+class Places {
+ public:
+  Places(std::int64_t count, std::int64_t elements, cuda::Arena& memory) {
+    for (std::int64_t place = 0; place < count; ++place) places_.push_back({memory.take<T>(elements), -1});
+  }
+
+  struct Place {
+    T* memory;
+    bool is_filled;  ///< with the panel already
+  };
+  /// That of the panel which a step wants: where it is, or that of the panel which is wanted last. `wanted` has the
+  /// numbers of the panels of all steps; the one before still uses its own.
+  Place place_for(std::size_t step, const std::vector<std::int64_t>& wanted) {
+    Held* latest = nullptr;
+    std::size_t when = 0;
+    for (Held& held : places_) {
+      if (held.panel == wanted[step]) return {held.memory, true};
+      if (step > 0 && held.panel == wanted[step - 1]) continue;
+      std::size_t next = step;
+      while (held.panel >= 0 && next < wanted.size() && wanted[next] != held.panel) ++next;
+      if (held.panel < 0) next = wanted.size() + 1;
+      if (latest == nullptr || next > when) {
+        latest = &held;
+        when = next;
+      }
+    }
+    latest->panel = wanted[step];
+    return {latest->memory, false};
+  }
+
+ private:
+  struct Held {
+    T* memory;
+    std::int64_t panel;
+  };
+  std::vector<Held> places_;
+};
+
+template <class T>
+class PanelRun {
+ public:
+  PanelRun(const Problem<T>& problem, const Execution& execution, const PanelPlan& plan, const PanelNeeds& needs,
+           cuda::Job& job)
+      : problem_(problem), execution_(execution),
+        steps_(steps_of(problem.shape(), plan, problem.a.batch_stride == 0, problem.b.batch_stride == 0)),
+        a_places_(plan.a_places, plan.products * plan.rows * problem.k, job.memory()),
+        b_places_(plan.b_places, plan.products * plan.columns * problem.k, job.memory()) {
+    for (const Step& step : steps_) {
+      a_wanted_.push_back(step.a_panel);
+      b_wanted_.push_back(step.b_panel);
+    }
+    for (std::size_t turn = 0; turn < std::min<std::size_t>(2, steps_.size()); ++turn)
+      c_places_[turn] = job.memory().template take<T>(plan.products * plan.rows * plan.columns);
+    if (needs.a_is_turned) a_unturned_ = job.memory().template take<T>(plan.products * plan.rows * problem.k);
+    if (needs.b_is_turned) b_unturned_ = job.memory().template take<T>(plan.products * plan.columns * problem.k);
+    inner_execution_ = execution;
+    inner_execution_.progress = nullptr;
+  }
+
+  void run() {
+    Ready now = places_of(0);
+    std::async(std::launch::async, [&] { copy(std::nullopt, 0, now); }).get();
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      if (execution_.progress)
+        execution_.progress(
+            {"multiply", static_cast<std::int64_t>(step), static_cast<std::int64_t>(steps_.size()), {}});
+      std::optional<Ready> next;
+      if (step + 1 < steps_.size()) next = places_of(step + 1);
+      std::future<void> copies = std::async(std::launch::async, [this, step, next] {
+        copy(step > 0 ? std::optional(step - 1) : std::nullopt, step + 1, next);
+      });
+      multiply(step, now);
+      copies.get();
+      if (next) now = *next;
+    }
+    std::async(std::launch::async, [&] { copy(steps_.size() - 1, steps_.size(), std::nullopt); }).get();
+  }
+
+ private:
+  /// Where the matrices of a step lie on the GPU.
+  struct Ready {
+    typename Places<T>::Place a;
+    typename Places<T>::Place b;
+    T* c;
+  };
+  Ready places_of(std::size_t step) {
+    return {a_places_.place_for(step, a_wanted_), b_places_.place_for(step, b_wanted_), c_places_[step % 2]};
+  }
+
+  Given<const T> a_of(const Step& step) const {
+    Operand<const T> a = problem_.a.at(step.first_product);
+    a.batch_stride = problem_.a.batch_stride;
+    a.data = &a(step.first_row, 0);
+    return {a, step.products, step.rows, problem_.k, false};
+  }
+  Given<const T> b_of(const Step& step) const {
+    Operand<const T> b = problem_.b.at(step.first_product);
+    b.batch_stride = problem_.b.batch_stride;
+    b.data = &b(0, step.first_column);
+    return {b, step.products, problem_.k, step.columns, false};
+  }
+  Given<T> c_of(const Step& step) const {
+    Operand<T> c = problem_.c.at(step.first_product);
+    c.batch_stride = problem_.c.batch_stride;
+    c.data = &c(step.first_row, step.first_column);
+    return {c, step.products, step.rows, step.columns, false};
+  }
+
+  /// By a thread of its own, with a stream of its own: takes a block away, and brings what another step wants.
+  void copy(std::optional<std::size_t> done, std::size_t coming, const std::optional<Ready>& ready) {
+    const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
+    if (done) {
+      const Given<T> c = c_of(steps_[*done]);
+      take_back(in_rows(c, c_places_[*done % 2]), c, *job);
+    }
+    if (!ready) return;
+    const Step& step = steps_[coming];
+    if (!ready->a.is_filled) fill(a_of(step), way_of(a_of(step)), ready->a.memory, a_unturned_, *job);
+    if (!ready->b.is_filled) fill(b_of(step), way_of(b_of(step)), ready->b.memory, b_unturned_, *job);
+    if (problem_.beta != 0) {
+      const Given<T> c = c_of(step);
+      fill(c, way_of(c), ready->c, static_cast<T*>(nullptr), *job);
+    }
+    job->stream().wait();
+  }
+
+  void multiply(std::size_t number, const Ready& ready) {
+    const Step& step = steps_[number];
+    Problem<T> part = problem_;
+    part.batches = step.products;
+    part.m = step.rows;
+    part.n = step.columns;
+    part.a = in_rows<const T, const T>(a_of(step), ready.a.memory);
+    part.b = in_rows<const T, const T>(b_of(step), ready.b.memory);
+    part.c = in_rows(c_of(step), ready.c);
+    const std::shared_ptr<cuda::Job> job =
+        execution::start_gpu_job(execution_, working_memory_there(part.shape()));
+    part.gpu = job.get();
+    std::vector<Phase> phases;
+    choose_there(part.shape()).run(part, inner_execution_, phases);
+  }
+
+  const Problem<T>& problem_;
+  const Execution& execution_;
+  Execution inner_execution_;  ///< steps are not reported one by one
+  std::vector<Step> steps_;
+  std::vector<std::int64_t> a_wanted_;
+  std::vector<std::int64_t> b_wanted_;
+  Places<T> a_places_;
+  Places<T> b_places_;
+  T* c_places_[2] = {};
+  T* a_unturned_ = nullptr;  ///< a panel as it comes, where columns lie side by side in host memory
+  T* b_unturned_ = nullptr;
+};
+
+}  // namespace
+
+template <class T>
+Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution);
+  const std::uint64_t most = execution::gpu_memory_to_take(execution);
+  const auto is_turned = [](const Operand<const T>& operand, std::int64_t batches, std::int64_t rows,
+                            std::int64_t columns) {
+    return way_of(Given<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
+  };
+  const PanelNeeds needs{.a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
+                         .b_is_turned = is_turned(problem.b, problem.batches, problem.k, problem.n),
+                         .working = working_memory_there};
+  const Shape shape = problem.shape();
+  const PanelPlan plan = plan_panels(shape, needs, most);
+  if (plan.rows == 0)
+    throw Error("the job needs " + core::size_text(least_panels(shape, needs).bytes) +
+                " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
+  job->memory().reserve(plan.bytes - plan.working_bytes);
+  const core::PhaseTimer timer(phases, "multiply");
+  PanelRun<T>(problem, execution, plan, needs, *job).run();
+  return {};
+}
+
+GRADUS_MATMUL_RUNG(cuda_panels)
+
+}  // namespace gradus::matmul_detail

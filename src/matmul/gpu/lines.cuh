@@ -1,0 +1,163 @@
+// Products that are no tiles: with a single row or column, which read each element of the matrix once and wait for
+// memory, and tiny ones; and blocks of k that are shared among blocks of threads.
+#pragma once
+
+#include "matmul/gpu/product.cuh"
+#include "matmul/gpu/vectors.cuh"
+
+namespace gradus::matmul_detail {
+
+/// What there is of k for a block of threads, and where its sums go.
+template <class T>
+struct Split {
+  T* sums = nullptr;          ///< of each block of k one element for each of C, side by side in rows; null: not split
+  std::int64_t elements = 0;  ///< of C in all products
+  std::int64_t first = 0;     ///< block of k that is first in `sums`
+  std::int64_t end = 0;       ///< behind the last one
+  std::int64_t at_once = 0;   ///< of a block of threads
+  std::int64_t parts = 1;     ///< blocks of threads for a tile
+
+  /// Where sums of a block of k go: element (0, 0) of a product.
+  __device__ T* slice(std::int64_t block, std::int64_t of_a_product, std::int64_t batch) const {
+    return sums + (block - first) * elements + batch * of_a_product;
+  }
+};
+
+/// What a block of threads works on.
+struct Share {
+  std::int64_t batch;
+  std::int64_t row;  ///< of tiles
+  std::int64_t column;
+  std::int64_t first_block;  ///< of k
+  std::int64_t end_block;
+};
+
+/// Tiles are numbered part after part.
+template <class T>
+__device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
+  const std::int64_t number = tiles.first + blockIdx.x;
+  const Tiles::Place place = tiles.place_in_strips(number / split.parts);
+  const std::int64_t first = split.first + number % split.parts * split.at_once;
+  return {place.batch, place.row, place.column, first, min(first + split.at_once, split.end)};
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A matrix times a column, and a row times a matrix
+
+constexpr int line_threads = 128;
+
+// A warp has 32 rows, a thread one of them. Elements come 32 rows x 32 columns at a time: the warp reads 32 neighbours
+// of a row at once, all rows before it waits, and each thread takes its own row from shared memory. The next 32 x 32
+// are on their way while one is used. Launch shape: a block of 4 warps for each 128 rows of C, or for each part of k of
+// them.
+template <class T>
+__global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
+  constexpr int side = 32;
+  __shared__ T a_tiles[line_threads / 32][side][side + 1];  // +1: so that a column's elements lie in different banks
+  __shared__ T b_tiles[line_threads / 32][side];
+  const Share share = share_of(tiles, split);
+  product.select(share.batch);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t top = share.row * line_threads + warp * side;
+  if (top >= product.m) return;  // the whole warp
+  T(&a_tile)[side][side + 1] = a_tiles[warp];
+  T(&b_tile)[side] = b_tiles[warp];
+  const std::int64_t end = min(share.end_block * block_depth, product.k);
+  T on_their_way[side];
+  T b_on_its_way = 0;
+  const auto order = [&](std::int64_t first) {
+    const bool is_there = first + lane < end;
+    const T* from = product.a.data + first + lane;
+#pragma unroll
+    for (int row = 0; row < side; ++row)
+      on_their_way[row] = is_there ? from[min(top + row, product.m - 1) * product.a.row_stride] : T(-0.0);
+    b_on_its_way = is_there ? product.b(first + lane, 0) : T(0);
+  };
+  T total = T(-0.0);
+  T sum = 0;
+  std::int64_t block = share.first_block;
+  order(block * block_depth);
+  for (std::int64_t first = block * block_depth; first < end; first += side) {
+    __syncwarp();  // all have read the elements before
+#pragma unroll
+    for (int row = 0; row < side; ++row) a_tile[row][lane] = on_their_way[row];
+    b_tile[lane] = b_on_its_way;
+    __syncwarp();  // all elements are there
+    if (first + side < end) order(first + side);
+#pragma unroll
+    for (int inner = 0; inner < side; ++inner) sum = fma(a_tile[lane][inner], b_tile[inner], sum);
+    if ((first + side) % block_depth != 0 && first + side < end) continue;
+    if (split.sums != nullptr && top + lane < product.m) split.slice(block, product.m, share.batch)[top + lane] = sum;
+    total += sum;
+    sum = 0;
+    ++block;
+  }
+  if (split.sums == nullptr) product.finish(top + lane, 0, total);
+}
+
+// A thread has a vector of neighbouring columns, whose elements it reads one below the other, its neighbours theirs
+// beside them. Launch shape: a block for each 128 vectors of columns of C, or for each part of k of them.
+template <class T>
+__global__ void __launch_bounds__(line_threads)
+    multiply_columns(Product<T> product, Tiles tiles, Split<T> split, bool wide) {
+  constexpr int vector = vector_length<T>;
+  const Share share = share_of(tiles, split);
+  product.select(share.batch);
+  const std::int64_t column = (share.column * line_threads + threadIdx.x) * vector;
+  if (column >= product.n) return;
+  const bool whole = wide && column + vector <= product.n;
+  T totals[vector];
+#pragma unroll
+  for (T& total : totals) total = T(-0.0);
+  for (std::int64_t block = share.first_block; block < share.end_block; ++block) {
+    const std::int64_t end = min((block + 1) * block_depth, product.k);
+    T sums[vector] = {};
+    const auto add = [&](std::int64_t inner, const Vector<T>& row) {
+      const T factor = product.a(0, inner);
+#pragma unroll
+      for (int index = 0; index < vector; ++index) sums[index] = fma(factor, row.at[index], sums[index]);
+    };
+    if (whole) {
+#pragma unroll 16
+      for (std::int64_t inner = block * block_depth; inner < end; ++inner)
+        add(inner, load_vector(&product.b(inner, column)));
+    } else {
+#pragma unroll 4
+      for (std::int64_t inner = block * block_depth; inner < end; ++inner)
+        add(inner, load_along_b(product, inner, column, false));
+    }
+    if (split.sums != nullptr) {
+      T* const slice = split.slice(block, product.n, share.batch) + column;
+#pragma unroll
+      for (int index = 0; index < vector; ++index)
+        if (column + index < product.n) slice[index] = sums[index];
+    }
+#pragma unroll
+    for (int index = 0; index < vector; ++index) totals[index] += sums[index];
+  }
+  if (split.sums != nullptr) return;
+#pragma unroll
+  for (int index = 0; index < vector; ++index) product.finish(0, column + index, totals[index]);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Tiny products
+
+// Launch shape: a thread for each element of C, product after product.
+template <class T>
+__global__ void multiply_cells(Product<T> product, std::int64_t first, std::int64_t elements) {
+  const std::int64_t element = first + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (element >= elements) return;
+  const std::int64_t within = element % (product.m * product.n);
+  product.select(element / (product.m * product.n));
+  const std::int64_t row = within / product.n;
+  const std::int64_t column = within % product.n;
+  T sum = 0;
+#pragma unroll 4
+  for (std::int64_t inner = 0; inner < product.k; ++inner)
+    sum = fma(product.a(row, inner), product.b(inner, column), sum);
+  product.finish(row, column, sum);
+}
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,141 @@
+// Products of packed operands: the frame of a kernel whose warps have roles. What multiplies, and what it does with the
+// sums, is the rung's.
+#pragma once
+
+#include "cuda/warpgroup.cuh"
+#include "matmul/gpu/panels.hpp"
+#include "matmul/gpu/product.cuh"
+
+namespace gradus::matmul_detail {
+
+/// A product whose operands are packed.
+template <class T>
+struct PackedProduct {
+  Product<T> product;
+  Tiles tiles;  ///< of C, 128 x 128
+  Panels a_panels;
+  Panels b_panels;
+  const unsigned char* a;
+  const unsigned char* b;
+
+  PackedProduct(const Problem<T>& problem, const Panels& a_in, const Panels& b_in, const unsigned char* packed_a,
+                const unsigned char* packed_b)
+      : product(problem), tiles(tiles_of(problem, panel_lines, panel_lines)), a_panels(a_in), b_panels(b_in),
+        a(packed_a), b(packed_b) {}
+
+  /// The first tile of a panel.
+  __device__ static const unsigned char* panel(const unsigned char* packed, const Panels& panels, std::int64_t batch,
+                                               std::int64_t number) {
+    const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;
+    return packed + (matrix * panels.of_a_matrix() + number) * panels.tiles_deep() * panels.tile_bytes;
+  }
+};
+
+/// Of a block: one warpgroup copies, two multiply.
+inline constexpr int copying_threads = 128;
+inline constexpr int multiplying_threads = 256;
+inline constexpr int packed_threads = copying_threads + multiplying_threads;
+
+/// Shared memory of a block: the stages, then what the consumer wants for itself; with what it takes to begin at a
+/// multiple of 1024.
+template <class Consumer>
+constexpr std::size_t packed_shared_bytes =
+    std::size_t{1024} + std::size_t{Consumer::stages} * 2 * Consumer::tile_bytes + Consumer::own_shared_bytes;
+
+// One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add up.
+// Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole block, so
+// that while some warps add up or store, products of the others run, and copies for the next tile of C are under way.
+// Most registers go to those that multiply.
+//
+// A Consumer has the constants `stages`, `tile_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
+// is derived from one), a constructor from (job, its shared memory), and
+//   begin()                      before the first tile of k
+//   add(tile, number, is_last)   by the tile of A at this address and that of B behind it
+//   finish(place)                stores the tile of C
+//
+// Launch shape: packed_threads, as many blocks as multiprocessors; they take tiles of C in turn.
+template <class Consumer>
+__global__ void __launch_bounds__(packed_threads, 1)
+    multiply_panels(const __grid_constant__ typename Consumer::Job job, std::int64_t first_tile,
+                    std::int64_t end_tile) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  constexpr int stages = Consumer::stages;
+  constexpr unsigned int bytes = Consumer::tile_bytes;
+  extern __shared__ unsigned char dynamic_shared[];
+  unsigned char* const memory = dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024;
+  __shared__ cuda::Barrier filled[stages];
+  __shared__ cuda::Barrier emptied[stages];
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < stages; ++stage) {
+      filled[stage].start(1);
+      emptied[stage].start(multiplying_threads / 32);
+    }
+    cuda::make_barriers_known();
+  }
+  __syncthreads();  // the barriers are there
+  const std::int64_t tiles_deep = job.a_panels.tiles_deep();
+  int stage = 0;
+  unsigned int parity = 0;
+  const auto advance = [&] {
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  };
+  if (threadIdx.x < copying_threads) {
+    cuda::give_up_registers<24>();
+    if (threadIdx.x != 0) return;
+    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
+      const Tiles::Place place = job.tiles.place_in_strips(number);
+      const unsigned char* a = job.panel(job.a, job.a_panels, place.batch, place.row);
+      const unsigned char* b = job.panel(job.b, job.b_panels, place.batch, place.column);
+      for (std::int64_t tile = 0; tile < tiles_deep; ++tile, a += bytes, b += bytes) {
+        emptied[stage].wait(parity ^ 1);  // the first time around, they are
+        filled[stage].arrive_for(2 * bytes);
+        filled[stage].copy(memory + stage * 2 * bytes, a, bytes);
+        filled[stage].copy(memory + stage * 2 * bytes + bytes, b, bytes);
+        advance();
+      }
+    }
+  } else {
+    cuda::take_registers<240>();
+    Consumer consumer(job, memory + stages * 2 * bytes);
+    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
+      consumer.begin();
+#pragma unroll 1
+      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+        filled[stage].wait(parity);
+        consumer.multiply(memory + stage * 2 * bytes, tile);
+        __syncwarp();  // all lanes have read the stage
+        if (threadIdx.x % 32 == 0) emptied[stage].arrive();
+        advance();
+        consumer.add(tile, tile + 1 == tiles_deep);
+      }
+      consumer.finish(job.tiles.place_in_strips(number));
+    }
+  }
+#else
+  __trap();
+#endif
+}
+
+/// Multiplies packed operands; long work is cut where a stop request is honoured.
+template <class Consumer>
+void multiply_packed(const typename Consumer::Job& job, const Execution& execution, std::stop_token stop,
+                     std::int64_t batches, const cuda::Stream& stream) {
+  constexpr auto kernel = multiply_panels<Consumer>;
+  constexpr std::size_t shared = packed_shared_bytes<Consumer>;
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
+  const std::int64_t blocks = cuda::multiprocessors();
+  const std::int64_t count = batches * job.tiles.of_a_product;
+  const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
+  cuda::Portions(std::move(stop), first_portion)
+      .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
+        if (execution.progress) execution.progress({"multiply", first, count, {}});
+        kernel<<<static_cast<unsigned>(std::min(number, blocks)), packed_threads, shared, stream>>>(job, first,
+                                                                                                  first + number);
+        cuda::check_launch("multiply_panels");
+      });
+}
+
+}  // namespace gradus::matmul_detail

@@ -1,0 +1,57 @@
+// Operands packed for the copy engine of a GPU: how large they are. Plain C++: also in builds without CUDA, for the
+// estimate of memory.
+//
+// A panel has 128 rows of A, or 128 columns of B, and is cut along k into tiles. Each tile is in memory as it will lie in
+// shared memory, so that an instruction copies it whole; those of a panel follow each other. What the elements are and
+// how they lie in a tile is the matter of who packs and multiplies them. Beyond the borders are elements whose products
+// change no sum.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.hpp"
+#include "cuda/sizes.hpp"
+
+namespace gradus::matmul_detail {
+
+inline constexpr int panel_lines = 128;  ///< rows of A, or columns of B
+
+/// Panels of all matrices A, or of all B.
+struct Panels {
+  std::int64_t matrices;
+  std::int64_t lines;  ///< rows of A, or columns of B, of one
+  std::int64_t depth;  ///< k
+  int tile_depth;
+  int tile_bytes;
+
+  GRADUS_HOST_DEVICE std::int64_t of_a_matrix() const { return (lines + panel_lines - 1) / panel_lines; }
+  GRADUS_HOST_DEVICE std::int64_t tiles_deep() const { return (depth + tile_depth - 1) / tile_depth; }
+  std::int64_t tiles() const { return matrices * of_a_matrix() * tiles_deep(); }
+  std::int64_t bytes() const { return tiles() * tile_bytes; }
+};
+
+/// k that a tile of plain elements holds: of float 64, of double 8.
+template <class T>
+constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 8;
+template <class T>
+constexpr int plain_tile_bytes = panel_lines * plain_tile_depth<T> * static_cast<int>(sizeof(T));
+
+/// Of plain elements.
+template <class T>
+Panels plain_panels(std::int64_t matrices, std::int64_t lines, std::int64_t depth) {
+  return {matrices, lines, depth, plain_tile_depth<T>, plain_tile_bytes<T>};
+}
+
+/// Of the GPU's memory, for both operands where no matrix is repeated.
+inline std::uint64_t plain_panel_bytes(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k,
+                                       int element_bytes) {
+  std::uint64_t bytes = 0;
+  for (const std::int64_t lines : {m, n})
+    bytes += cuda::part_bytes((element_bytes == sizeof(float) ? plain_panels<float>(batches, lines, k)
+                                                              : plain_panels<double>(batches, lines, k))
+                                  .bytes(),
+                              1);
+  return bytes;
+}
+
+}  // namespace gradus::matmul_detail
