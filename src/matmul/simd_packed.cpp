@@ -35,6 +35,7 @@
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 #include "matmul/simd/kernels.hpp"
+#include "matmul/simd/lines.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
@@ -304,29 +305,52 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
+/// Products of one shape, by packed panels or without them.
 template <class T>
-void multiply_one(const Problem<T>& problem, const Plan& plan, int threads) {
-  Workspace<T> workspace(plan, threads);
-  Buffer<T> totals;
-  if (needs_totals(problem, plan)) totals = Buffer<T>(problem.m * problem.n);
-  if (threads == 1) return Product<T>(problem, plan, workspace, totals.data(), 0, 1).run();
-#pragma omp parallel num_threads(threads)
-  Product<T>(problem, plan, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
-}
+class Way {
+ public:
+  Way(const Problem<T>& given, Geometry geometry, int threads)
+      : lines_(given, geometry), problem_(lines_.is_one ? lines_.problem : turned(given, geometry)),
+        plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
-/// Each thread multiplies whole products.
-template <class T>
-void multiply_each(const Problem<T>& problem, const Plan& plan, int threads) {
-  const std::int64_t totals_size = needs_totals(problem, plan) ? problem.m * problem.n : 0;
-#pragma omp parallel num_threads(threads)
-  {
-    Workspace<T> workspace(plan, 1);
-    Buffer<T> totals(totals_size);
-    const cpu::Range own = cpu::share(problem.batches, omp_get_thread_num(), omp_get_num_threads());
-    for (std::int64_t batch = own.begin; batch < own.end && !problem.stop.stop_requested(); ++batch)
-      Product<T>(problem.at(batch), plan, workspace, totals.data(), 0, 1).run();
+  /// By a team of `threads`.
+  void multiply_one(std::int64_t batch) const {
+    const Problem<T> problem = problem_.at(batch);
+    if (lines_.is_one) {
+      if (threads_ == 1) return multiply_lines(problem, 0, 1);
+#pragma omp parallel num_threads(threads_)
+      multiply_lines(problem, omp_get_thread_num(), omp_get_num_threads());
+      return;
+    }
+    Workspace<T> workspace(plan_, threads_);
+    Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
+    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+#pragma omp parallel num_threads(threads_)
+    Product<T>(problem, plan_, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
   }
-}
+
+  /// All of the batch, each thread of the team whole products; `threads` was 1.
+  void multiply_each(int team) const {
+    const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
+#pragma omp parallel num_threads(team)
+    {
+      Workspace<T> workspace(plan_, lines_.is_one ? 0 : 1);
+      Buffer<T> totals(totals_size);
+      const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
+      for (std::int64_t batch = own.begin; batch < own.end && !problem_.stop.stop_requested(); ++batch) {
+        const Problem<T> problem = problem_.at(batch);
+        if (lines_.is_one) multiply_lines(problem, 0, 1);
+        else Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+      }
+    }
+  }
+
+ private:
+  FewTimesLines<T> lines_;
+  Problem<T> problem_;
+  Plan plan_;
+  int threads_;
+};
 
 }  // namespace
 
@@ -356,22 +380,20 @@ core::Memory packed_memory(const Shape& shape, int threads) {
 }
 
 template <class T>
-Done simd_packed(const Problem<T>& given, const Execution& execution, std::vector<Phase>& phases) {
+Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  const Geometry geometry = matmul_detail::geometry<T>();
-  const Problem<T> problem = turned(given, geometry);
   // A team's start and its barriers take as long as some million of products.
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
-  const bool whole_products =
-      problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
-  const Plan plan = plan_of(problem, geometry, whole_products ? 1 : threads);
-  if (whole_products && problem.batches > 1) {
-    multiply_each(problem, plan, threads);
+  const bool whole_products = problem.batches > 1 && problem.batches >= threads &&
+                              (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
+  const Way<T> way(problem, geometry<T>(), whole_products ? 1 : threads);
+  if (whole_products) {
+    way.multiply_each(threads);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      multiply_one(problem.at(batch), plan, threads);
+      way.multiply_one(batch);
     }
   }
   core::honour_stop(problem.stop, "stopped while multiplying");

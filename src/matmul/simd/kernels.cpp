@@ -405,15 +405,197 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     for (std::int64_t empty = job.lines; empty < border; ++empty) job.to[step * job.width + empty] = 0;
 }
 
+// --- a few lines times many
+// -------------------------------------------------------------------------------------------------------------------
+
+#if HWY_TARGET <= HWY_AVX2
+// Vectors of 256 bits: the units turn more of them in a clock than of 512.
+template <class T>
+using LineTag = hn::FixedTag<T, 32 / sizeof(T)>;
+template <class T>
+constexpr std::int64_t side_by_side = 32 / sizeof(T);
+
+/// Where lines begin, one from the other: evenly, or as listed.
+struct Evenly {
+  std::int64_t stride;
+  std::int64_t operator()(int line) const { return line * stride; }
+};
+struct Listed {
+  const std::int64_t* offsets;
+  std::int64_t operator()(int line) const { return offsets[line]; }
+};
+
+/// A chain of each line of `units` times `side_by_side` and each of the few. A unit is `side_by_side` lines from
+/// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all.
+template <int few_count, int units, bool one_few, class T, class Offset>
+HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
+                            std::int64_t steps, T* sums) {
+  const LineTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const hn::Half<decltype(d)> half;
+  constexpr int of_block = 16 / sizeof(T);
+  const std::int64_t few_stride = job.few_stride;
+  const std::int64_t few_step = job.few_step;
+  const T* from[units];
+  const T* by[units];
+  V chains[units][few_count];
+#pragma GCC unroll 8
+  for (int unit = 0; unit < units; ++unit) {
+    from[unit] = lines[unit];
+    by[unit] = few[unit];
+#pragma GCC unroll 4
+    for (int one = 0; one < few_count; ++one) chains[unit][one] = hn::Zero(d);
+  }
+  std::int64_t step = 0;
+  for (; step + of_block <= steps; step += of_block) {
+#pragma GCC unroll 8
+    for (int unit = 0; unit < units; ++unit) {
+      V of_step[of_block];
+#pragma GCC unroll 4
+      for (int line = 0; line < of_block; ++line)
+        of_step[line] = hn::Combine(d, hn::LoadU(half, from[unit] + offset(line + of_block)),
+                                    hn::LoadU(half, from[unit] + offset(line)));
+      turn_within_blocks(d, of_step);
+#pragma GCC unroll 4
+      for (int next = 0; next < of_block; ++next)
+#pragma GCC unroll 4
+        for (int one = 0; one < few_count; ++one)
+          chains[unit][one] = fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride + next * few_step]),
+                                    of_step[next], chains[unit][one]);
+      from[unit] += of_block;
+      if (!one_few) by[unit] += of_block * few_step;
+    }
+    if (one_few) by[0] += of_block * few_step;
+  }
+  for (; step < steps; ++step) {
+#pragma GCC unroll 8
+    for (int unit = 0; unit < units; ++unit) {
+      HWY_ALIGN T elements[side_by_side<T>];
+      for (int line = 0; line < side_by_side<T>; ++line) elements[line] = from[unit][offset(line)];
+      const V of_step = hn::Load(d, elements);
+#pragma GCC unroll 4
+      for (int one = 0; one < few_count; ++one)
+        chains[unit][one] =
+            fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride]), of_step, chains[unit][one]);
+      ++from[unit];
+      if (!one_few) by[unit] += few_step;
+    }
+    if (one_few) by[0] += few_step;
+  }
+#pragma GCC unroll 8
+  for (int unit = 0; unit < units; ++unit)
+#pragma GCC unroll 4
+    for (int one = 0; one < few_count; ++one)
+      hn::StoreU(chains[unit][one], d, sums + (unit * few_count + one) * side_by_side<T>);
+}
+
+/// Adds the sums of a chain of `count` lines from `line` on.
+template <int few_count, class T>
+HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t count, bool first, const T* sums) {
+  const LineTag<T> d;
+  for (int one = 0; one < few_count; ++one) {
+    T* const totals = job.totals + one * job.totals_line + line;
+    const T* const of_one = sums + one * side_by_side<T>;
+    if (count == side_by_side<T>) {
+      hn::StoreU(first ? hn::LoadU(d, of_one) : hn::Add(hn::LoadU(d, totals), hn::LoadU(d, of_one)), d, totals);
+    } else {
+      for (std::int64_t next = 0; next < count; ++next)
+        totals[next] = first ? of_one[next] : totals[next] + of_one[next];
+    }
+  }
+}
+
+/// `units` times `side_by_side` lines from `line` on: as many chains as the units have under way.
+template <int few_count, int units, class T>
+HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
+  T sums[units * few_count * side_by_side<T>];
+  for (std::int64_t step = 0; step < job.steps; step += job.block) {
+    const T* lines[units];
+    for (int unit = 0; unit < units; ++unit)
+      lines[unit] = job.lines + (line + unit * side_by_side<T>)*job.line_stride + step;
+    const T* const few[units] = {job.few + step * job.few_step};
+    const std::int64_t rest = job.steps - step;
+    chain_lines<few_count, units, true>(lines, Evenly{job.line_stride}, few, job, rest < job.block ? rest : job.block,
+                                        sums);
+    for (int unit = 0; unit < units; ++unit)
+      add_sums<few_count>(job, line + unit * side_by_side<T>, side_by_side<T>, job.first && step == 0,
+                          sums + unit * few_count * side_by_side<T>);
+  }
+}
+
+/// The last lines, so few that `units` chains of each are under way at once. Those that are not there are the first
+/// one again.
+template <int few_count, int units, class T>
+HWY_NOINLINE void add_last_lines(const Lines<T>& job, std::int64_t line) {
+  T sums[units * few_count * side_by_side<T>];
+  const std::int64_t count = job.count - line;
+  std::int64_t offsets[side_by_side<T>];
+  for (int next = 0; next < side_by_side<T>; ++next) offsets[next] = next < count ? next * job.line_stride : 0;
+  const T* const lines = job.lines + line * job.line_stride;
+  std::int64_t step = 0;
+  for (; step + units * job.block <= job.steps; step += units * job.block) {
+    const T* of_lines[units];
+    const T* few[units];
+    for (int unit = 0; unit < units; ++unit) {
+      of_lines[unit] = lines + step + unit * job.block;
+      few[unit] = job.few + (step + unit * job.block) * job.few_step;
+    }
+    chain_lines<few_count, units, false>(of_lines, Listed{offsets}, few, job, job.block, sums);
+    for (int unit = 0; unit < units; ++unit)
+      add_sums<few_count>(job, line, count, job.first && step == 0 && unit == 0,
+                          sums + unit * few_count * side_by_side<T>);
+  }
+  for (; step < job.steps; step += job.block) {
+    const T* const of_lines = lines + step;
+    const T* const few = job.few + step * job.few_step;
+    const std::int64_t rest = job.steps - step;
+    chain_lines<few_count, 1, true>(&of_lines, Listed{offsets}, &few, job, rest < job.block ? rest : job.block, sums);
+    add_sums<few_count>(job, line, count, job.first && step == 0, sums);
+  }
+}
+
+template <int few_count, class T>
+HWY_INLINE void add_lines_of(const Lines<T>& job) {
+  // Four chains hide the time of an addition; of float each turns twice as many elements meanwhile.
+  constexpr int units = sizeof(T) == 4 ? (few_count <= 2 ? 4 : 2) : few_count == 1 ? 8 : few_count == 2 ? 4 : 2;
+  constexpr std::int64_t lines = side_by_side<T>;
+  std::int64_t line = 0;
+  for (; line + units * lines <= job.count; line += units * lines) add_units<few_count, units>(job, line);
+  if constexpr (units > 4)
+    if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
+  if constexpr (units > 2)
+    if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
+  if (line + lines <= job.count && (job.steps < 2 * job.block || line + lines < job.count))
+    add_units<few_count, 1>(job, line), line += lines;
+  if (line < job.count) add_last_lines<few_count, few_count == 1 ? 4 : 2>(job, line);
+}
+
+template <class T>
+HWY_INLINE void add_all_lines(const Lines<T>& job) {
+  static_assert(Lines<T>::most_few == 4);
+  if (job.few_count == 1) return add_lines_of<1>(job);
+  if (job.few_count == 2) return add_lines_of<2>(job);
+  if (job.few_count == 3) return add_lines_of<3>(job);
+  return add_lines_of<4>(job);
+}
+#else
+template <class T>
+constexpr std::int64_t side_by_side = 0;
+template <class T>
+HWY_INLINE void add_all_lines(const Lines<T>&) {}
+#endif
+
 template <class T>
 Geometry geometry_of() {
-  return {block_rows, lanes_of<T> * block_vectors, lanes_of<T>, masks};
+  return {block_rows, lanes_of<T> * block_vectors, lanes_of<T>, masks, side_by_side<T>};
 }
 
 }  // namespace
 
 void pack_f32(const Packing<float>& job) { pack_lines(job); }
 void pack_f64(const Packing<double>& job) { pack_lines(job); }
+void add_lines_f32(const Lines<float>& job) { add_all_lines(job); }
+void add_lines_f64(const Lines<double>& job) { add_all_lines(job); }
 void multiply_f32(const Strip<float>& strip) { multiply_strip(strip); }
 void multiply_f64(const Strip<double>& strip) { multiply_strip(strip); }
 Geometry geometry_f32() { return geometry_of<float>(); }
@@ -429,6 +611,8 @@ namespace gradus::matmul_detail {
 
 HWY_EXPORT(pack_f32);
 HWY_EXPORT(pack_f64);
+HWY_EXPORT(add_lines_f32);
+HWY_EXPORT(add_lines_f64);
 HWY_EXPORT(multiply_f32);
 HWY_EXPORT(multiply_f64);
 HWY_EXPORT(geometry_f32);
@@ -441,6 +625,14 @@ void pack(const Packing<float>& job) {
 template <>
 void pack(const Packing<double>& job) {
   HWY_DYNAMIC_DISPATCH(pack_f64)(job);
+}
+template <>
+void add_lines(const Lines<float>& job) {
+  HWY_DYNAMIC_DISPATCH(add_lines_f32)(job);
+}
+template <>
+void add_lines(const Lines<double>& job) {
+  HWY_DYNAMIC_DISPATCH(add_lines_f64)(job);
 }
 template <>
 void multiply(const Strip<float>& strip) {
