@@ -11,7 +11,8 @@
 //   stored once for each of these 4 KiB;
 // * A and B are packed: into slivers of 12 rows and panels of two vectors of columns, of which the innermost loop reads
 //   one element after the other. No page and no cache line is touched in vain, transposed matrices cost no more than
-//   others, and at the border there are zeros. What would be used once or twice only is read where it lies;
+//   others, and at the border there are zeros. What would be used once or twice only, or stays in the second cache
+//   anyway, is read where it lies;
 // * the best instructions of the processor are taken at run time (AVX-512, AVX2, ...), by Highway.
 //
 // Work: m n k multiplications and additions, two vectors of them in a clock at best. Bytes: A and B are copied once for
@@ -49,11 +50,16 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
 constexpr std::int64_t chunk_bytes = 4096;  // of a row of A or a column of B that are packed at a time
 constexpr std::int64_t pass_lines = 8192;   // rows of A, and columns of B, that are packed at a time
 
-/// Columns of a strip: half of the second cache holds a chunk of them.
-std::int64_t usual_strip(std::int64_t panel) {
+/// Bytes: half of the second cache.
+std::int64_t half_l2() {
   static const auto half =
       static_cast<std::int64_t>(std::max<std::uint64_t>(execution::this_machine().l2_bytes, 1 << 18) / 2);
-  return std::max(half / chunk_bytes / panel, std::int64_t{1}) * panel;
+  return half;
+}
+
+/// Columns of a strip: half of the second cache holds a chunk of them.
+std::int64_t usual_strip(std::int64_t panel) {
+  return std::max(half_l2() / chunk_bytes / panel, std::int64_t{1}) * panel;
 }
 
 /// How an operand is read.
@@ -65,25 +71,32 @@ enum class Reading : std::uint8_t {
 
 /// How a problem is cut. A pass is a part of C, for which a chunk of the terms after the other is multiplied.
 struct Plan {
-  /// `b_line`: elements from a row of B to the next, where those of a row lie side by side; otherwise 0.
-  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t b_line, Geometry geometry,
-       int threads)
+  /// `a_line`, `b_line`: elements from a row of A or B to the next, where those of a row lie side by side; otherwise 0.
+  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,
+       Geometry geometry, int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    const auto fits_l1 = [&](std::int64_t elements) { return elements * element_bytes <= 32 << 10; };
+    const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
+      return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
+    };
+    const std::int64_t l1 = std::int64_t{32} << 10;
+    // To pack what stays in the second cache anyway takes longer than to read it from where it lies.
+    const bool small_b = fits(k, n, half_l2());
     // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
+    const bool a_stays = fits(m, k, half_l2() / 4) || (a_line != 0 && a_line * element_bytes % 4096 != 0);
     const bool b_stays = slivers == 1 || b_line * element_bytes % 1024 != 0;
-    const bool b_in_place = b_line != 0 && geometry.masks && ((few_rows && b_stays) || fits_l1(k * n));
-    a = few_columns || fits_l1(2 * m * k) ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
+    const bool b_in_place = b_line != 0 && geometry.masks && (((few_rows || small_b) && b_stays) || fits(k, n, l1));
+    const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
+    a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) chunk = k;
     chunks = (k + chunk - 1) / chunk;
-    pass_m = std::min(m, pass_lines / sliver * sliver);
-    pass_n = std::min(n, pass_lines / panel * panel);
+    pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
+    pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
     strip = std::min(usual_strip(panel), rounded_up(pass_n, panel));
     if (by_strips) strip = std::min(strip, rounded_up((pass_n + threads - 1) / threads, panel));
   }
@@ -295,8 +308,8 @@ Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
 
 template <class T>
 Plan plan_of(const Problem<T>& problem, Geometry geometry, int threads) {
-  return {problem.m, problem.n, problem.k, sizeof(T), problem.b.column_stride == 1 ? problem.b.row_stride : 0,
-          geometry,  threads};
+  const auto line = [](const auto& operand) { return operand.column_stride == 1 ? operand.row_stride : 0; };
+  return {problem.m, problem.n, problem.k, sizeof(T), line(problem.a), line(problem.b), geometry, threads};
 }
 
 /// Whether sums of one chunk have to wait for the next somewhere else than in C.
@@ -359,13 +372,13 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   const Geometry geometry =
       shape.element_bytes == sizeof(float) ? matmul_detail::geometry<float>() : matmul_detail::geometry<double>();
   std::int64_t elements = 0;
-  for (const bool turned : {false, true})
-    for (const std::int64_t b_line : {0, 1}) {
-      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, b_line,
-                      geometry, shape.batches > 1 ? 1 : threads);
-      const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
-      elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
-    }
+  for (const bool turned : {false, true}) {
+    // Rows that do not lie side by side: all that can be packed is.
+    const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, 0, 0,
+                    geometry, shape.batches > 1 ? 1 : threads);
+    const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
+    elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
+  }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
   const bool short_lines = std::min(shape.m, shape.n) * 2 <= geometry.vector;

@@ -106,7 +106,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   V sums[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
   // Three rows share a pointer, for there are fewer registers for pointers than rows.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
@@ -117,12 +117,12 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   const T* b = block.b;
   const auto add_products = [&](std::int64_t step) HWY_ATTR {
     V of_b[vectors];
-#pragma GCC unroll 3
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) of_b[v] = load<vectors, in_part>(d, b + step * strip.b_step, v, b_mask);
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row) {
       const V of_a = hn::Set(d, a[row / 3][row % 3 * a_row + step * a_step]);
-#pragma GCC unroll 3
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sums[row][v] = fused(d, of_a, of_b[v], sums[row][v]);
     }
   };
@@ -150,7 +150,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row)
       if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
           sums[row][v] =
               hn::Add(load<vectors, in_part>(d, block.before + row * block.before_line, v, mask), sums[row][v]);
@@ -162,7 +162,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row)
       if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {
           V value = strip.alpha == 1 ? sums[row][v] : hn::Mul(alpha, sums[row][v]);
           if (strip.beta != 0)
@@ -173,7 +173,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
     if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)
         store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
 }
@@ -214,12 +214,16 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
 }
 
 /// Rows of a strip from `first_row` on, `stored` of them wanted.
-template <int rows, bool packed, class T>
+template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
-  constexpr std::int64_t width = lanes_of<T> * block_vectors;
+  constexpr bool wide = vectors != block_vectors;
+  constexpr std::int64_t most = lanes_of<T> * vectors;
+  // Wide blocks of a row of them are of nearly the same width, for sums of a narrow last one would wait for each other.
+  const std::int64_t in_row = (strip.columns + most - 1) / most;
+  const std::int64_t width =
+      wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
   // The next sliver is on its way to the second cache while this one is multiplied.
-  const std::int64_t panels = (strip.columns + width - 1) / width;
-  Ahead<T> ahead{strip.next_a, strip.next_a == strip.a ? 0 : (4 * block_rows + panels - 1) / panels};
+  Ahead<T> ahead{strip.next_a, !packed || strip.next_a == strip.a ? 0 : (4 * block_rows + in_row - 1) / in_row};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
     const std::int64_t rest = strip.steps - first;
     const bool last = rest <= strip.block;
@@ -230,7 +234,7 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
     block.columns = lanes_of<T>;
     block.finish = last && strip.finish;
     for (std::int64_t column = 0, panel = 0; column < strip.columns; column += width, ++panel) {
-      block.b = strip.b + panel * strip.b_panel + first * strip.b_step;
+      block.b = strip.b + (wide ? column : panel * strip.b_panel) + first * strip.b_step;
       block.before = first > 0                 ? strip.totals + first_row * strip.totals_line + column
                      : strip.before == nullptr ? nullptr
                                                : strip.before + first_row * strip.before_line + column;
@@ -238,15 +242,40 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
       block.after = last ? strip.after + first_row * strip.after_line + column
                          : strip.totals + first_row * strip.totals_line + column;
       block.after_line = last ? strip.after_line : strip.totals_line;
-      const std::int64_t columns = strip.columns - column;
-      if (columns >= width) multiply_block<rows, block_vectors, packed, false>(strip, block, ahead);
-      else multiply_last<rows, block_vectors, packed>(strip, block, columns, ahead);
+      const std::int64_t columns = strip.columns - column < width ? strip.columns - column : width;
+      if (columns == most) multiply_block<rows, vectors, packed, false>(strip, block, ahead);
+      else multiply_last<rows, vectors, packed>(strip, block, columns, ahead);
     }
   }
 }
 
+#if HWY_TARGET <= HWY_AVX2
+/// As multiply_rows(), for a few rows and a strip of B that lies in the caller's matrix: so many vectors of it side by
+/// side that their sums hide the time of an addition, and that whole lines come from memory, several at a time.
+template <int rows, bool packed, class T>
+HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
+  constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
+  multiply_rows<rows, packed, (registers / rows < 8 ? registers / rows : 8)>(strip, first_row, stored);
+}
+#endif
+
 template <class T>
 HWY_INLINE void multiply_strip(const Strip<T>& strip) {
+#if HWY_TARGET <= HWY_AVX2
+  if (!strip.b_padded && (strip.rows <= 4 || strip.steps <= 16) && !strip.a_packed) {
+    std::int64_t row = 0;
+    for (; row + 4 <= strip.rows; row += 4) multiply_wide<4, false>(strip, row, 4);
+    if (strip.rows - row == 3) multiply_wide<3, false>(strip, row, 3);
+    if (strip.rows - row == 2) multiply_wide<2, false>(strip, row, 2);
+    if (strip.rows - row == 1) multiply_wide<1, false>(strip, row, 1);
+    return;
+  }
+  if (!strip.b_padded && strip.rows <= 4) {
+    if (strip.rows == 1) return multiply_wide<1, true>(strip, 0, 1);
+    if (strip.rows == 2) return multiply_wide<2, true>(strip, 0, 2);
+    return multiply_wide<4, true>(strip, 0, strip.rows);
+  }
+#endif
   if (strip.a_packed) {
     if (strip.rows == 1) return multiply_rows<1, true>(strip, 0, 1);
     if (strip.rows == 2) return multiply_rows<2, true>(strip, 0, 2);
@@ -426,8 +455,9 @@ struct Listed {
 };
 
 /// A chain of each line of `units` times `side_by_side` and each of the few. A unit is `side_by_side` lines from
-/// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all.
-template <int few_count, int units, bool one_few, class T, class Offset>
+/// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all. Chains start from 0, or go on
+/// from `sums`.
+template <int few_count, int units, bool one_few, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
   const LineTag<T> d;
@@ -444,7 +474,8 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     from[unit] = lines[unit];
     by[unit] = few[unit];
 #pragma GCC unroll 4
-    for (int one = 0; one < few_count; ++one) chains[unit][one] = hn::Zero(d);
+    for (int one = 0; one < few_count; ++one)
+      chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
   std::int64_t step = 0;
   for (; step + of_block <= steps; step += of_block) {
@@ -523,34 +554,43 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   }
 }
 
-/// The last lines, so few that `units` chains of each are under way at once. Those that are not there are the first
-/// one again.
+/// Up to `side_by_side` lines from `line` on, and `units` chains of each at once. Lines and chains that are not there
+/// are the first one again.
 template <int few_count, int units, class T>
-HWY_NOINLINE void add_last_lines(const Lines<T>& job, std::int64_t line) {
-  T sums[units * few_count * side_by_side<T>];
-  const std::int64_t count = job.count - line;
+HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
+  constexpr std::int64_t of_unit = few_count * side_by_side<T>;
+  T sums[units * of_unit];
+  const std::int64_t count = job.count - line < side_by_side<T> ? job.count - line : side_by_side<T>;
   std::int64_t offsets[side_by_side<T>];
   for (int next = 0; next < side_by_side<T>; ++next) offsets[next] = next < count ? next * job.line_stride : 0;
-  const T* const lines = job.lines + line * job.line_stride;
-  std::int64_t step = 0;
-  for (; step + units * job.block <= job.steps; step += units * job.block) {
-    const T* of_lines[units];
+  for (std::int64_t first = 0; first < job.steps; first += units * job.block) {
+    const std::int64_t rest = job.steps - first;
+    const T* lines[units];
     const T* few[units];
+    int chains = 0;
     for (int unit = 0; unit < units; ++unit) {
-      of_lines[unit] = lines + step + unit * job.block;
-      few[unit] = job.few + (step + unit * job.block) * job.few_step;
+      const bool there = unit * job.block < rest;
+      const std::int64_t step = first + (there ? unit * job.block : 0);
+      lines[unit] = job.lines + line * job.line_stride + step;
+      few[unit] = job.few + step * job.few_step;
+      if (there) chains = unit + 1;
     }
-    chain_lines<few_count, units, false>(of_lines, Listed{offsets}, few, job, job.block, sums);
-    for (int unit = 0; unit < units; ++unit)
-      add_sums<few_count>(job, line, count, job.first && step == 0 && unit == 0,
-                          sums + unit * few_count * side_by_side<T>);
-  }
-  for (; step < job.steps; step += job.block) {
-    const T* const of_lines = lines + step;
-    const T* const few = job.few + step * job.few_step;
-    const std::int64_t rest = job.steps - step;
-    chain_lines<few_count, 1, true>(&of_lines, Listed{offsets}, &few, job, rest < job.block ? rest : job.block, sums);
-    add_sums<few_count>(job, line, count, job.first && step == 0, sums);
+    // The last chain may be shorter than the others.
+    const std::int64_t of_last = rest < chains * job.block ? rest - (chains - 1) * job.block : job.block;
+    chain_lines<few_count, units, false>(lines, Listed{offsets}, few, job, of_last, sums);
+    if (chains > 1 && of_last < job.block) {
+      T last[of_unit];
+      for (std::int64_t next = 0; next < of_unit; ++next) last[next] = sums[(chains - 1) * of_unit + next];
+      for (int unit = 0; unit < units; ++unit) {
+        const int from = unit < chains - 1 ? unit : 0;
+        lines[unit] = lines[from] + (from == unit ? of_last : 0);
+        few[unit] = few[from] + (from == unit ? of_last * job.few_step : 0);
+      }
+      chain_lines<few_count, units, false, true>(lines, Listed{offsets}, few, job, job.block - of_last, sums);
+      for (std::int64_t next = 0; next < of_unit; ++next) sums[(chains - 1) * of_unit + next] = last[next];
+    }
+    for (int unit = 0; unit < chains; ++unit)
+      add_sums<few_count>(job, line, count, job.first && first == 0 && unit == 0, sums + unit * of_unit);
   }
 }
 
@@ -561,13 +601,18 @@ HWY_INLINE void add_lines_of(const Lines<T>& job) {
   constexpr std::int64_t lines = side_by_side<T>;
   std::int64_t line = 0;
   for (; line + units * lines <= job.count; line += units * lines) add_units<few_count, units>(job, line);
-  if constexpr (units > 4)
-    if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
-  if constexpr (units > 2)
-    if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
-  if (line + lines <= job.count && (job.steps < 2 * job.block || line + lines < job.count))
-    add_units<few_count, 1>(job, line), line += lines;
-  if (line < job.count) add_last_lines<few_count, few_count == 1 ? 4 : 2>(job, line);
+  // The last ones are fewer than the units have under way: several chains of each, where it has them.
+  if (job.steps <= job.block) {
+    if constexpr (units > 4)
+      if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
+    if constexpr (units > 2)
+      if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
+    if (line + lines <= job.count) add_units<few_count, 1>(job, line), line += lines;
+  }
+  for (; line < job.count; line += lines) {
+    if (job.steps <= job.block) add_chains<few_count, 1>(job, line);
+    else add_chains<few_count, few_count <= 2 ? 4 : 2>(job, line);
+  }
 }
 
 template <class T>
