@@ -398,8 +398,8 @@ Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vec
   const int threads = cpu::thread_count(execution);
   // A team's start and its barriers take as long as some million of products.
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
-  const bool whole_products = problem.batches > 1 && problem.batches >= threads &&
-                              (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
+  const bool whole_products =
+      problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
   const Way<T> way(problem, geometry<T>(), whole_products ? 1 : threads);
   if (whole_products) {
     way.multiply_each(threads);

@@ -262,7 +262,8 @@ HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std
 template <class T>
 HWY_INLINE void multiply_strip(const Strip<T>& strip) {
 #if HWY_TARGET <= HWY_AVX2
-  if (!strip.b_padded && (strip.rows <= 4 || strip.steps <= 16) && !strip.a_packed) {
+  if (!strip.b_padded && (strip.rows <= 4 || (strip.steps <= 16 && strip.columns > 2 * lanes_of<T>)) &&
+      !strip.a_packed) {
     std::int64_t row = 0;
     for (; row + 4 <= strip.rows; row += 4) multiply_wide<4, false>(strip, row, 4);
     if (strip.rows - row == 3) multiply_wide<3, false>(strip, row, 3);
@@ -473,7 +474,7 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
   for (int unit = 0; unit < units; ++unit) {
     from[unit] = lines[unit];
     by[unit] = few[unit];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
@@ -489,7 +490,7 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
       turn_within_blocks(d, of_step);
 #pragma GCC unroll 4
       for (int next = 0; next < of_block; ++next)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int one = 0; one < few_count; ++one)
           chains[unit][one] = fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride + next * few_step]),
                                     of_step[next], chains[unit][one]);
@@ -504,10 +505,9 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
       HWY_ALIGN T elements[side_by_side<T>];
       for (int line = 0; line < side_by_side<T>; ++line) elements[line] = from[unit][offset(line)];
       const V of_step = hn::Load(d, elements);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int one = 0; one < few_count; ++one)
-        chains[unit][one] =
-            fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride]), of_step, chains[unit][one]);
+        chains[unit][one] = fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride]), of_step, chains[unit][one]);
       ++from[unit];
       if (!one_few) by[unit] += few_step;
     }
@@ -515,7 +515,7 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
   }
 #pragma GCC unroll 8
   for (int unit = 0; unit < units; ++unit)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int one = 0; one < few_count; ++one)
       hn::StoreU(chains[unit][one], d, sums + (unit * few_count + one) * side_by_side<T>);
 }
@@ -597,31 +597,36 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
 template <int few_count, class T>
 HWY_INLINE void add_lines_of(const Lines<T>& job) {
   // Four chains hide the time of an addition; of float each turns twice as many elements meanwhile.
-  constexpr int units = sizeof(T) == 4 ? (few_count <= 2 ? 4 : 2) : few_count == 1 ? 8 : few_count == 2 ? 4 : 2;
+  constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
+  constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;
   std::int64_t line = 0;
   for (; line + units * lines <= job.count; line += units * lines) add_units<few_count, units>(job, line);
   // The last ones are fewer than the units have under way: several chains of each, where it has them.
-  if (job.steps <= job.block) {
-    if constexpr (units > 4)
-      if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
-    if constexpr (units > 2)
-      if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
-    if (line + lines <= job.count) add_units<few_count, 1>(job, line), line += lines;
-  }
-  for (; line < job.count; line += lines) {
-    if (job.steps <= job.block) add_chains<few_count, 1>(job, line);
-    else add_chains<few_count, few_count <= 2 ? 4 : 2>(job, line);
-  }
+  if constexpr (few_count <= 4)
+    if (job.steps <= job.block) {
+      if constexpr (units > 4)
+        if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
+      if constexpr (units > 2)
+        if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
+      for (; line < job.count; line += lines) add_chains<few_count, 1>(job, line);
+    }
+  for (; line < job.count; line += lines) add_chains<few_count, few_count <= 2 ? 4 : units>(job, line);
 }
 
 template <class T>
 HWY_INLINE void add_all_lines(const Lines<T>& job) {
-  static_assert(Lines<T>::most_few == 4);
+  static_assert(Lines<float>::most_few == 8 && Lines<double>::most_few == 4);
   if (job.few_count == 1) return add_lines_of<1>(job);
   if (job.few_count == 2) return add_lines_of<2>(job);
   if (job.few_count == 3) return add_lines_of<3>(job);
-  return add_lines_of<4>(job);
+  if (job.few_count == 4) return add_lines_of<4>(job);
+  if constexpr (Lines<T>::most_few == 8) {
+    if (job.few_count == 5) return add_lines_of<5>(job);
+    if (job.few_count == 6) return add_lines_of<6>(job);
+    if (job.few_count == 7) return add_lines_of<7>(job);
+    return add_lines_of<8>(job);
+  }
 }
 #else
 template <class T>

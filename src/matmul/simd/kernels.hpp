@@ -61,7 +61,7 @@ struct Strip {
 /// of a line lie side by side, and go through no packed memory: squares of them are turned in registers.
 template <class T>
 struct Lines {
-  static constexpr std::int64_t most_few = 4;
+  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half a vector of 512 bits
   const T* lines;
   std::int64_t line_stride;  ///< from a line to the next
   std::int64_t count;        ///< of lines

@@ -19,7 +19,8 @@ void multiply_lines(const Problem<T>& problem, int part, int parts) {
   T totals[Lines<T>::most_few * portion];
   const cpu::Range own = cpu::share(problem.m, part, parts, problem.m < granule * parts ? 8 : granule);
   // Between looks at the stop request.
-  const std::int64_t most_lines = std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
+  const std::int64_t most_lines =
+      std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
   for (std::int64_t row = own.begin; row < own.end; row += most_lines) {
     Lines<T> lines;
     lines.line_stride = problem.a.row_stride;
@@ -30,7 +31,8 @@ void multiply_lines(const Problem<T>& problem, int part, int parts) {
     lines.block = block_depth;
     lines.totals = totals;
     lines.totals_line = lines.count;
-    const std::int64_t most_steps = std::max(core::operations_between_looks / most_lines / block_depth, std::int64_t{1}) * block_depth;
+    const std::int64_t most_steps =
+        std::max(core::operations_between_looks / most_lines / block_depth, std::int64_t{1}) * block_depth;
     for (std::int64_t step = 0; step < problem.k; step += most_steps) {
       if (problem.stop.stop_requested()) return;
       lines.lines = &problem.a(row, step);
@@ -39,12 +41,19 @@ void multiply_lines(const Problem<T>& problem, int part, int parts) {
       lines.first = step == 0;
       add_lines(lines);
     }
-    for (std::int64_t line = 0; line < lines.count; ++line)
-      for (std::int64_t column = 0; column < problem.n; ++column) {
-        T& result = problem.c(row + line, column);
-        result = finished(totals[column * lines.count + line], problem.alpha, problem.beta,
-                          problem.beta == 0 ? T{0} : result);
+    const std::int64_t line_stride = problem.c.row_stride;
+    for (std::int64_t column = 0; column < problem.n; ++column) {
+      const T* const of_column = totals + column * lines.count;
+      T* const to = &problem.c(row, column);
+      if (problem.alpha == 1 && problem.beta == 0) {
+        for (std::int64_t line = 0; line < lines.count; ++line)
+          to[line * line_stride] = finished(of_column[line], T{1}, T{0}, T{0});
+      } else {
+        for (std::int64_t line = 0; line < lines.count; ++line)
+          to[line * line_stride] =
+              finished(of_column[line], problem.alpha, problem.beta, problem.beta == 0 ? T{0} : to[line * line_stride]);
       }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ struct FewTimesLines {
 
   FewTimesLines(const Problem<T>& given, Geometry geometry) {
     const auto suits = [&](const Problem<T>& one) {
-      return geometry.lines > 0 && one.a.column_stride == 1 && one.n <= Lines<T>::most_few && one.k >= 16;
+      return geometry.lines > 0 && one.a.column_stride == 1 && one.n <= Lines<T>::most_few && one.k >= 2;
     };
     const Problem<T> turned = given.transposed();
     const bool first_choice = given.m >= given.n;
