@@ -320,9 +320,9 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
 
 /// Products of one shape, by packed panels or without them.
 template <class T>
-class Way {
+class Products {
  public:
-  Way(const Problem<T>& given, Geometry geometry, int threads)
+  Products(const Problem<T>& given, Geometry geometry, int threads)
       : lines_(given, geometry), problem_(lines_.is_one ? lines_.problem : turned(given, geometry)),
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
@@ -400,13 +400,13 @@ Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vec
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
   const bool whole_products =
       problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
-  const Way<T> way(problem, geometry<T>(), whole_products ? 1 : threads);
+  const Products<T> products(problem, geometry<T>(), whole_products ? 1 : threads);
   if (whole_products) {
-    way.multiply_each(threads);
+    products.multiply_each(threads);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      way.multiply_one(batch);
+      products.multiply_one(batch);
     }
   }
   core::honour_stop(problem.stop, "stopped while multiplying");

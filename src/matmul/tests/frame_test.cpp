@@ -135,6 +135,31 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
   EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
 }
 
+TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
+  const Matrix<float> a = random_matrix<float>(50, 60, 1);
+  const Matrix<double> b = random_matrix<double>(3 * 60, 4, 2);
+  const MatmulView<const float> repeated = MatmulView<const float>(a.data(), 50, 60, 60, 1).batch(3, 0);
+  const MatmulView<const double> batch = MatmulView<const double>(b.data(), 60, 4, 4, 1).batch(3, 60 * 4);
+  Execution execution{.device = Device::cpu, .threads = 1};
+  const std::uint64_t product = 3 * 50 * 4 * 8;
+  const std::uint64_t own =
+      matmul_memory({.rows = 50, .columns = 4, .depth = 60, .batches = 3, .element_bytes = 8}, {}, execution).host;
+  execution.memory_limit = product + own + 50 * 60 * 8;
+  const Matrix<double> mixed = matmul(repeated, batch, {}, execution).product;
+  Matrix<double> wide(50, 60);
+  for (std::int64_t index = 0; index < 50 * 60; ++index) wide.data()[index] = double{a.data()[index]};
+  const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
+  EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
+  // The copy counts beside the job.
+  execution.memory_limit = product + 50 * 60 * 8 - 1;
+  EXPECT_THROW(matmul(repeated, batch, {}, execution), Error);
+  // Shapes are looked at before anything is copied, which would take more memory than there is.
+  const float one = 1;
+  const MatmulView<const float> huge(&one, std::int64_t{1} << 22, std::int64_t{1} << 22, 0, 0);
+  expect_usage([&] { matmul(huge, b); }, "these numbers must be the same");
+  expect_usage([&] { matmul(b, huge); }, "these numbers must be the same");
+}
+
 TEST(Matmul, MeasuresItsError) {
   const Matrix<float> a = random_matrix<float>(40, 300, 1);
   const Matrix<float> b = random_matrix<float>(300, 30, 2);
