@@ -91,13 +91,15 @@ struct Plan {
     const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
+    far = !small_b;
     by_strips = few_rows;
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) chunk = k;
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
-    strip = std::min(usual_strip(panel), rounded_up(pass_n, panel));
+    const bool single = m == 1 && b == Reading::in_place && far;
+    strip = std::min(single ? 2 * chunk_bytes / element_bytes : usual_strip(panel), rounded_up(pass_n, panel));
     if (by_strips) strip = std::min(strip, rounded_up((pass_n + threads - 1) / threads, panel));
   }
 
@@ -105,6 +107,7 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
+  bool far;             ///< B is too large for the second cache
   bool by_strips;       ///< a thread takes all rows of a strip
   std::int64_t chunk;   ///< terms
   std::int64_t chunks;  ///< of them
@@ -240,6 +243,7 @@ class Product {
       strip.a_step = problem_.a.column_stride;
       strip.next_a =
           strip.a_packed && unit + 1 < own.end ? a + (unit + 1) % slivers * plan_.sliver * plan_.chunk : strip.a;
+      strip.far = plan_.far;
       strip.b_padded = plan_.b != Reading::in_place;
       strip.b_step = strip.b_padded ? plan_.panel : problem_.b.row_stride;
       strip.b_panel = strip.b_padded ? plan_.panel * plan_.chunk : plan_.panel;

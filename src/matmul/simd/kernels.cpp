@@ -259,9 +259,59 @@ HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std
 }
 #endif
 
+#if HWY_TARGET <= HWY_AVX2
+/// A single row, and a B that comes from memory: whole pages of eight of its rows at a time, as the processor's
+/// prefetchers like it. The chains on their way stand in the first cache.
+template <class T>
+HWY_NOINLINE void multiply_single(const Strip<T>& strip) {
+  const Tag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int at_once = 8;
+  const V zero = hn::Zero(d);
+  T* const chains = strip.totals + strip.totals_line;  // a second row of it, which no other uses
+  const std::int64_t a_step = strip.a_packed ? block_rows : strip.a_step;
+  for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
+    const std::int64_t end = strip.steps - first < strip.block ? strip.steps : first + strip.block;
+    for (std::int64_t step = first; step < end; step += at_once) {
+      const int rows = end - step < at_once ? static_cast<int>(end - step) : at_once;
+      for (std::int64_t column = 0; column < strip.columns; column += lanes_of<T>) {
+        const std::int64_t rest = strip.columns - column;
+        const auto mask = hn::FirstN(d, static_cast<std::size_t>(rest < lanes_of<T> ? rest : lanes_of<T>));
+        const T* const b = strip.b + step * strip.b_step + column;
+        const T* const a = strip.a + step * a_step;
+        V chain = step == first ? zero : hn::LoadU(d, chains + column);
+        if (rows == at_once && rest >= lanes_of<T>) {
+#pragma GCC unroll 8
+          for (int row = 0; row < at_once; ++row)
+            chain = fused(d, hn::Set(d, a[row * a_step]), hn::LoadU(d, b + row * strip.b_step), chain);
+        } else {
+          for (int row = 0; row < rows; ++row)
+            chain = fused(d, hn::Set(d, a[row * a_step]), hn::MaskedLoad(mask, d, b + row * strip.b_step), chain);
+        }
+        hn::StoreU(chain, d, chains + column);
+      }
+    }
+    const bool last = end == strip.steps;
+    for (std::int64_t column = 0; column < strip.columns; ++column) {
+      const T* const before = first > 0 ? strip.totals : strip.before;
+      T value = before == nullptr ? chains[column] : before[column] + chains[column];
+      if (last && strip.finish) {
+        value = strip.alpha == 1 ? value : strip.alpha * value;
+        if (strip.beta != 0)
+          value = hn::GetLane(fused(d, hn::Set(d, strip.beta), hn::Set(d, strip.after[column]), hn::Set(d, value)));
+        if (!(value == value))
+          value = sizeof(T) == 4 ? static_cast<T>(__builtin_nanf("")) : static_cast<T>(__builtin_nan(""));
+      }
+      (last ? strip.after : strip.totals)[column] = value;
+    }
+  }
+}
+#endif
+
 template <class T>
 HWY_INLINE void multiply_strip(const Strip<T>& strip) {
 #if HWY_TARGET <= HWY_AVX2
+  if (strip.rows == 1 && strip.far && !strip.b_padded) return multiply_single(strip);
   if (!strip.b_padded && (strip.rows <= 4 || (strip.steps <= 16 && strip.columns > 2 * lanes_of<T>)) &&
       !strip.a_packed) {
     std::int64_t row = 0;
@@ -458,7 +508,7 @@ struct Listed {
 /// A chain of each line of `units` times `side_by_side` and each of the few. A unit is `side_by_side` lines from
 /// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all. Chains start from 0, or go on
 /// from `sums`.
-template <int few_count, int units, bool one_few, bool go_on = false, class T, class Offset>
+template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
 HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
                             std::int64_t steps, T* sums) {
   const LineTag<T> d;
@@ -478,26 +528,40 @@ HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const
     for (int one = 0; one < few_count; ++one)
       chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
   }
+  // Lines a power of two apart share a place in the first cache, which does not hold as many as are under way. So where
+  // they come from afar, a cache line of each is used up before the next unit's turn.
+  constexpr int of_line = far ? 64 / sizeof(T) : of_block;
+  constexpr int ahead = 4 * of_line;
   std::int64_t step = 0;
-  for (; step + of_block <= steps; step += of_block) {
+  while (step + of_block <= steps) {
+    const std::int64_t at_once = steps - step < of_line ? (steps - step) / of_block * of_block : of_line;
 #pragma GCC unroll 8
     for (int unit = 0; unit < units; ++unit) {
-      V of_step[of_block];
-#pragma GCC unroll 4
-      for (int line = 0; line < of_block; ++line)
-        of_step[line] = hn::Combine(d, hn::LoadU(half, from[unit] + offset(line + of_block)),
-                                    hn::LoadU(half, from[unit] + offset(line)));
-      turn_within_blocks(d, of_step);
-#pragma GCC unroll 4
-      for (int next = 0; next < of_block; ++next)
+      if constexpr (far) {
 #pragma GCC unroll 8
-        for (int one = 0; one < few_count; ++one)
-          chains[unit][one] = fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride + next * few_step]),
-                                    of_step[next], chains[unit][one]);
-      from[unit] += of_block;
-      if (!one_few) by[unit] += of_block * few_step;
+        for (int line = 0; line < side_by_side<T>; ++line) __builtin_prefetch(from[unit] + offset(line) + ahead, 0, 2);
+      }
+      const T* by_step = by[one_few ? 0 : unit];
+      for (std::int64_t block = 0; block < (far ? at_once : of_block); block += of_block) {
+        V of_step[of_block];
+#pragma GCC unroll 4
+        for (int line = 0; line < of_block; ++line)
+          of_step[line] = hn::Combine(d, hn::LoadU(half, from[unit] + offset(line + of_block)),
+                                      hn::LoadU(half, from[unit] + offset(line)));
+        turn_within_blocks(d, of_step);
+#pragma GCC unroll 4
+        for (int next = 0; next < of_block; ++next)
+#pragma GCC unroll 8
+          for (int one = 0; one < few_count; ++one)
+            chains[unit][one] =
+                fused(d, hn::Set(d, by_step[one * few_stride + next * few_step]), of_step[next], chains[unit][one]);
+        from[unit] += of_block;
+        by_step += of_block * few_step;
+      }
+      if (!one_few) by[unit] = by_step;
     }
-    if (one_few) by[0] += of_block * few_step;
+    if (one_few) by[0] += at_once * few_step;
+    step += at_once;
   }
   for (; step < steps; ++step) {
 #pragma GCC unroll 8
@@ -537,7 +601,7 @@ HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t co
 }
 
 /// `units` times `side_by_side` lines from `line` on: as many chains as the units have under way.
-template <int few_count, int units, class T>
+template <int few_count, int units, bool far, class T>
 HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
   T sums[units * few_count * side_by_side<T>];
   for (std::int64_t step = 0; step < job.steps; step += job.block) {
@@ -546,8 +610,8 @@ HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
       lines[unit] = job.lines + (line + unit * side_by_side<T>)*job.line_stride + step;
     const T* const few[units] = {job.few + step * job.few_step};
     const std::int64_t rest = job.steps - step;
-    chain_lines<few_count, units, true>(lines, Evenly{job.line_stride}, few, job, rest < job.block ? rest : job.block,
-                                        sums);
+    chain_lines<few_count, units, true, far>(lines, Evenly{job.line_stride}, few, job,
+                                             rest < job.block ? rest : job.block, sums);
     for (int unit = 0; unit < units; ++unit)
       add_sums<few_count>(job, line + unit * side_by_side<T>, side_by_side<T>, job.first && step == 0,
                           sums + unit * few_count * side_by_side<T>);
@@ -577,7 +641,7 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
     }
     // The last chain may be shorter than the others.
     const std::int64_t of_last = rest < chains * job.block ? rest - (chains - 1) * job.block : job.block;
-    chain_lines<few_count, units, false>(lines, Listed{offsets}, few, job, of_last, sums);
+    chain_lines<few_count, units, false, false>(lines, Listed{offsets}, few, job, of_last, sums);
     if (chains > 1 && of_last < job.block) {
       T last[of_unit];
       for (std::int64_t next = 0; next < of_unit; ++next) last[next] = sums[(chains - 1) * of_unit + next];
@@ -586,7 +650,7 @@ HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
         lines[unit] = lines[from] + (from == unit ? of_last : 0);
         few[unit] = few[from] + (from == unit ? of_last * job.few_step : 0);
       }
-      chain_lines<few_count, units, false, true>(lines, Listed{offsets}, few, job, job.block - of_last, sums);
+      chain_lines<few_count, units, false, false, true>(lines, Listed{offsets}, few, job, job.block - of_last, sums);
       for (std::int64_t next = 0; next < of_unit; ++next) sums[(chains - 1) * of_unit + next] = last[next];
     }
     for (int unit = 0; unit < chains; ++unit)
@@ -601,14 +665,17 @@ HWY_INLINE void add_lines_of(const Lines<T>& job) {
   constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
   constexpr std::int64_t lines = side_by_side<T>;
   std::int64_t line = 0;
-  for (; line + units * lines <= job.count; line += units * lines) add_units<few_count, units>(job, line);
+  for (; line + units * lines <= job.count; line += units * lines) {
+    if (few_count <= 2 && job.far) add_units<few_count, units, few_count <= 2>(job, line);
+    else add_units<few_count, units, false>(job, line);
+  }
   // The last ones are fewer than the units have under way: several chains of each, where it has them.
   if constexpr (few_count <= 4)
     if (job.steps <= job.block) {
       if constexpr (units > 4)
-        if (line + 4 * lines <= job.count) add_units<few_count, 4>(job, line), line += 4 * lines;
+        if (line + 4 * lines <= job.count) add_units<few_count, 4, false>(job, line), line += 4 * lines;
       if constexpr (units > 2)
-        if (line + 2 * lines <= job.count) add_units<few_count, 2>(job, line), line += 2 * lines;
+        if (line + 2 * lines <= job.count) add_units<few_count, 2, false>(job, line), line += 2 * lines;
       for (; line < job.count; line += lines) add_chains<few_count, 1>(job, line);
     }
   for (; line < job.count; line += lines) add_chains<few_count, few_count <= 2 ? 4 : units>(job, line);

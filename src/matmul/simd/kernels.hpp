@@ -40,6 +40,7 @@ struct Strip {
   const T* b;                ///< the first panel
   std::int64_t b_step;       ///< from a step of a panel to the next
   std::int64_t b_panel;      ///< from a panel to the next
+  bool far;                  ///< B is larger than the second cache, and is read where it lies
   bool b_padded;             ///< the last panel has as many columns as the others, whose results are of no use
   std::int64_t rows;         ///< at most those of the geometry
   std::int64_t columns;      ///< any number
@@ -74,6 +75,7 @@ struct Lines {
   T* totals;                ///< sum of line i and number j of the few: j * totals_line + i
   std::int64_t totals_line;
   bool first;  ///< nothing is in `totals` yet
+  bool far;    ///< the lines are together larger than the second cache
 };
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
+#include "execution/machine.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -29,6 +30,8 @@ void multiply_lines(const Problem<T>& problem, int part, int parts) {
     lines.few_step = problem.b.row_stride;
     lines.few_count = problem.n;
     lines.block = block_depth;
+    lines.far = static_cast<double>(problem.m) * static_cast<double>(problem.k) * sizeof(T) >
+                static_cast<double>(execution::this_machine().l2_bytes);
     lines.totals = totals;
     lines.totals_line = lines.count;
     const std::int64_t most_steps =
