@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -70,6 +72,46 @@ TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
     const cpu::ForcedTarget forced(target);
     EXPECT_EQ(sweep_hash<float>(2, false), single_few) << hwy::TargetName(target);
     EXPECT_EQ(sweep_hash<double>(2, false), twice_few) << hwy::TargetName(target);
+  }
+}
+
+/// Few rows or columns go other ways than many, and large matrices others than small ones.
+template <class T>
+void compare_alone_and_among_others(std::int64_t many, std::int64_t k, double beta) {
+  const std::int64_t among = 20;
+  MatmulOptions options;
+  options.alpha = beta == 0 ? 1 : -1.5;
+  options.beta = beta;
+  const Execution execution{.device = Device::cpu, .threads = 2};
+  for (const bool columns : {false, true}) {
+    Matrix<T> a = random_matrix<T>(columns ? many : among, k, 1);
+    Matrix<T> b = random_matrix<T>(k, columns ? among : many, 2);
+    a(0, k / 2) = std::numeric_limits<T>::infinity();
+    b(k / 3, 0) = -std::numeric_limits<T>::quiet_NaN();
+    const std::int64_t m = a.rows();
+    const std::int64_t n = b.columns();
+    Matrix<T> all = random_matrix<T>(m, n, 3);
+    const Matrix<T> before = Matrix<T>::copy_of(all.view());
+    matmul(a, b, options, MatmulMemory<T>{all.view()}, execution);
+    for (const std::int64_t few : {1, 2, 3, 4, 5, 7, 8, 9}) {
+      Matrix<T> part = Matrix<T>::copy_of(before.view());
+      const std::int64_t rows = columns ? m : few;
+      const std::int64_t of_row = columns ? few : n;
+      matmul(MatmulView<const T>(a.data(), rows, k, k, 1), MatmulView<const T>(b.data(), k, of_row, n, 1), options,
+             MatmulMemory<T>{MatmulView<T>(part.data(), rows, of_row, n, 1)}, execution);
+      for (std::int64_t row = 0; row < rows; ++row)
+        ASSERT_EQ(std::memcmp(&part(row, 0), &all(row, 0), static_cast<std::size_t>(of_row) * sizeof(T)), 0)
+            << few << (columns ? " columns" : " rows") << ", row " << row << ", beta " << beta;
+    }
+  }
+}
+
+TEST(Matmul, AFewRowsOrColumnsHaveTheBitsThatTheyHaveAmongOthers) {
+  for (const double beta : {0.0, 0.5}) {
+    compare_alone_and_among_others<float>(37, 700, beta);
+    compare_alone_and_among_others<double>(37, 700, beta);
+    compare_alone_and_among_others<float>(2100, 2100, beta);
+    compare_alone_and_among_others<double>(1100, 1500, beta);
   }
 }
 
