@@ -192,14 +192,34 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   for (std::int64_t index = 0; index < 50 * 60; ++index) wide.data()[index] = double{a.data()[index]};
   const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
   EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
-  // The copy counts beside the job.
-  execution.memory_limit = product + 50 * 60 * 8 - 1;
-  EXPECT_THROW(matmul(repeated, batch, {}, execution), Error);
+  // The copy counts beside the job, which takes less.
+  const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
+  const Matrix<double> column = random_matrix<double>(1000, 1, 4);
+  execution.memory_limit = (1000 * 1000 + 1000) * 8 - 1;
+  EXPECT_THROW(matmul(large, column, {}, execution), Error);
+  execution.memory_limit = 2 * 1000 * 1000 * 8;
+  EXPECT_NO_THROW(matmul(large, column, {}, execution));
   // Shapes are looked at before anything is copied, which would take more memory than there is.
   const float one = 1;
   const MatmulView<const float> huge(&one, std::int64_t{1} << 22, std::int64_t{1} << 22, 0, 0);
   expect_usage([&] { matmul(huge, b); }, "these numbers must be the same");
   expect_usage([&] { matmul(b, huge); }, "these numbers must be the same");
+}
+
+TEST(Matmul, MatricesOfABatchMayOverlap) {
+  const Matrix<float> a = random_matrix<float>(9, 20, 1);
+  const Matrix<float> b = random_matrix<float>(20, 6, 2);
+  // Each begins a row below the one before, or at a column to its right.
+  const MatmulView<const float> below = MatmulView<const float>(a.data(), 5, 20, 20, 1).batch(4, 20);
+  const MatmulView<const float> beside = MatmulView<const float>(b.data(), 20, 3, 6, 1).batch(4, 1);
+  const Matrix<float> of_below = matmul(below, b).product;
+  const Matrix<float> of_beside = matmul(a, beside).product;
+  for (std::int64_t one = 0; one < 4; ++one) {
+    const Matrix<float> first = matmul(MatmulView<const float>(&a(one, 0), 5, 20, 20, 1), b).product;
+    const Matrix<float> second = matmul(a, MatmulView<const float>(&b(0, one), 20, 3, 6, 1)).product;
+    EXPECT_EQ(std::memcmp(&of_below(one * 5, 0), first.data(), 5 * 6 * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(&of_beside(one * 9, 0), second.data(), 9 * 3 * sizeof(float)), 0);
+  }
 }
 
 TEST(Matmul, MeasuresItsError) {
