@@ -1,6 +1,7 @@
 // What a person may say about a measurement.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,5 +21,12 @@ struct Axis {
   bool file = false;                          ///< also names of files
   std::function<std::string()> useless = {};  ///< why it has no effect beside the other axes, or ""; may be null
 };
+
+// Axes that several problems have. Each sets `target`, which outlives it, from what it is initially.
+
+Axis yes_no_axis(std::string name, std::string help, bool& target);
+Axis seed_axis(std::string help, std::uint64_t& target);
+/// Types of elements, of `all`; `help` says of what.
+Axis types_axis(const std::string& help, std::vector<std::string> all, std::vector<std::string>& target);
 
 }  // namespace gradus::bench

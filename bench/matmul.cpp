@@ -11,6 +11,7 @@
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
+#include "core/evenly_spread.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
 #include "matmul/cases.hpp"
@@ -164,7 +165,7 @@ class Products : public Workload {
         std::min(static_cast<double>(all), std::max(oracle_products / static_cast<double>(size_.k + 1), 256.0)));
     std::vector<Looked> looked;
     for (std::int64_t index = 0; index < count; ++index) {
-      const std::int64_t at = index * (all / count) + index * (all % count) / count;
+      const std::int64_t at = core::evenly_spread(index, count, all);
       Looked one{at / (size_.m * size_.n), at / size_.n % size_.m, at % size_.n, {}};
       one.truth = true_element(of, one.batch, one.row, one.column, c_.view()(one.row, one.column, one.batch));
       looked.push_back(one);
@@ -189,18 +190,6 @@ class Products : public Workload {
 class AllProducts : public Workloads {
  public:
   std::vector<Axis> axes() override {
-    const auto flag = [](const char* name, const char* help, bool& target) {
-      return Axis{.name = name,
-                  .letter = "",
-                  .form = "yes|no",
-                  .help = help,
-                  .initial = "no",
-                  .parse =
-                      [&target](const std::string& label, const std::string& text) {
-                        target = parse_choice(label, text, {"no", "yes"}) == 1;
-                      },
-                  .choices = {"yes", "no"}};
-    };
     const auto factor = [](const char* name, const char* help, const char* initial, double& target) {
       return Axis{.name = name,
                   .letter = "",
@@ -223,18 +212,7 @@ class AllProducts : public Workloads {
                axes_.sizes.clear();
                for (const std::string& part : parse_list(label, text)) axes_.sizes.push_back(size_of(label, part));
              }},
-        {.name = "dtype",
-         .letter = "",
-         .form = "TYPE,...",
-         .help = "types of the elements: f32, f64",
-         .initial = "f32",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               types_.clear();
-               for (const std::string& part : parse_list(label, text))
-                 types_.push_back(type_names()[parse_choice(label, part, type_names())]);
-             },
-         .choices = type_names()},
+        types_axis("types of the elements", {"f32", "f64"}, types_),
         {.name = "batch",
          .letter = "",
          .form = "N",
@@ -243,19 +221,11 @@ class AllProducts : public Workloads {
          .parse = [this](
                       const std::string& label,
                       const std::string& text) { axes_.batch = parse_whole(label, text, 1, std::int64_t{1} << 30); }},
-        flag("transpose-a", "the columns of A lie side by side, instead of its rows", axes_.transpose_a),
-        flag("transpose-b", "the columns of B lie side by side, instead of its rows", axes_.transpose_b),
+        yes_no_axis("transpose-a", "the columns of A lie side by side, instead of its rows", axes_.transpose_a),
+        yes_no_axis("transpose-b", "the columns of B lie side by side, instead of its rows", axes_.transpose_b),
         factor("alpha", "factor of the product", "1", axes_.alpha),
         factor("beta", "factor of what C holds before", "0", axes_.beta),
-        {.name = "seed",
-         .letter = "",
-         .form = "N",
-         .help = "seed of the random elements",
-         .initial = "1",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               axes_.seed = parse_unsigned(label, text, 0, std::numeric_limits<std::uint64_t>::max());
-             }},
+        seed_axis("seed of the random elements", axes_.seed),
     };
   }
 
@@ -282,11 +252,6 @@ class AllProducts : public Workloads {
   }
 
  private:
-  static const std::vector<std::string>& type_names() {
-    static const std::vector<std::string> names{"f32", "f64"};
-    return names;
-  }
-
   /// "1000" or "1000x20x300".
   static Size size_of(const std::string& label, const std::string& text) {
     std::vector<std::int64_t> sizes;

@@ -11,6 +11,7 @@
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
+#include "core/evenly_spread.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "shortest_paths/cases.hpp"
@@ -125,8 +126,7 @@ class RandomGraph {
 std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   std::vector<std::int64_t> sources;
   const std::int64_t count = std::min(wanted, n);
-  for (std::int64_t source = 0; source < count; ++source)
-    sources.push_back(n / count * source + n % count * source / count);
+  for (std::int64_t source = 0; source < count; ++source) sources.push_back(core::evenly_spread(source, count, n));
   return sources;
 }
 
@@ -314,18 +314,7 @@ class AllPaths : public Workloads {
              [this](const std::string& label, const std::string& text) {
                axes_.heaviest = parse_whole(label, text, 1, std::numeric_limits<std::int32_t>::max() - 1);
              }},
-        {.name = "dtype",
-         .letter = "",
-         .form = "TYPE,...",
-         .help = "types of the weights: i32, i64, f32, f64",
-         .initial = "i32",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               types_.clear();
-               for (const std::string& part : parse_list(label, text))
-                 types_.push_back(type_names()[parse_choice(label, part, type_names())]);
-             },
-         .choices = type_names()},
+        types_axis("types of the weights", {"i32", "i64", "f32", "f64"}, types_),
         {.name = "tile",
          .letter = "",
          .form = "N",
@@ -333,25 +322,8 @@ class AllPaths : public Workloads {
          .initial = "the variant's own",
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.tile = parse_whole(label, text, 1, std::int64_t{1} << 20); }},
-        {.name = "predecessors",
-         .letter = "",
-         .form = "yes|no",
-         .help = "also find the predecessors",
-         .initial = "no",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               axes_.predecessors = parse_choice(label, text, {"no", "yes"}) == 1;
-             },
-         .choices = {"yes", "no"}},
-        {.name = "seed",
-         .letter = "",
-         .form = "N",
-         .help = "seed of the random graph",
-         .initial = "1",
-         .parse =
-             [this](const std::string& label, const std::string& text) {
-               axes_.seed = parse_unsigned(label, text, 0, std::numeric_limits<std::uint64_t>::max());
-             }},
+        yes_no_axis("predecessors", "also find the predecessors", axes_.predecessors),
+        seed_axis("seed of the random graph", axes_.seed),
     };
   }
 
@@ -389,11 +361,6 @@ class AllPaths : public Workloads {
   }
 
  private:
-  static const std::vector<std::string>& type_names() {
-    static const std::vector<std::string> names{"i32", "i64", "f32", "f64"};
-    return names;
-  }
-
   template <class T>
   void measure(std::int64_t vertices, double degree, const Making& making,
                const std::function<void(Workload&)>& use) const {

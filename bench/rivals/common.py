@@ -84,7 +84,7 @@ def facts(options, versions):
                             capture_output=True, text=True, check=False).stdout.strip()
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": " ".join(["rivals.py", *sys.argv[1:]]),
+        "command": " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]]),
         "commit": commit or "unknown",
         "processor": processor,
         "cores": len(os.sched_getaffinity(0)),

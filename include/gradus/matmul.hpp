@@ -181,17 +181,17 @@ struct MatmulShape {
 namespace detail {
 
 // What libgradus has of the call below, for float and double.
-template <class T>
-GRADUS_EXPORT MatmulResult<T> matmul(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
-                                     const MatmulMemory<T>& memory, const Execution& execution);
-/// Matrices of host memory as double, those of a batch one below the other. Throws as matmul() does.
-GRADUS_EXPORT Matrix<double> matmul_widened(MatmulView<const float> matrices, const char* what,
-                                            const Execution& execution);
+template <class A, class B>
+GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<const B> b,
+                                                            const MatmulOptions& options,
+                                                            const MatmulMemory<std::common_type_t<A, B>>& memory,
+                                                            const Execution& execution);
 
 }  // namespace detail
 
 /// Multiplies A (m x k) by B (k x n), or each A of a batch by the B of the same number; where one of them is not a
-/// batch (batches = 1), it stands for all. Where one is of float and the other of double, all is double. Throws
+/// batch (batches = 1), it stands for all. Where one is of float and the other of double, all is double, by a copy of
+/// the former. Throws
 /// UsageError where the shapes do not fit each other, for impossible views and options, beta without a C, results that
 /// overlap what is read, and an accuracy that the variant does not have; UnsupportedError for a variant or device that
 /// cannot run here, Error where memory does not suffice, InterruptedError after a stop request.
@@ -199,20 +199,8 @@ template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,
             const Execution& execution = {}) {
-  using T = std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>;
-  const auto widened = [&](const auto& source, const char* what, Matrix<double>& copy) -> MatmulView<const T> {
-    const auto view = detail::matmul_view_of(source);
-    if constexpr (std::is_same_v<T, std::remove_const_t<std::remove_reference_t<decltype(*view.data())>>>) {
-      return view;
-    } else {
-      copy = detail::matmul_widened(view, what, execution);
-      return MatmulView<const T>(copy.data(), view.rows(), view.columns(), view.columns(), 1)
-          .batch(view.batches(), view.rows() * view.columns());
-    }
-  };
-  Matrix<double> wide_a;
-  Matrix<double> wide_b;
-  return detail::matmul<T>(widened(a, "A", wide_a), widened(b, "B", wide_b), options, memory, execution);
+  return detail::matmul<detail::MatmulElement<A>, detail::MatmulElement<B>>(
+      detail::matmul_view_of(a), detail::matmul_view_of(b), options, memory, execution);
 }
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Execution& execution = {}) {
@@ -224,7 +212,8 @@ auto matmul(const A& a, const B& b, const MatmulOptions& options = {}, const Exe
 /// in elements of 4 or 8 bytes; infinity where k is so great that there is none. UsageError for others.
 GRADUS_EXPORT double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int element_bytes);
 
-/// Memory that `matmul` takes beyond its input and result, at most. UsageError for impossible options and sizes.
+/// Memory that `matmul` takes beyond its input and result, at most; where the types of A and B differ, also a copy of
+/// the floats as double. UsageError for impossible options and sizes.
 GRADUS_EXPORT MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options,
                                            const Execution& execution = {});
 

@@ -67,8 +67,8 @@ std::string size_of(MatmulView<T> view) {
 }
 
 /// UsageError unless there is a product of A and B; the number of them.
-template <class T>
-std::int64_t batches_of(MatmulView<const T> a, MatmulView<const T> b) {
+template <class A, class B>
+std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
   if (a.columns() != b.rows())
     throw UsageError("A (" + size_of(a) + ") has " + std::to_string(a.columns()) + " columns, and B (" + size_of(b) +
                      ") " + std::to_string(b.rows()) + " rows; these numbers must be the same");
@@ -167,90 +167,187 @@ void run(const room::Variant& variant, const room::Problem<T>& problem, const ro
   variant.run(problem, *request, phases);
 }
 
-template <class T>
-MatmulResult<T> multiply(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
-                         const MatmulMemory<T>& memory, const Execution& asked, core::Clock::time_point start) {
-  execution::check_execution(asked);
-  check_options(options, sizeof(T));
-  room::check_input(a, "A");
-  room::check_input(b, "B");
-  const std::int64_t batches = batches_of(a, b);
-  const std::int64_t m = a.rows();
-  const std::int64_t n = b.columns();
-  execution::check_size({batches, m, n, static_cast<std::int64_t>(sizeof(T))}, "C");
-  MatmulResult<T> result;
-  MatmulView<T> c = memory.product;
-  const bool given = c.data() != nullptr || c.rows() != 0 || c.columns() != 0;
-  if (given) {
-    room::check_result(c, batches, m, n);
-    room::check_apart(c, a, "A");
-    room::check_apart(c, b, "B");
-  } else if (static_cast<T>(options.beta) != 0) {
-    throw UsageError("beta is " + std::to_string(options.beta) +
-                     ", but there is no C to be multiplied by it: name it as "
-                     "MatmulMemory::product");
-  }
-  const execution::NamedPlace places[] = {{a.place(), "A"}, {b.place(), "B"}, {c.place(), "C"}};
-  const Execution execution =
-      execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, asked);
-  const room::There there{!a.place().is_host(), !b.place().is_host(), !c.place().is_host()};
-  const MatmulAccuracy accuracy = wanted_accuracy(options, execution);
+/// A or B as the products read it: the caller's, or a copy in double of the caller's floats.
+template <class T, class From>
+class Input {
+  static constexpr bool is_copied = !std::is_same_v<T, From>;
 
-  if (!given) c = MatmulView<T>(nullptr, m, n, n, 1).batch(batches, m * n);
-  room::Problem<T> problem = room::problem_of<T>(a, b, c, options.alpha, options.beta);
-  problem.stop = execution.stop;
-  join_batch(problem);
-  room::Shape shape = problem.shape();
-  shape.accuracy = accuracy;
-  shape.bring = room::gpu_operands(problem, there).memory();
-  const room::Variant& variant = select(shape, execution);
-  for (const execution::NamedPlace& one : places)
-    execution::check_takes_device_input(room::variants(), variant, one.place, one.what, room::Room::name);
-  int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
-  std::uint64_t needed =
-      variant.memory(shape, threads).host + (given ? 0 : static_cast<std::uint64_t>(batches * m * n) * sizeof(T));
-  if (options.measure_error)
-    needed += room::ErrorSample<T>::bytes(problem) + HostImage<T>::bytes(a) + HostImage<T>::bytes(b) +
-              HostImage<T>::bytes(MatmulView<const T>(c));
-  execution::check_memory(needed, execution);
-  if (!given) {
-    result.product = Matrix<T>(batches * m, n);
-    cpu::prefer_large_pages(result.product.data(), static_cast<std::uint64_t>(batches * m * n) * sizeof(T));
-    c = MatmulView<T>(result.product.data(), m, n, n, 1).batch(batches, m * n);
-    problem.c.data = c.data();
-  }
-  std::vector<Phase>& phases = result.report.phases;
-  phases.reserve(6);
-  room::ErrorSample<T> sample;
-  if (options.measure_error) {
-    room::Problem<T> before = room::problem_of<T>(a, b, c, options.alpha, options.beta);
-    const HostImage<T> image(before.beta == 0 ? MatmulView<const T>() : c, "C", execution);
-    before.c.data = const_cast<T*>(image.data());
-    sample = room::ErrorSample<T>(before);
-  }
-  if (batches > 0 && m > 0 && n > 0) {
-    if (problem.k == 0 || problem.alpha == 0) {
-      if (!there.c) scale(problem);
-      else if constexpr (cuda::is_compiled) room::scale_on_gpu(problem, execution);
-    } else {
-      run(variant, problem, there, threads, execution, phases);
+ public:
+  Input(MatmulView<const From> given, const char* what) : given_(given) {
+    room::check_input(given, what);
+    if constexpr (is_copied) {
+      execution::check_beside(given.place(), what, false, 0);
+      execution::check_size({matrices(), given.rows(), given.columns(), static_cast<std::int64_t>(sizeof(T))}, what);
     }
   }
-  if (options.measure_error) {
+
+  MatmulView<const From> given() const { return given_; }
+  /// Without an address as long as the copy is to be made.
+  MatmulView<const T> view() const {
+    if constexpr (is_copied)
+      return MatmulView<const T>(copy_.data(), given_.rows(), given_.columns(), given_.columns(), 1)
+          .batch(given_.batches(), matrices() == 1 ? 0 : given_.rows() * given_.columns());
+    else return given_;
+  }
+  /// Of the copy.
+  std::uint64_t bytes() const {
+    return is_copied ? static_cast<std::uint64_t>(matrices() * given_.rows() * given_.columns()) * sizeof(T) : 0;
+  }
+  void copy(const Execution& execution) {
+    if constexpr (is_copied) {
+      copy_ = Matrix<T>(matrices() * given_.rows(), given_.columns());
+      for (std::int64_t matrix = 0; matrix < matrices(); ++matrix)
+        for (std::int64_t row = 0; row < given_.rows(); ++row) {
+          core::honour_stop(execution.stop, "stopped while widening the input");
+          for (std::int64_t column = 0; column < given_.columns(); ++column)
+            copy_(matrix * given_.rows() + row, column) = given_(row, column, matrix);
+        }
+    }
+  }
+
+ private:
+  /// That differ.
+  std::int64_t matrices() const {
+    return given_.batch_stride() == 0 ? std::min<std::int64_t>(given_.batches(), 1) : given_.batches();
+  }
+
+  MatmulView<const From> given_;
+  Matrix<T> copy_;
+};
+
+/// A call: what is multiplied, and where.
+template <class T, class A, class B>
+class Call {
+ public:
+  Call(MatmulView<const A> a, MatmulView<const B> b, const MatmulOptions& options, const MatmulMemory<T>& memory,
+       const Execution& asked)
+      : options_(options), a_(a, "A"), b_(b, "B"), c_(memory.product) {
+    batches_ = batches_of(a, b);
+    m_ = a.rows();
+    n_ = b.columns();
+    execution::check_size({batches_, m_, n_, static_cast<std::int64_t>(sizeof(T))}, "C");
+    given_ = c_.data() != nullptr || c_.rows() != 0 || c_.columns() != 0;
+    if (given_) {
+      room::check_result(c_, batches_, m_, n_);
+      room::check_apart(c_, a, "A");
+      room::check_apart(c_, b, "B");
+    } else if (static_cast<T>(options.beta) != 0) {
+      throw UsageError("beta is " + std::to_string(options.beta) +
+                       ", but there is no C to be multiplied by it: name it as "
+                       "MatmulMemory::product");
+    }
+    places_[0] = {a.place(), "A"};
+    places_[1] = {b.place(), "B"};
+    places_[2] = {c_.place(), "C"};
+    execution_ = execution::where_views_lie<room::Variant>(places_, room::variants(), room::Room::name, asked);
+    there_ = {!a.place().is_host(), !b.place().is_host(), !c_.place().is_host()};
+    if (!given_) c_ = MatmulView<T>(nullptr, m_, n_, n_, 1).batch(batches_, m_ * n_);
+  }
+
+  MatmulResult<T> run() {
+    room::Problem<T> problem = joined_problem();
+    const room::Variant& variant = chosen(problem);
+    int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution_);
+    execution::check_memory(needed(variant, threads), execution_);
+    a_.copy(execution_);
+    b_.copy(execution_);
+    MatmulResult<T> result;
+    if (!given_) allocate(result.product);
+    problem = joined_problem();
+    std::vector<Phase>& phases = result.report.phases;
+    phases.reserve(6);
+    const room::ErrorSample<T> sample = options_.measure_error ? sample_before() : room::ErrorSample<T>();
+    multiply(variant, problem, threads, phases);
+    if (options_.measure_error) result.error = error_of(sample, threads, phases);
+    result.report.variant = variant.name;
+    result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution_);
+    result.report.threads = threads;
+    return result;
+  }
+
+ private:
+  /// As the caller says it.
+  room::Problem<T> problem() const {
+    room::Problem<T> of = room::problem_of<T>(a_.view(), b_.view(), c_, options_.alpha, options_.beta);
+    of.stop = execution_.stop;
+    return of;
+  }
+
+  room::Problem<T> joined_problem() const {
+    room::Problem<T> of = problem();
+    join_batch(of);
+    return of;
+  }
+
+  room::Shape shape(const room::Problem<T>& of) const {
+    room::Shape shape = of.shape();
+    shape.accuracy = wanted_accuracy(options_, execution_);
+    shape.bring = room::gpu_operands(of, there_).memory();
+    return shape;
+  }
+
+  const room::Variant& chosen(const room::Problem<T>& of) {
+    shape_ = shape(of);
+    const room::Variant& variant = select(shape_, execution_);
+    for (const execution::NamedPlace& one : places_)
+      execution::check_takes_device_input(room::variants(), variant, one.place, one.what, room::Room::name);
+    return variant;
+  }
+
+  /// Bytes of host memory that the call takes.
+  std::uint64_t needed(const room::Variant& variant, int threads) const {
+    std::uint64_t bytes = variant.memory(shape_, threads).host + a_.bytes() + b_.bytes();
+    if (!given_) bytes += static_cast<std::uint64_t>(batches_ * m_ * n_) * sizeof(T);
+    if (options_.measure_error)
+      bytes += room::ErrorSample<T>::bytes(problem()) + HostImage<T>::bytes(a_.view()) +
+               HostImage<T>::bytes(b_.view()) + HostImage<T>::bytes(MatmulView<const T>(c_));
+    return bytes;
+  }
+
+  void allocate(Matrix<T>& product) {
+    product = Matrix<T>(batches_ * m_, n_);
+    cpu::prefer_large_pages(product.data(), static_cast<std::uint64_t>(batches_ * m_ * n_) * sizeof(T));
+    c_ = MatmulView<T>(product.data(), m_, n_, n_, 1).batch(batches_, m_ * n_);
+  }
+
+  void multiply(const room::Variant& variant, const room::Problem<T>& of, int& threads, std::vector<Phase>& phases) {
+    if (of.batches == 0 || of.m == 0 || of.n == 0) return;
+    if (of.k > 0 && of.alpha != 0) return gradus::run(variant, of, there_, threads, execution_, phases);
+    if (!there_.c) scale(of);
+    else if constexpr (cuda::is_compiled) room::scale_on_gpu(of, execution_);
+  }
+
+  /// Of C, before it is written.
+  room::ErrorSample<T> sample_before() const {
+    room::Problem<T> before = problem();
+    const HostImage<T> image(before.beta == 0 ? MatmulView<const T>() : c_, "C", execution_);
+    before.c.data = const_cast<T*>(image.data());
+    return room::ErrorSample<T>(before);
+  }
+
+  MatmulError error_of(const room::ErrorSample<T>& sample, int threads, std::vector<Phase>& phases) const {
     const core::PhaseTimer timer(phases, "measure_error");
-    const HostImage<T> images[] = {{a, "A", execution}, {b, "B", execution}, {c, "C", execution}};
-    room::Problem<T> after = room::problem_of<T>(a, b, c, options.alpha, options.beta);
+    const HostImage<T> images[] = {{a_.view(), "A", execution_}, {b_.view(), "B", execution_}, {c_, "C", execution_}};
+    room::Problem<T> after = problem();
     after.a.data = images[0].data();
     after.b.data = images[1].data();
     after.c.data = const_cast<T*>(images[2].data());
-    result.error = sample.measure(after, threads, execution.stop);
+    return sample.measure(after, threads, execution_.stop);
   }
-  result.report.variant = variant.name;
-  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
-  result.report.threads = threads;
-  core::add_phase(phases, "total", core::seconds_since(start));
-  return result;
-}
+
+  const MatmulOptions& options_;
+  Input<T, A> a_;
+  Input<T, B> b_;
+  MatmulView<T> c_;
+  bool given_ = false;  ///< the memory of C
+  std::int64_t batches_ = 0;
+  std::int64_t m_ = 0;
+  std::int64_t n_ = 0;
+  execution::NamedPlace places_[3];
+  Execution execution_;
+  room::There there_;
+  room::Shape shape_;
+};
 
 }  // namespace
 
@@ -306,34 +403,30 @@ MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& opti
 
 namespace detail {
 
-template <class T>
-MatmulResult<T> matmul(MatmulView<const T> a, MatmulView<const T> b, const MatmulOptions& options,
-                       const MatmulMemory<T>& memory, const Execution& execution) {
+template <class A, class B>
+MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<const B> b,
+                                              const MatmulOptions& options,
+                                              const MatmulMemory<std::common_type_t<A, B>>& memory,
+                                              const Execution& execution) {
+  using T = std::common_type_t<A, B>;
   const auto start = core::Clock::now();
-  return execution::within_memory([&] { return multiply(a, b, options, memory, execution, start); });
+  return execution::within_memory([&] {
+    execution::check_execution(execution);
+    check_options(options, sizeof(T));
+    MatmulResult<T> result = Call<T, A, B>(a, b, options, memory, execution).run();
+    core::add_phase(result.report.phases, "total", core::seconds_since(start));
+    return result;
+  });
 }
 
 template MatmulResult<float> matmul(MatmulView<const float>, MatmulView<const float>, const MatmulOptions&,
                                     const MatmulMemory<float>&, const Execution&);
 template MatmulResult<double> matmul(MatmulView<const double>, MatmulView<const double>, const MatmulOptions&,
                                      const MatmulMemory<double>&, const Execution&);
-
-Matrix<double> matmul_widened(MatmulView<const float> matrices, const char* what, const Execution& execution) {
-  return execution::within_memory([&] {
-    room::check_input(matrices, what);
-    execution::check_beside(matrices.place(), what, false, 0);
-    const std::int64_t rows = core::checked_multiply(matrices.batches(), matrices.rows(), what);
-    execution::check_size({rows, matrices.columns(), static_cast<std::int64_t>(sizeof(double))}, what);
-    execution::check_memory(static_cast<std::uint64_t>(rows * matrices.columns()) * sizeof(double), execution);
-    Matrix<double> copy(rows, matrices.columns());
-    for (std::int64_t row = 0; row < rows; ++row) {
-      core::honour_stop(execution.stop, "stopped while widening the input");
-      for (std::int64_t column = 0; column < matrices.columns(); ++column)
-        copy(row, column) = matrices(row % matrices.rows(), column, row / matrices.rows());
-    }
-    return copy;
-  });
-}
+template MatmulResult<double> matmul(MatmulView<const float>, MatmulView<const double>, const MatmulOptions&,
+                                     const MatmulMemory<double>&, const Execution&);
+template MatmulResult<double> matmul(MatmulView<const double>, MatmulView<const float>, const MatmulOptions&,
+                                     const MatmulMemory<double>&, const Execution&);
 
 }  // namespace detail
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/evenly_spread.hpp"
 #include "core/stop.hpp"
 #include "matmul/oracle.hpp"
 
@@ -42,7 +43,7 @@ ErrorSample<T>::ErrorSample(const Problem<T>& problem) : elements_(elements_of(p
 template <class T>
 typename ErrorSample<T>::Place ErrorSample<T>::place_of(std::int64_t index, const Problem<T>& problem) const {
   const std::int64_t all = problem.batches * problem.m * problem.n;
-  const std::int64_t at = index * (all / elements_) + index * (all % elements_) / elements_;
+  const std::int64_t at = core::evenly_spread(index, elements_, all);
   return {at / (problem.m * problem.n), at / problem.n % problem.m, at % problem.n};
 }
 

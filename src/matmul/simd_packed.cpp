@@ -11,7 +11,8 @@
 //   stored once for each of these 4 KiB;
 // * A and B are packed: into slivers of 12 rows and panels of two vectors of columns, of which the innermost loop reads
 //   one element after the other. No page and no cache line is touched in vain, transposed matrices cost no more than
-//   others, and at the border there are zeros. What would be used once or twice only is read where it lies;
+//   others, and at the border there are zeros. What would be used once or twice only, or stays in the second cache
+//   anyway, is read where it lies;
 // * the best instructions of the processor are taken at run time (AVX-512, AVX2, ...), by Highway.
 //
 // Work: m n k multiplications and additions, two vectors of them in a clock at best. Bytes: A and B are copied once for
@@ -35,6 +36,7 @@
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 #include "matmul/simd/kernels.hpp"
+#include "matmul/simd/lines.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
@@ -48,11 +50,16 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
 constexpr std::int64_t chunk_bytes = 4096;  // of a row of A or a column of B that are packed at a time
 constexpr std::int64_t pass_lines = 8192;   // rows of A, and columns of B, that are packed at a time
 
-/// Columns of a strip: half of the second cache holds a chunk of them.
-std::int64_t usual_strip(std::int64_t panel) {
+/// Bytes: half of the second cache.
+std::int64_t half_l2() {
   static const auto half =
       static_cast<std::int64_t>(std::max<std::uint64_t>(execution::this_machine().l2_bytes, 1 << 18) / 2);
-  return std::max(half / chunk_bytes / panel, std::int64_t{1}) * panel;
+  return half;
+}
+
+/// Columns of a strip: half of the second cache holds a chunk of them.
+std::int64_t usual_strip(std::int64_t panel) {
+  return std::max(half_l2() / chunk_bytes / panel, std::int64_t{1}) * panel;
 }
 
 /// How an operand is read.
@@ -64,26 +71,35 @@ enum class Reading : std::uint8_t {
 
 /// How a problem is cut. A pass is a part of C, for which a chunk of the terms after the other is multiplied.
 struct Plan {
-  /// `b_line`: elements from a row of B to the next, where those of a row lie side by side; otherwise 0.
-  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t b_line, Geometry geometry,
-       int threads)
+  /// `a_line`, `b_line`: elements from a row of A or B to the next, where those of a row lie side by side; otherwise 0.
+  Plan(std::int64_t m, std::int64_t n, std::int64_t k, int element_bytes, std::int64_t a_line, std::int64_t b_line,
+       Geometry geometry, int threads)
       : panel(geometry.columns), sliver(geometry.rows) {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
-    const auto fits_l1 = [&](std::int64_t elements) { return elements * element_bytes <= 32 << 10; };
+    const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
+      return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
+    };
+    const std::int64_t l1 = std::int64_t{32} << 10;
+    // To pack what stays in the second cache anyway takes longer than to read it from where it lies.
+    const bool small_b = fits(k, n, half_l2());
     // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
+    const bool a_stays = fits(m, k, half_l2() / 4) || (a_line != 0 && a_line * element_bytes % 4096 != 0);
     const bool b_stays = slivers == 1 || b_line * element_bytes % 1024 != 0;
-    const bool b_in_place = b_line != 0 && geometry.masks && ((few_rows && b_stays) || fits_l1(k * n));
-    a = few_columns || fits_l1(2 * m * k) ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
+    const bool b_in_place = b_line != 0 && geometry.masks && (((few_rows || small_b) && b_stays) || fits(k, n, l1));
+    const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
+    a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
+    far = !small_b;
     by_strips = few_rows;
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) chunk = k;
     chunks = (k + chunk - 1) / chunk;
-    pass_m = std::min(m, pass_lines / sliver * sliver);
-    pass_n = std::min(n, pass_lines / panel * panel);
-    strip = std::min(usual_strip(panel), rounded_up(pass_n, panel));
+    pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
+    pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
+    const bool single = m == 1 && b == Reading::in_place && far;
+    strip = std::min(single ? 2 * chunk_bytes / element_bytes : usual_strip(panel), rounded_up(pass_n, panel));
     if (by_strips) strip = std::min(strip, rounded_up((pass_n + threads - 1) / threads, panel));
   }
 
@@ -91,6 +107,7 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
+  bool far;             ///< B is too large for the second cache
   bool by_strips;       ///< a thread takes all rows of a strip
   std::int64_t chunk;   ///< terms
   std::int64_t chunks;  ///< of them
@@ -226,6 +243,7 @@ class Product {
       strip.a_step = problem_.a.column_stride;
       strip.next_a =
           strip.a_packed && unit + 1 < own.end ? a + (unit + 1) % slivers * plan_.sliver * plan_.chunk : strip.a;
+      strip.far = plan_.far;
       strip.b_padded = plan_.b != Reading::in_place;
       strip.b_step = strip.b_padded ? plan_.panel : problem_.b.row_stride;
       strip.b_panel = strip.b_padded ? plan_.panel * plan_.chunk : plan_.panel;
@@ -294,8 +312,8 @@ Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
 
 template <class T>
 Plan plan_of(const Problem<T>& problem, Geometry geometry, int threads) {
-  return {problem.m, problem.n, problem.k, sizeof(T), problem.b.column_stride == 1 ? problem.b.row_stride : 0,
-          geometry,  threads};
+  const auto line = [](const auto& operand) { return operand.column_stride == 1 ? operand.row_stride : 0; };
+  return {problem.m, problem.n, problem.k, sizeof(T), line(problem.a), line(problem.b), geometry, threads};
 }
 
 /// Whether sums of one chunk have to wait for the next somewhere else than in C.
@@ -304,29 +322,52 @@ bool needs_totals(const Problem<T>& problem, const Plan& plan) {
   return plan.chunks > 1 && (problem.beta != 0 || problem.c.column_stride != 1);
 }
 
+/// Products of one shape, by packed panels or without them.
 template <class T>
-void multiply_one(const Problem<T>& problem, const Plan& plan, int threads) {
-  Workspace<T> workspace(plan, threads);
-  Buffer<T> totals;
-  if (needs_totals(problem, plan)) totals = Buffer<T>(problem.m * problem.n);
-  if (threads == 1) return Product<T>(problem, plan, workspace, totals.data(), 0, 1).run();
-#pragma omp parallel num_threads(threads)
-  Product<T>(problem, plan, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
-}
+class Products {
+ public:
+  Products(const Problem<T>& given, Geometry geometry, int threads)
+      : lines_(given, geometry), problem_(lines_.is_one ? lines_.problem : turned(given, geometry)),
+        plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
-/// Each thread multiplies whole products.
-template <class T>
-void multiply_each(const Problem<T>& problem, const Plan& plan, int threads) {
-  const std::int64_t totals_size = needs_totals(problem, plan) ? problem.m * problem.n : 0;
-#pragma omp parallel num_threads(threads)
-  {
-    Workspace<T> workspace(plan, 1);
-    Buffer<T> totals(totals_size);
-    const cpu::Range own = cpu::share(problem.batches, omp_get_thread_num(), omp_get_num_threads());
-    for (std::int64_t batch = own.begin; batch < own.end && !problem.stop.stop_requested(); ++batch)
-      Product<T>(problem.at(batch), plan, workspace, totals.data(), 0, 1).run();
+  /// By a team of `threads`.
+  void multiply_one(std::int64_t batch) const {
+    const Problem<T> problem = problem_.at(batch);
+    if (lines_.is_one) {
+      if (threads_ == 1) return multiply_lines(problem, 0, 1);
+#pragma omp parallel num_threads(threads_)
+      multiply_lines(problem, omp_get_thread_num(), omp_get_num_threads());
+      return;
+    }
+    Workspace<T> workspace(plan_, threads_);
+    Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
+    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+#pragma omp parallel num_threads(threads_)
+    Product<T>(problem, plan_, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
   }
-}
+
+  /// All of the batch, each thread of the team whole products; `threads` was 1.
+  void multiply_each(int team) const {
+    const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
+#pragma omp parallel num_threads(team)
+    {
+      Workspace<T> workspace(plan_, lines_.is_one ? 0 : 1);
+      Buffer<T> totals(totals_size);
+      const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
+      for (std::int64_t batch = own.begin; batch < own.end && !problem_.stop.stop_requested(); ++batch) {
+        const Problem<T> problem = problem_.at(batch);
+        if (lines_.is_one) multiply_lines(problem, 0, 1);
+        else Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+      }
+    }
+  }
+
+ private:
+  FewTimesLines<T> lines_;
+  Problem<T> problem_;
+  Plan plan_;
+  int threads_;
+};
 
 }  // namespace
 
@@ -335,13 +376,13 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   const Geometry geometry =
       shape.element_bytes == sizeof(float) ? matmul_detail::geometry<float>() : matmul_detail::geometry<double>();
   std::int64_t elements = 0;
-  for (const bool turned : {false, true})
-    for (const std::int64_t b_line : {0, 1}) {
-      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, b_line,
-                      geometry, shape.batches > 1 ? 1 : threads);
-      const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
-      elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
-    }
+  for (const bool turned : {false, true}) {
+    // Rows that do not lie side by side: all that can be packed is.
+    const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, 0, 0,
+                    geometry, shape.batches > 1 ? 1 : threads);
+    const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
+    elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
+  }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
   const bool short_lines = std::min(shape.m, shape.n) * 2 <= geometry.vector;
@@ -356,22 +397,20 @@ core::Memory packed_memory(const Shape& shape, int threads) {
 }
 
 template <class T>
-Done simd_packed(const Problem<T>& given, const Execution& execution, std::vector<Phase>& phases) {
+Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
-  const Geometry geometry = matmul_detail::geometry<T>();
-  const Problem<T> problem = turned(given, geometry);
   // A team's start and its barriers take as long as some million of products.
   const double each = problem.shape().operations() / static_cast<double>(problem.batches);
   const bool whole_products =
-      problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
-  const Plan plan = plan_of(problem, geometry, whole_products ? 1 : threads);
-  if (whole_products && problem.batches > 1) {
-    multiply_each(problem, plan, threads);
+      problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
+  const Products<T> products(problem, geometry<T>(), whole_products ? 1 : threads);
+  if (whole_products) {
+    products.multiply_each(threads);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      multiply_one(problem.at(batch), plan, threads);
+      products.multiply_one(batch);
     }
   }
   core::honour_stop(problem.stop, "stopped while multiplying");

@@ -101,8 +101,8 @@ detail::ViewFacts facts_of(MatmulView<T> view) {
 }
 
 /// UsageError where results have bytes in common with what is read.
-template <class T>
-void check_apart(MatmulView<T> c, MatmulView<const T> input, const char* what) {
+template <class T, class Input>
+void check_apart(MatmulView<T> c, MatmulView<Input> input, const char* what) {
   if (has_elements(c) && has_elements(input) && execution::overlap(facts_of(c), facts_of(input)))
     throw UsageError(std::string("C: its memory overlaps that of ") + what + "; a product is not found in place");
 }

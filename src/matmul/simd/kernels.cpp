@@ -106,7 +106,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   V sums[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sums[row][v] = hn::Zero(d);
   // Three rows share a pointer, for there are fewer registers for pointers than rows.
   const std::int64_t a_row = packed ? 1 : strip.a_row;
@@ -117,12 +117,12 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   const T* b = block.b;
   const auto add_products = [&](std::int64_t step) HWY_ATTR {
     V of_b[vectors];
-#pragma GCC unroll 3
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) of_b[v] = load<vectors, in_part>(d, b + step * strip.b_step, v, b_mask);
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row) {
       const V of_a = hn::Set(d, a[row / 3][row % 3 * a_row + step * a_step]);
-#pragma GCC unroll 3
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sums[row][v] = fused(d, of_a, of_b[v], sums[row][v]);
     }
   };
@@ -150,7 +150,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row)
       if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
           sums[row][v] =
               hn::Add(load<vectors, in_part>(d, block.before + row * block.before_line, v, mask), sums[row][v]);
@@ -162,7 +162,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row)
       if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {
           V value = strip.alpha == 1 ? sums[row][v] : hn::Mul(alpha, sums[row][v]);
           if (strip.beta != 0)
@@ -173,7 +173,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
     if (!packed || row < block.rows)
-#pragma GCC unroll 3
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)
         store<vectors, in_part>(sums[row][v], d, block.after + row * block.after_line, v, mask);
 }
@@ -214,12 +214,16 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
 }
 
 /// Rows of a strip from `first_row` on, `stored` of them wanted.
-template <int rows, bool packed, class T>
+template <int rows, bool packed, int vectors = block_vectors, class T>
 HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
-  constexpr std::int64_t width = lanes_of<T> * block_vectors;
+  constexpr bool wide = vectors != block_vectors;
+  constexpr std::int64_t most = lanes_of<T> * vectors;
+  // Wide blocks of a row of them are of nearly the same width, for sums of a narrow last one would wait for each other.
+  const std::int64_t in_row = (strip.columns + most - 1) / most;
+  const std::int64_t width =
+      wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
   // The next sliver is on its way to the second cache while this one is multiplied.
-  const std::int64_t panels = (strip.columns + width - 1) / width;
-  Ahead<T> ahead{strip.next_a, strip.next_a == strip.a ? 0 : (4 * block_rows + panels - 1) / panels};
+  Ahead<T> ahead{strip.next_a, !packed || strip.next_a == strip.a ? 0 : (4 * block_rows + in_row - 1) / in_row};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
     const std::int64_t rest = strip.steps - first;
     const bool last = rest <= strip.block;
@@ -230,7 +234,7 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
     block.columns = lanes_of<T>;
     block.finish = last && strip.finish;
     for (std::int64_t column = 0, panel = 0; column < strip.columns; column += width, ++panel) {
-      block.b = strip.b + panel * strip.b_panel + first * strip.b_step;
+      block.b = strip.b + (wide ? column : panel * strip.b_panel) + first * strip.b_step;
       block.before = first > 0                 ? strip.totals + first_row * strip.totals_line + column
                      : strip.before == nullptr ? nullptr
                                                : strip.before + first_row * strip.before_line + column;
@@ -238,15 +242,91 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
       block.after = last ? strip.after + first_row * strip.after_line + column
                          : strip.totals + first_row * strip.totals_line + column;
       block.after_line = last ? strip.after_line : strip.totals_line;
-      const std::int64_t columns = strip.columns - column;
-      if (columns >= width) multiply_block<rows, block_vectors, packed, false>(strip, block, ahead);
-      else multiply_last<rows, block_vectors, packed>(strip, block, columns, ahead);
+      const std::int64_t columns = strip.columns - column < width ? strip.columns - column : width;
+      if (columns == most) multiply_block<rows, vectors, packed, false>(strip, block, ahead);
+      else multiply_last<rows, vectors, packed>(strip, block, columns, ahead);
     }
   }
 }
 
+#if HWY_TARGET <= HWY_AVX2
+/// As multiply_rows(), for a few rows and a strip of B that lies in the caller's matrix: so many vectors of it side by
+/// side that their sums hide the time of an addition, and that whole lines come from memory, several at a time.
+template <int rows, bool packed, class T>
+HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std::int64_t stored) {
+  constexpr int registers = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
+  multiply_rows<rows, packed, (registers / rows < 8 ? registers / rows : 8)>(strip, first_row, stored);
+}
+#endif
+
+#if HWY_TARGET <= HWY_AVX2
+/// A single row, and a B that comes from memory: whole pages of eight of its rows at a time, as the processor's
+/// prefetchers like it. The chains on their way stand in the first cache.
+template <class T>
+HWY_NOINLINE void multiply_single(const Strip<T>& strip) {
+  const Tag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int at_once = 8;
+  const V zero = hn::Zero(d);
+  T* const chains = strip.totals + strip.totals_line;  // a second row of it, which no other uses
+  const std::int64_t a_step = strip.a_packed ? block_rows : strip.a_step;
+  for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
+    const std::int64_t end = strip.steps - first < strip.block ? strip.steps : first + strip.block;
+    for (std::int64_t step = first; step < end; step += at_once) {
+      const int rows = end - step < at_once ? static_cast<int>(end - step) : at_once;
+      for (std::int64_t column = 0; column < strip.columns; column += lanes_of<T>) {
+        const std::int64_t rest = strip.columns - column;
+        const auto mask = hn::FirstN(d, static_cast<std::size_t>(rest < lanes_of<T> ? rest : lanes_of<T>));
+        const T* const b = strip.b + step * strip.b_step + column;
+        const T* const a = strip.a + step * a_step;
+        V chain = step == first ? zero : hn::LoadU(d, chains + column);
+        if (rows == at_once && rest >= lanes_of<T>) {
+#pragma GCC unroll 8
+          for (int row = 0; row < at_once; ++row)
+            chain = fused(d, hn::Set(d, a[row * a_step]), hn::LoadU(d, b + row * strip.b_step), chain);
+        } else {
+          for (int row = 0; row < rows; ++row)
+            chain = fused(d, hn::Set(d, a[row * a_step]), hn::MaskedLoad(mask, d, b + row * strip.b_step), chain);
+        }
+        hn::StoreU(chain, d, chains + column);
+      }
+    }
+    const bool last = end == strip.steps;
+    for (std::int64_t column = 0; column < strip.columns; ++column) {
+      const T* const before = first > 0 ? strip.totals : strip.before;
+      T value = before == nullptr ? chains[column] : before[column] + chains[column];
+      if (last && strip.finish) {
+        value = strip.alpha == 1 ? value : strip.alpha * value;
+        if (strip.beta != 0)
+          value = hn::GetLane(fused(d, hn::Set(d, strip.beta), hn::Set(d, strip.after[column]), hn::Set(d, value)));
+        if (!(value == value))
+          value = sizeof(T) == 4 ? static_cast<T>(__builtin_nanf("")) : static_cast<T>(__builtin_nan(""));
+      }
+      (last ? strip.after : strip.totals)[column] = value;
+    }
+  }
+}
+#endif
+
 template <class T>
 HWY_INLINE void multiply_strip(const Strip<T>& strip) {
+#if HWY_TARGET <= HWY_AVX2
+  if (strip.rows == 1 && strip.far && !strip.b_padded) return multiply_single(strip);
+  if (!strip.b_padded && (strip.rows <= 4 || (strip.steps <= 16 && strip.columns > 2 * lanes_of<T>)) &&
+      !strip.a_packed) {
+    std::int64_t row = 0;
+    for (; row + 4 <= strip.rows; row += 4) multiply_wide<4, false>(strip, row, 4);
+    if (strip.rows - row == 3) multiply_wide<3, false>(strip, row, 3);
+    if (strip.rows - row == 2) multiply_wide<2, false>(strip, row, 2);
+    if (strip.rows - row == 1) multiply_wide<1, false>(strip, row, 1);
+    return;
+  }
+  if (!strip.b_padded && strip.rows <= 4) {
+    if (strip.rows == 1) return multiply_wide<1, true>(strip, 0, 1);
+    if (strip.rows == 2) return multiply_wide<2, true>(strip, 0, 2);
+    return multiply_wide<4, true>(strip, 0, strip.rows);
+  }
+#endif
   if (strip.a_packed) {
     if (strip.rows == 1) return multiply_rows<1, true>(strip, 0, 1);
     if (strip.rows == 2) return multiply_rows<2, true>(strip, 0, 2);
@@ -405,15 +485,234 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     for (std::int64_t empty = job.lines; empty < border; ++empty) job.to[step * job.width + empty] = 0;
 }
 
+// --- a few lines times many
+// -------------------------------------------------------------------------------------------------------------------
+
+#if HWY_TARGET <= HWY_AVX2
+// Vectors of 256 bits: the units turn more of them in a clock than of 512.
+template <class T>
+using LineTag = hn::FixedTag<T, 32 / sizeof(T)>;
+template <class T>
+constexpr std::int64_t side_by_side = 32 / sizeof(T);
+
+/// Where lines begin, one from the other: evenly, or as listed.
+struct Evenly {
+  std::int64_t stride;
+  std::int64_t operator()(int line) const { return line * stride; }
+};
+struct Listed {
+  const std::int64_t* offsets;
+  std::int64_t operator()(int line) const { return offsets[line]; }
+};
+
+/// A chain of each line of `units` times `side_by_side` and each of the few. A unit is `side_by_side` lines from
+/// lines[unit] on, and the few from few[unit] on; `one_few`: these are the same for all. Chains start from 0, or go on
+/// from `sums`.
+template <int few_count, int units, bool one_few, bool far, bool go_on = false, class T, class Offset>
+HWY_INLINE void chain_lines(const T* const* lines, Offset offset, const T* const* few, const Lines<T>& job,
+                            std::int64_t steps, T* sums) {
+  const LineTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const hn::Half<decltype(d)> half;
+  constexpr int of_block = 16 / sizeof(T);
+  const std::int64_t few_stride = job.few_stride;
+  const std::int64_t few_step = job.few_step;
+  const T* from[units];
+  const T* by[units];
+  V chains[units][few_count];
+#pragma GCC unroll 8
+  for (int unit = 0; unit < units; ++unit) {
+    from[unit] = lines[unit];
+    by[unit] = few[unit];
+#pragma GCC unroll 8
+    for (int one = 0; one < few_count; ++one)
+      chains[unit][one] = go_on ? hn::LoadU(d, sums + (unit * few_count + one) * side_by_side<T>) : hn::Zero(d);
+  }
+  // Lines a power of two apart share a place in the first cache, which does not hold as many as are under way. So where
+  // they come from afar, a cache line of each is used up before the next unit's turn.
+  constexpr int of_line = far ? 64 / sizeof(T) : of_block;
+  constexpr int ahead = 4 * of_line;
+  std::int64_t step = 0;
+  while (step + of_block <= steps) {
+    const std::int64_t at_once = steps - step < of_line ? (steps - step) / of_block * of_block : of_line;
+#pragma GCC unroll 8
+    for (int unit = 0; unit < units; ++unit) {
+      if constexpr (far) {
+#pragma GCC unroll 8
+        for (int line = 0; line < side_by_side<T>; ++line) __builtin_prefetch(from[unit] + offset(line) + ahead, 0, 2);
+      }
+      const T* by_step = by[one_few ? 0 : unit];
+      for (std::int64_t block = 0; block < (far ? at_once : of_block); block += of_block) {
+        V of_step[of_block];
+#pragma GCC unroll 4
+        for (int line = 0; line < of_block; ++line)
+          of_step[line] = hn::Combine(d, hn::LoadU(half, from[unit] + offset(line + of_block)),
+                                      hn::LoadU(half, from[unit] + offset(line)));
+        turn_within_blocks(d, of_step);
+#pragma GCC unroll 4
+        for (int next = 0; next < of_block; ++next)
+#pragma GCC unroll 8
+          for (int one = 0; one < few_count; ++one)
+            chains[unit][one] =
+                fused(d, hn::Set(d, by_step[one * few_stride + next * few_step]), of_step[next], chains[unit][one]);
+        from[unit] += of_block;
+        by_step += of_block * few_step;
+      }
+      if (!one_few) by[unit] = by_step;
+    }
+    if (one_few) by[0] += at_once * few_step;
+    step += at_once;
+  }
+  for (; step < steps; ++step) {
+#pragma GCC unroll 8
+    for (int unit = 0; unit < units; ++unit) {
+      HWY_ALIGN T elements[side_by_side<T>];
+      for (int line = 0; line < side_by_side<T>; ++line) elements[line] = from[unit][offset(line)];
+      const V of_step = hn::Load(d, elements);
+#pragma GCC unroll 8
+      for (int one = 0; one < few_count; ++one)
+        chains[unit][one] = fused(d, hn::Set(d, by[one_few ? 0 : unit][one * few_stride]), of_step, chains[unit][one]);
+      ++from[unit];
+      if (!one_few) by[unit] += few_step;
+    }
+    if (one_few) by[0] += few_step;
+  }
+#pragma GCC unroll 8
+  for (int unit = 0; unit < units; ++unit)
+#pragma GCC unroll 8
+    for (int one = 0; one < few_count; ++one)
+      hn::StoreU(chains[unit][one], d, sums + (unit * few_count + one) * side_by_side<T>);
+}
+
+/// Adds the sums of a chain of `count` lines from `line` on.
+template <int few_count, class T>
+HWY_INLINE void add_sums(const Lines<T>& job, std::int64_t line, std::int64_t count, bool first, const T* sums) {
+  const LineTag<T> d;
+  for (int one = 0; one < few_count; ++one) {
+    T* const totals = job.totals + one * job.totals_line + line;
+    const T* const of_one = sums + one * side_by_side<T>;
+    if (count == side_by_side<T>) {
+      hn::StoreU(first ? hn::LoadU(d, of_one) : hn::Add(hn::LoadU(d, totals), hn::LoadU(d, of_one)), d, totals);
+    } else {
+      for (std::int64_t next = 0; next < count; ++next)
+        totals[next] = first ? of_one[next] : totals[next] + of_one[next];
+    }
+  }
+}
+
+/// `units` times `side_by_side` lines from `line` on: as many chains as the units have under way.
+template <int few_count, int units, bool far, class T>
+HWY_NOINLINE void add_units(const Lines<T>& job, std::int64_t line) {
+  T sums[units * few_count * side_by_side<T>];
+  for (std::int64_t step = 0; step < job.steps; step += job.block) {
+    const T* lines[units];
+    for (int unit = 0; unit < units; ++unit)
+      lines[unit] = job.lines + (line + unit * side_by_side<T>)*job.line_stride + step;
+    const T* const few[units] = {job.few + step * job.few_step};
+    const std::int64_t rest = job.steps - step;
+    chain_lines<few_count, units, true, far>(lines, Evenly{job.line_stride}, few, job,
+                                             rest < job.block ? rest : job.block, sums);
+    for (int unit = 0; unit < units; ++unit)
+      add_sums<few_count>(job, line + unit * side_by_side<T>, side_by_side<T>, job.first && step == 0,
+                          sums + unit * few_count * side_by_side<T>);
+  }
+}
+
+/// Up to `side_by_side` lines from `line` on, and `units` chains of each at once. Lines and chains that are not there
+/// are the first one again.
+template <int few_count, int units, class T>
+HWY_NOINLINE void add_chains(const Lines<T>& job, std::int64_t line) {
+  constexpr std::int64_t of_unit = few_count * side_by_side<T>;
+  T sums[units * of_unit];
+  const std::int64_t count = job.count - line < side_by_side<T> ? job.count - line : side_by_side<T>;
+  std::int64_t offsets[side_by_side<T>];
+  for (int next = 0; next < side_by_side<T>; ++next) offsets[next] = next < count ? next * job.line_stride : 0;
+  for (std::int64_t first = 0; first < job.steps; first += units * job.block) {
+    const std::int64_t rest = job.steps - first;
+    const T* lines[units];
+    const T* few[units];
+    int chains = 0;
+    for (int unit = 0; unit < units; ++unit) {
+      const bool there = unit * job.block < rest;
+      const std::int64_t step = first + (there ? unit * job.block : 0);
+      lines[unit] = job.lines + line * job.line_stride + step;
+      few[unit] = job.few + step * job.few_step;
+      if (there) chains = unit + 1;
+    }
+    // The last chain may be shorter than the others.
+    const std::int64_t of_last = rest < chains * job.block ? rest - (chains - 1) * job.block : job.block;
+    chain_lines<few_count, units, false, false>(lines, Listed{offsets}, few, job, of_last, sums);
+    if (chains > 1 && of_last < job.block) {
+      T last[of_unit];
+      for (std::int64_t next = 0; next < of_unit; ++next) last[next] = sums[(chains - 1) * of_unit + next];
+      for (int unit = 0; unit < units; ++unit) {
+        const int from = unit < chains - 1 ? unit : 0;
+        lines[unit] = lines[from] + (from == unit ? of_last : 0);
+        few[unit] = few[from] + (from == unit ? of_last * job.few_step : 0);
+      }
+      chain_lines<few_count, units, false, false, true>(lines, Listed{offsets}, few, job, job.block - of_last, sums);
+      for (std::int64_t next = 0; next < of_unit; ++next) sums[(chains - 1) * of_unit + next] = last[next];
+    }
+    for (int unit = 0; unit < chains; ++unit)
+      add_sums<few_count>(job, line, count, job.first && first == 0 && unit == 0, sums + unit * of_unit);
+  }
+}
+
+template <int few_count, class T>
+HWY_INLINE void add_lines_of(const Lines<T>& job) {
+  // Four chains hide the time of an addition; of float each turns twice as many elements meanwhile.
+  constexpr int most = sizeof(T) == 4 && few_count == 1 ? 4 : 8 / few_count;
+  constexpr int units = most > 2 ? (most == 8 ? 8 : 4) : few_count <= 4 || HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+  constexpr std::int64_t lines = side_by_side<T>;
+  std::int64_t line = 0;
+  for (; line + units * lines <= job.count; line += units * lines) {
+    if (few_count <= 2 && job.far) add_units<few_count, units, few_count <= 2>(job, line);
+    else add_units<few_count, units, false>(job, line);
+  }
+  // The last ones are fewer than the units have under way: several chains of each, where it has them.
+  if constexpr (few_count <= 4)
+    if (job.steps <= job.block) {
+      if constexpr (units > 4)
+        if (line + 4 * lines <= job.count) add_units<few_count, 4, false>(job, line), line += 4 * lines;
+      if constexpr (units > 2)
+        if (line + 2 * lines <= job.count) add_units<few_count, 2, false>(job, line), line += 2 * lines;
+      for (; line < job.count; line += lines) add_chains<few_count, 1>(job, line);
+    }
+  for (; line < job.count; line += lines) add_chains<few_count, few_count <= 2 ? 4 : units>(job, line);
+}
+
+template <class T>
+HWY_INLINE void add_all_lines(const Lines<T>& job) {
+  static_assert(Lines<float>::most_few == 8 && Lines<double>::most_few == 4);
+  if (job.few_count == 1) return add_lines_of<1>(job);
+  if (job.few_count == 2) return add_lines_of<2>(job);
+  if (job.few_count == 3) return add_lines_of<3>(job);
+  if (job.few_count == 4) return add_lines_of<4>(job);
+  if constexpr (Lines<T>::most_few == 8) {
+    if (job.few_count == 5) return add_lines_of<5>(job);
+    if (job.few_count == 6) return add_lines_of<6>(job);
+    if (job.few_count == 7) return add_lines_of<7>(job);
+    return add_lines_of<8>(job);
+  }
+}
+#else
+template <class T>
+constexpr std::int64_t side_by_side = 0;
+template <class T>
+HWY_INLINE void add_all_lines(const Lines<T>&) {}
+#endif
+
 template <class T>
 Geometry geometry_of() {
-  return {block_rows, lanes_of<T> * block_vectors, lanes_of<T>, masks};
+  return {block_rows, lanes_of<T> * block_vectors, lanes_of<T>, masks, side_by_side<T>};
 }
 
 }  // namespace
 
 void pack_f32(const Packing<float>& job) { pack_lines(job); }
 void pack_f64(const Packing<double>& job) { pack_lines(job); }
+void add_lines_f32(const Lines<float>& job) { add_all_lines(job); }
+void add_lines_f64(const Lines<double>& job) { add_all_lines(job); }
 void multiply_f32(const Strip<float>& strip) { multiply_strip(strip); }
 void multiply_f64(const Strip<double>& strip) { multiply_strip(strip); }
 Geometry geometry_f32() { return geometry_of<float>(); }
@@ -429,6 +728,8 @@ namespace gradus::matmul_detail {
 
 HWY_EXPORT(pack_f32);
 HWY_EXPORT(pack_f64);
+HWY_EXPORT(add_lines_f32);
+HWY_EXPORT(add_lines_f64);
 HWY_EXPORT(multiply_f32);
 HWY_EXPORT(multiply_f64);
 HWY_EXPORT(geometry_f32);
@@ -441,6 +742,14 @@ void pack(const Packing<float>& job) {
 template <>
 void pack(const Packing<double>& job) {
   HWY_DYNAMIC_DISPATCH(pack_f64)(job);
+}
+template <>
+void add_lines(const Lines<float>& job) {
+  HWY_DYNAMIC_DISPATCH(add_lines_f32)(job);
+}
+template <>
+void add_lines(const Lines<double>& job) {
+  HWY_DYNAMIC_DISPATCH(add_lines_f64)(job);
 }
 template <>
 void multiply(const Strip<float>& strip) {

@@ -13,6 +13,8 @@ struct Geometry {
   std::int64_t vector;  ///< elements of one
   /// Whether a block may end within a vector of memory that is not packed.
   bool masks;
+  /// Lines whose sums add_lines() forms side by side; 0 where it is not better than to pack them.
+  std::int64_t lines;
 };
 
 /// Lines, rows of A or columns of B, that become one packed panel: element (line, step) goes to step * width + line.
@@ -38,6 +40,7 @@ struct Strip {
   const T* b;                ///< the first panel
   std::int64_t b_step;       ///< from a step of a panel to the next
   std::int64_t b_panel;      ///< from a panel to the next
+  bool far;                  ///< B is larger than the second cache, and is read where it lies
   bool b_padded;             ///< the last panel has as many columns as the others, whose results are of no use
   std::int64_t rows;         ///< at most those of the geometry
   std::int64_t columns;      ///< any number
@@ -55,8 +58,30 @@ struct Strip {
   T beta;
 };
 
+/// Lines of which each is multiplied by a few others: rows of A by columns of B, or the other way round. The elements
+/// of a line lie side by side, and go through no packed memory: squares of them are turned in registers.
+template <class T>
+struct Lines {
+  static constexpr std::int64_t most_few = sizeof(T) == 4 ? 8 : 4;  ///< half a vector of 512 bits
+  const T* lines;
+  std::int64_t line_stride;  ///< from a line to the next
+  std::int64_t count;        ///< of lines
+  const T* few;
+  std::int64_t few_stride;  ///< from one of the few to the next
+  std::int64_t few_step;    ///< from an element of one to the next
+  std::int64_t few_count;   ///< at most `most_few`
+  std::int64_t steps;       ///< terms of each sum
+  std::int64_t block;       ///< terms of a chain
+  T* totals;                ///< sum of line i and number j of the few: j * totals_line + i
+  std::int64_t totals_line;
+  bool first;  ///< nothing is in `totals` yet
+  bool far;    ///< the lines are together larger than the second cache
+};
+
 template <class T>
 Geometry geometry();
+template <class T>
+void add_lines(const Lines<T>& job);
 template <class T>
 void pack(const Packing<T>& job);
 template <class T>

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -73,6 +75,46 @@ TEST(Matmul, StrictGivesOneHashOnAnyNumberOfThreadsAndInAnyInstructions) {
   }
 }
 
+/// Few rows or columns go other ways than many, and large matrices others than small ones.
+template <class T>
+void compare_alone_and_among_others(std::int64_t many, std::int64_t k, double beta) {
+  const std::int64_t among = 20;
+  MatmulOptions options;
+  options.alpha = beta == 0 ? 1 : -1.5;
+  options.beta = beta;
+  const Execution execution{.device = Device::cpu, .threads = 2};
+  for (const bool columns : {false, true}) {
+    Matrix<T> a = random_matrix<T>(columns ? many : among, k, 1);
+    Matrix<T> b = random_matrix<T>(k, columns ? among : many, 2);
+    a(0, k / 2) = std::numeric_limits<T>::infinity();
+    b(k / 3, 0) = -std::numeric_limits<T>::quiet_NaN();
+    const std::int64_t m = a.rows();
+    const std::int64_t n = b.columns();
+    Matrix<T> all = random_matrix<T>(m, n, 3);
+    const Matrix<T> before = Matrix<T>::copy_of(all.view());
+    matmul(a, b, options, MatmulMemory<T>{all.view()}, execution);
+    for (const std::int64_t few : {1, 2, 3, 4, 5, 7, 8, 9}) {
+      Matrix<T> part = Matrix<T>::copy_of(before.view());
+      const std::int64_t rows = columns ? m : few;
+      const std::int64_t of_row = columns ? few : n;
+      matmul(MatmulView<const T>(a.data(), rows, k, k, 1), MatmulView<const T>(b.data(), k, of_row, n, 1), options,
+             MatmulMemory<T>{MatmulView<T>(part.data(), rows, of_row, n, 1)}, execution);
+      for (std::int64_t row = 0; row < rows; ++row)
+        ASSERT_EQ(std::memcmp(&part(row, 0), &all(row, 0), static_cast<std::size_t>(of_row) * sizeof(T)), 0)
+            << few << (columns ? " columns" : " rows") << ", row " << row << ", beta " << beta;
+    }
+  }
+}
+
+TEST(Matmul, AFewRowsOrColumnsHaveTheBitsThatTheyHaveAmongOthers) {
+  for (const double beta : {0.0, 0.5}) {
+    compare_alone_and_among_others<float>(37, 700, beta);
+    compare_alone_and_among_others<double>(37, 700, beta);
+    compare_alone_and_among_others<float>(2100, 2100, beta);
+    compare_alone_and_among_others<double>(1100, 1500, beta);
+  }
+}
+
 TEST(Matmul, RefusesMatricesThatDoNotFitEachOther) {
   const Matrix<float> a = random_matrix<float>(4, 6, 1);
   expect_usage([&] { matmul(a, a); }, "A (4 x 6) has 6 columns, and B (4 x 6) 4 rows");
@@ -133,6 +175,51 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
   const auto product = matmul(a, b);
   static_assert(std::is_same_v<decltype(product), const MatmulResult<double>>);
   EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
+}
+
+TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
+  const Matrix<float> a = random_matrix<float>(50, 60, 1);
+  const Matrix<double> b = random_matrix<double>(3 * 60, 4, 2);
+  const MatmulView<const float> repeated = MatmulView<const float>(a.data(), 50, 60, 60, 1).batch(3, 0);
+  const MatmulView<const double> batch = MatmulView<const double>(b.data(), 60, 4, 4, 1).batch(3, 60 * 4);
+  Execution execution{.device = Device::cpu, .threads = 1};
+  const std::uint64_t product = 3 * 50 * 4 * 8;
+  const std::uint64_t own =
+      matmul_memory({.rows = 50, .columns = 4, .depth = 60, .batches = 3, .element_bytes = 8}, {}, execution).host;
+  execution.memory_limit = product + own + 50 * 60 * 8;
+  const Matrix<double> mixed = matmul(repeated, batch, {}, execution).product;
+  Matrix<double> wide(50, 60);
+  for (std::int64_t index = 0; index < 50 * 60; ++index) wide.data()[index] = double{a.data()[index]};
+  const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
+  EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
+  // The copy counts beside the job, which takes less.
+  const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
+  const Matrix<double> column = random_matrix<double>(1000, 1, 4);
+  execution.memory_limit = (1000 * 1000 + 1000) * 8 - 1;
+  EXPECT_THROW(matmul(large, column, {}, execution), Error);
+  execution.memory_limit = 2 * 1000 * 1000 * 8;
+  EXPECT_NO_THROW(matmul(large, column, {}, execution));
+  // Shapes are looked at before anything is copied, which would take more memory than there is.
+  const float one = 1;
+  const MatmulView<const float> huge(&one, std::int64_t{1} << 22, std::int64_t{1} << 22, 0, 0);
+  expect_usage([&] { matmul(huge, b); }, "these numbers must be the same");
+  expect_usage([&] { matmul(b, huge); }, "these numbers must be the same");
+}
+
+TEST(Matmul, MatricesOfABatchMayOverlap) {
+  const Matrix<float> a = random_matrix<float>(9, 20, 1);
+  const Matrix<float> b = random_matrix<float>(20, 6, 2);
+  // Each begins a row below the one before, or at a column to its right.
+  const MatmulView<const float> below = MatmulView<const float>(a.data(), 5, 20, 20, 1).batch(4, 20);
+  const MatmulView<const float> beside = MatmulView<const float>(b.data(), 20, 3, 6, 1).batch(4, 1);
+  const Matrix<float> of_below = matmul(below, b).product;
+  const Matrix<float> of_beside = matmul(a, beside).product;
+  for (std::int64_t one = 0; one < 4; ++one) {
+    const Matrix<float> first = matmul(MatmulView<const float>(&a(one, 0), 5, 20, 20, 1), b).product;
+    const Matrix<float> second = matmul(a, MatmulView<const float>(&b(0, one), 20, 3, 6, 1)).product;
+    EXPECT_EQ(std::memcmp(&of_below(one * 5, 0), first.data(), 5 * 6 * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(&of_beside(one * 9, 0), second.data(), 9 * 3 * sizeof(float)), 0);
+  }
 }
 
 TEST(Matmul, MeasuresItsError) {

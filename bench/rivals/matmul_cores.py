@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""All that docs say of products on processors, in one run on an otherwise idle machine:
+
+    matmul_cores.py --gradus build/gradus --json docs/results/matmul-16-cores.json [--cores 1,2,16]
+
+On the first 1, 2 and 16 processors that it may use, each with as many threads:
+* everyday: `rivals.py matmul --lines everyday`, a hundred shapes beside NumPy;
+* square: simd_packed, OpenBLAS as Debian has it and OpenBLAS as NumPy has it, 1024 to 4096, with the share of the
+  measured rate of multiply-adds;
+* vector: a matrix of 1 GiB times a vector, from both sides and of both orders, with the share of the measured read
+  bandwidth.
+The file has what the programs printed, whole, and a summary. Needs NumPy and threadpoolctl, and no network.
+"""
+
+import argparse
+import glob
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from common import facts, write_whole
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+DEBIAN, NUMPY = "openblas of Debian", "openblas of NumPy"
+
+
+def openblas_of_numpy():
+    import numpy
+
+    found = glob.glob(str(pathlib.Path(numpy.__file__).resolve().parents[1] / "numpy.libs" / "*openblas*"))
+    return found[0] if found else None
+
+
+def measured(options, cores, arguments, library=None):
+    """What `gradus bench matmul` prints, on so many processors."""
+    command = [options.gradus, "bench", "matmul", "--threads", str(cores), "--repeats", str(options.repeats), "--json", "--quiet",
+               *arguments]
+    environment = dict(os.environ)
+    if library:
+        environment["GRADUS_OPENBLAS"] = library
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+    if ended.returncode != 0:
+        raise SystemExit(f"matmul_cores: {' '.join(command)}\nended with status {ended.returncode}")
+    return json.loads(ended.stdout)
+
+
+def rows_of(report, name):
+    """(m, n, k, dtype, transposed) and the row of a variant, of each group that has it."""
+    for group in report["groups"]:
+        for row in group["rows"]:
+            if row["variant"] == name and "seconds" in row:
+                yield (group["m"], group["n"], group["k"], group["dtype"], group["transpose_a"]), row
+
+
+def squares(options, cores):
+    sizes = ",".join(str(max(64, round(size * options.scale))) for size in (1024, 2048, 4096))
+    arguments = ["--size", sizes, "--dtype", "f32,f64", "--variants", "simd_packed,openblas"]
+    reports = {DEBIAN: measured(options, cores, arguments)}
+    if openblas_of_numpy():
+        reports[NUMPY] = measured(options, cores, arguments, openblas_of_numpy())
+    lines = []
+    for shape, row in rows_of(reports[DEBIAN], "simd_packed"):
+        line = {"size": shape[0], "dtype": shape[3], "share_of_fma_rate": row["share_of_fma_rate"]}
+        # Each beside what ran in the same process.
+        for name, report in reports.items():
+            ours, theirs = dict(rows_of(report, "simd_packed")), dict(rows_of(report, "openblas"))
+            if shape in theirs:
+                line[f"speed / {name}"] = theirs[shape]["seconds"]["median"] / ours[shape]["seconds"]["median"]
+        lines.append(line)
+    return {"summary": lines, "reports": reports}
+
+
+def vectors(options, cores):
+    reports = {}
+    lines = []
+    for order, flags in (("rows", []), ("columns", ["--transpose-a", "yes", "--transpose-b", "yes"])):
+        for dtype, k in (("f32", 16000), ("f64", 8000)):
+            length = max(64, round(16777 * options.scale))
+            k = max(64, round(k * options.scale))
+            report = measured(options, cores, ["--size", f"{length}x1x{k},1x{length}x{k}", "--dtype", dtype, "--variants",
+                                               "simd_packed", *flags])
+            reports[f"{dtype}, by {order}"] = report
+            lines += [{"m": shape[0], "n": shape[1], "k": shape[2], "dtype": dtype, "order": order,
+                       "share_of_read_bandwidth": row["share_of_read_bandwidth"]} for shape, row in rows_of(report, "simd_packed")]
+    return {"summary": lines, "reports": reports}
+
+
+def everyday(options, cores, folder):
+    path = pathlib.Path(folder) / f"{cores}.json"
+    command = [sys.executable, str(FOLDER / "rivals.py"), "matmul", "--gradus", options.gradus, "--threads", str(cores),
+               "--lines", "everyday", "--shapes", str(options.shapes), "--scale", str(options.scale), "--json", str(path)]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode not in (0, 1) or not path.exists():
+        raise SystemExit(f"matmul_cores: {' '.join(command)} failed")
+    report = json.loads(path.read_text())
+    lines = []
+    for line in report["lines"]:
+        times = sorted(1 / shape["ratio"] for shape in line["shapes"])
+        lines.append({"dtype": line["dtype"], "time / NumPy": {"median": statistics.median(times), "worst": times[-1]},
+                      "above 1.25": sum(time > 1.25 for time in times), "shapes": len(times)})
+    return {"summary": lines, "reports": report}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gradus", required=True, help="the gradus program")
+    parser.add_argument("--json", required=True, metavar="FILE", help="all results")
+    parser.add_argument("--cores", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 16],
+                        help="default 1,2,16; those that are not here are left out")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the sizes, for a trial")
+    parser.add_argument("--shapes", type=int, default=100, help="everyday ones (default 100)")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=["square", "vector", "everyday"])
+    options = parser.parse_args()
+    options.gradus = str(pathlib.Path(options.gradus).resolve())
+    processors = sorted(os.sched_getaffinity(0))
+    options.threads = len(processors)
+    results = {}
+    for cores in options.cores:
+        if cores > len(processors):
+            print(f"matmul_cores: there are no {cores} processors here; left out", file=sys.stderr)
+            continue
+        os.sched_setaffinity(0, processors[:cores])  # children inherit it
+        parts = results[str(cores)] = {}
+        with tempfile.TemporaryDirectory(prefix="gradus-cores-") as folder:
+            for name, run in (("square", squares), ("vector", vectors), ("everyday", lambda *of: everyday(*of, folder))):
+                if name not in options.parts:
+                    continue
+                parts[name] = run(options, cores)
+                for line in parts[name]["summary"]:
+                    print(cores, name, json.dumps(line), flush=True)
+                found = facts(options, {"openblas_of_numpy": openblas_of_numpy()})
+                write_whole(options.json, {"problem": "matmul", "facts": found, "scale": options.scale, "cores": results})
+    os.sched_setaffinity(0, processors)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+#include "matmul/simd/lines.hpp"
+
+#include <algorithm>
+
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "execution/machine.hpp"
+
+namespace gradus::matmul_detail {
+
+namespace {
+
+constexpr std::int64_t granule = 32;   // lines: as many as are under way at once
+constexpr std::int64_t portion = 512;  // of which sums are kept
+
+}  // namespace
+
+template <class T>
+void multiply_lines(const Problem<T>& problem, int part, int parts) {
+  T totals[Lines<T>::most_few * portion];
+  const cpu::Range own = cpu::share(problem.m, part, parts, problem.m < granule * parts ? 8 : granule);
+  // Between looks at the stop request.
+  const std::int64_t most_lines =
+      std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
+  for (std::int64_t row = own.begin; row < own.end; row += most_lines) {
+    Lines<T> lines;
+    lines.line_stride = problem.a.row_stride;
+    lines.count = std::min(most_lines, own.end - row);
+    lines.few_stride = problem.b.column_stride;
+    lines.few_step = problem.b.row_stride;
+    lines.few_count = problem.n;
+    lines.block = block_depth;
+    lines.far = static_cast<double>(problem.m) * static_cast<double>(problem.k) * sizeof(T) >
+                static_cast<double>(execution::this_machine().l2_bytes);
+    lines.totals = totals;
+    lines.totals_line = lines.count;
+    const std::int64_t most_steps =
+        std::max(core::operations_between_looks / most_lines / block_depth, std::int64_t{1}) * block_depth;
+    for (std::int64_t step = 0; step < problem.k; step += most_steps) {
+      if (problem.stop.stop_requested()) return;
+      lines.lines = &problem.a(row, step);
+      lines.few = &problem.b(step, 0);
+      lines.steps = std::min(most_steps, problem.k - step);
+      lines.first = step == 0;
+      add_lines(lines);
+    }
+    const std::int64_t line_stride = problem.c.row_stride;
+    for (std::int64_t column = 0; column < problem.n; ++column) {
+      const T* const of_column = totals + column * lines.count;
+      T* const to = &problem.c(row, column);
+      if (problem.alpha == 1 && problem.beta == 0) {
+        for (std::int64_t line = 0; line < lines.count; ++line)
+          to[line * line_stride] = finished(of_column[line], T{1}, T{0}, T{0});
+      } else {
+        for (std::int64_t line = 0; line < lines.count; ++line)
+          to[line * line_stride] =
+              finished(of_column[line], problem.alpha, problem.beta, problem.beta == 0 ? T{0} : to[line * line_stride]);
+      }
+    }
+  }
+}
+
+template void multiply_lines(const Problem<float>&, int, int);
+template void multiply_lines(const Problem<double>&, int, int);
+
+}  // namespace gradus::matmul_detail
