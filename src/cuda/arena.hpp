@@ -38,6 +38,14 @@ class Arena {
     return reinterpret_cast<T*>(part);
   }
 
+  /// How much is taken; release() makes free again what was taken since, once nothing uses it any more. For steps that
+  /// follow each other, with no reserve() in between.
+  struct Mark {
+    std::uint64_t taken = 0;
+  };
+  Mark mark() const { return {taken_}; }
+  void release(Mark mark) { taken_ = mark.taken; }
+
  private:
   void allocate(std::uint64_t bytes) {
     allocated_ += bytes;

@@ -28,13 +28,36 @@ inline unsigned int blocks_for(std::int64_t count, int threads) {
   return static_cast<unsigned int>((count + threads - 1) / threads);
 }
 
-/// Of the current GPU.
-inline int multiprocessors() {
+/// An attribute of the current GPU.
+inline int attribute(cudaDeviceAttr which) {
   int gpu = 0;
-  int count = 0;
+  int value = 0;
   check(cudaGetDevice(&gpu), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu), "cudaDeviceGetAttribute");
-  return count;
+  check(cudaDeviceGetAttribute(&value, which, gpu), "cudaDeviceGetAttribute");
+  return value;
+}
+inline int multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount); }
+
+/// Multiplications with additions that the current GPU does in a second at best, of float or double, without its tensor
+/// cores.
+inline double fma_per_second(int element_bytes) {
+  struct Known {  // the driver takes half a millisecond to tell a clock rate
+    int gpu = -1;
+    double of_float = 0;
+    double of_double = 0;
+  };
+  thread_local Known known;
+  int gpu = 0;
+  check(cudaGetDevice(&gpu), "cudaGetDevice");
+  if (known.gpu == gpu) return element_bytes == 4 ? known.of_float : known.of_double;
+  const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
+  const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
+  // For each multiprocessor and clock: those of the large GPUs of a generation do half as many in double, others few.
+  const bool is_large = minor == 0 && generation < 12;
+  const int in_float = is_large && generation == 8 ? 64 : 128;
+  const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
+  known = {gpu, clocks * in_float, clocks * (is_large ? in_float / 2 : 2)};
+  return fma_per_second(element_bytes);
 }
 
 /// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB.

@@ -17,9 +17,10 @@
 //
 // Limits: matrices in host memory. 128 rows of A and columns of B must fit the GPU's memory, twice.
 // Source: as the tiles of any product, a level further out.
-#include <future>
+#include <condition_variable>
+#include <exception>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <thread>
 
 #include "core/phases.hpp"
@@ -106,15 +107,49 @@ class Places {
   std::vector<Held> places_;
 };
 
+/// Who may go on: steps that are ready, and blocks that are computed.
+class Handover {
+ public:
+  void step_is_ready() { change(ready_); }
+  void block_is_computed() { change(computed_); }
+  /// By the one that ends early: the other one's wait ends, too.
+  void give_up() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    given_up_ = true;
+    changed_.notify_all();
+  }
+  /// Waits for so many; false where the other one gave up.
+  bool wait_for_ready(std::size_t count) { return wait_for(ready_, count); }
+  bool wait_for_computed(std::size_t count) { return wait_for(computed_, count); }
+
+ private:
+  void change(std::size_t& count) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++count;
+    changed_.notify_all();
+  }
+  bool wait_for(const std::size_t& count, std::size_t wanted) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return count >= wanted || given_up_; });
+    return count >= wanted;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t ready_ = 0;
+  std::size_t computed_ = 0;
+  bool given_up_ = false;
+};
+
 template <class T>
 class PanelRun {
  public:
   PanelRun(const Problem<T>& problem, const Execution& execution, const PanelPlan& plan, const PanelNeeds& needs,
            cuda::Job& job)
-      : problem_(problem), execution_(execution),
+      : problem_(problem), execution_(execution), job_(job),
         steps_(steps_of(problem.shape(), plan, problem.a.batch_stride == 0, problem.b.batch_stride == 0)),
         a_places_(plan.a_places, plan.products * plan.rows * problem.k, job.memory()),
-        b_places_(plan.b_places, plan.products * plan.columns * problem.k, job.memory()) {
+        b_places_(plan.b_places, plan.products * plan.columns * problem.k, job.memory()), ready_(steps_.size()) {
     for (const Step& step : steps_) {
       a_wanted_.push_back(step.a_panel);
       b_wanted_.push_back(step.b_panel);
@@ -123,38 +158,83 @@ class PanelRun {
       c_places_[turn] = job.memory().template take<T>(plan.products * plan.rows * plan.columns);
     if (needs.a_is_turned) a_unturned_ = job.memory().template take<T>(plan.products * plan.rows * problem.k);
     if (needs.b_is_turned) b_unturned_ = job.memory().template take<T>(plan.products * plan.columns * problem.k);
+    rest_ = job.memory().mark();
     inner_execution_ = execution;
     inner_execution_.progress = nullptr;
   }
 
   void run() {
-    Ready now = places_of(0);
-    std::async(std::launch::async, [&] { copy(std::nullopt, 0, now); }).get();
-    for (std::size_t step = 0; step < steps_.size(); ++step) {
-      if (execution_.progress)
-        execution_.progress(
-            {"multiply", static_cast<std::int64_t>(step), static_cast<std::int64_t>(steps_.size()), {}});
-      std::optional<Ready> next;
-      if (step + 1 < steps_.size()) next = places_of(step + 1);
-      std::future<void> copies = std::async(std::launch::async, [this, step, next] {
-        copy(step > 0 ? std::optional(step - 1) : std::nullopt, step + 1, next);
-      });
-      multiply(step, now);
-      copies.get();
-      if (next) now = *next;
+    std::exception_ptr failure;
+    std::thread copier([&] {
+      try {
+        copy_all();
+      } catch (...) {
+        failure = std::current_exception();
+        handover_.give_up();
+      }
+    });
+    try {
+      multiply_all();
+    } catch (...) {
+      handover_.give_up();
+      copier.join();
+      throw;
     }
-    std::async(std::launch::async, [&] { copy(steps_.size() - 1, steps_.size(), std::nullopt); }).get();
+    copier.join();
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
-  /// Where the matrices of a step lie on the GPU.
+  /// Where the panels of a step lie on the GPU.
   struct Ready {
-    typename Places<T>::Place a;
-    typename Places<T>::Place b;
-    T* c;
+    T* a;
+    T* b;
   };
-  Ready places_of(std::size_t step) {
-    return {a_places_.place_for(step, a_wanted_), b_places_.place_for(step, b_wanted_), c_places_[step % 2]};
+
+  void multiply_all() {
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      if (!handover_.wait_for_ready(step + 1)) return;
+      if (execution_.progress)
+        execution_.progress(
+            {"multiply", static_cast<std::int64_t>(step), static_cast<std::int64_t>(steps_.size()), {}});
+      multiply(step);
+      handover_.block_is_computed();
+    }
+  }
+
+  /// By a thread of its own, with a stream of its own. A step is made ready while the one before is computed, after the
+  /// one before that, whose panels and place of C it may take.
+  void copy_all() {
+    const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      if (step >= 2) {
+        if (!handover_.wait_for_computed(step - 1)) return;
+        take_away(step - 2, *job);
+      }
+      make_ready(step, *job);
+      handover_.step_is_ready();
+    }
+    for (std::size_t step = steps_.size() < 2 ? 0 : steps_.size() - 2; step < steps_.size(); ++step) {
+      if (!handover_.wait_for_computed(step + 1)) return;
+      take_away(step, *job);
+    }
+  }
+
+  void make_ready(std::size_t number, cuda::Job& job) {
+    const Step& step = steps_[number];
+    const auto a = a_places_.place_for(number, a_wanted_);
+    const auto b = b_places_.place_for(number, b_wanted_);
+    if (!a.is_filled) fill(a_of(step), way_of(a_of(step)), a.memory, a_unturned_, job);
+    if (!b.is_filled) fill(b_of(step), way_of(b_of(step)), b.memory, b_unturned_, job);
+    const Given<T> c = c_of(step);
+    if (problem_.beta != 0) fill(c, way_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
+    job.stream().wait();
+    ready_[number] = {a.memory, b.memory};
+  }
+
+  void take_away(std::size_t number, cuda::Job& job) {
+    const Given<T> c = c_of(steps_[number]);
+    take_back(in_rows(c, c_places_[number % 2]), c, job);
   }
 
   Given<const T> a_of(const Step& step) const {
@@ -176,51 +256,36 @@ class PanelRun {
     return {c, step.products, step.rows, step.columns, false};
   }
 
-  /// By a thread of its own, with a stream of its own: takes a block away, and brings what another step wants.
-  void copy(std::optional<std::size_t> done, std::size_t coming, const std::optional<Ready>& ready) {
-    const std::shared_ptr<cuda::Job> job = execution::start_gpu_job(execution_);
-    if (done) {
-      const Given<T> c = c_of(steps_[*done]);
-      take_back(in_rows(c, c_places_[*done % 2]), c, *job);
-    }
-    if (!ready) return;
-    const Step& step = steps_[coming];
-    if (!ready->a.is_filled) fill(a_of(step), way_of(a_of(step)), ready->a.memory, a_unturned_, *job);
-    if (!ready->b.is_filled) fill(b_of(step), way_of(b_of(step)), ready->b.memory, b_unturned_, *job);
-    if (problem_.beta != 0) {
-      const Given<T> c = c_of(step);
-      fill(c, way_of(c), ready->c, static_cast<T*>(nullptr), *job);
-    }
-    job->stream().wait();
-  }
-
-  void multiply(std::size_t number, const Ready& ready) {
+  void multiply(std::size_t number) {
     const Step& step = steps_[number];
+    job_.memory().release(rest_);
     Problem<T> part = problem_;
     part.batches = step.products;
     part.m = step.rows;
     part.n = step.columns;
-    part.a = in_rows<const T, const T>(a_of(step), ready.a.memory);
-    part.b = in_rows<const T, const T>(b_of(step), ready.b.memory);
-    part.c = in_rows(c_of(step), ready.c);
-    const std::shared_ptr<cuda::Job> job =
-        execution::start_gpu_job(execution_, working_memory_there(part.shape()));
-    part.gpu = job.get();
+    part.gpu = &job_;
+    part.a = in_rows<const T, const T>(a_of(step), ready_[number].a);
+    part.b = in_rows<const T, const T>(b_of(step), ready_[number].b);
+    part.c = in_rows(c_of(step), c_places_[number % 2]);
     std::vector<Phase> phases;
-    choose_there(part.shape()).run(part, inner_execution_, phases);
+    choose_there(part.shape(), execution::this_machine()).run(part, inner_execution_, phases);
   }
 
   const Problem<T>& problem_;
   const Execution& execution_;
+  cuda::Job& job_;
   Execution inner_execution_;  ///< steps are not reported one by one
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;
   Places<T> a_places_;
   Places<T> b_places_;
+  std::vector<Ready> ready_;  ///< of the steps that are
   T* c_places_[2] = {};
   T* a_unturned_ = nullptr;  ///< a panel as it comes, where columns lie side by side in host memory
   T* b_unturned_ = nullptr;
+  cuda::Arena::Mark rest_;  ///< behind it is what a step takes
+  Handover handover_;
 };
 
 }  // namespace
@@ -235,13 +300,13 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   };
   const PanelNeeds needs{.a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
                          .b_is_turned = is_turned(problem.b, problem.batches, problem.k, problem.n),
-                         .working = working_memory_there};
+                         .working = [](const Shape& step) { return working_memory_there(step, execution::this_machine()); }};
   const Shape shape = problem.shape();
   const PanelPlan plan = plan_panels(shape, needs, most);
   if (plan.rows == 0)
-    throw Error("the job needs " + core::size_text(least_panels(shape, needs).bytes) +
+    throw Error("the job needs " + core::size_text(least_panel_bytes(shape, needs)) +
                 " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
-  job->memory().reserve(plan.bytes - plan.working_bytes);
+  job->memory().reserve(plan.bytes);
   const core::PhaseTimer timer(phases, "multiply");
   PanelRun<T>(problem, execution, plan, needs, *job).run();
   return {};

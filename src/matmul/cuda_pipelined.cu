@@ -205,6 +205,7 @@ class RegisterTile {
  public:
   static constexpr int stages = 3;
   static constexpr int tile_bytes = plain_tile_bytes<float>;
+  static constexpr int stage_bytes = 2 * tile_bytes;
   static constexpr std::size_t own_shared_bytes = 0;
   using Job = PackedProduct<float>;
 
@@ -335,7 +336,7 @@ void multiply_in_cells(const Problem<T>& problem, const Execution& execution) {
   constexpr int threads = 256;
   const std::int64_t elements = problem.batches * problem.m * problem.n;
   const cuda::Stream& stream = problem.gpu->stream();
-  cuda::Portions(problem.stop, first_portion)
+  cuda::Portions(problem.stop, first_portion<T>())
       .run(elements, static_cast<double>(problem.k), threads, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, elements, {}});
         multiply_cells<<<cuda::blocks_for(number, threads), threads, 0, stream>>>(Product<T>(problem), first,
@@ -371,7 +372,7 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
   const std::int64_t count = problem.batches * tiles.of_a_product;
   const std::int64_t blocks = blocks_of_k(shape);
   const double elements_of_a_tile = static_cast<double>(size.rows * size.columns);
-  cuda::Portions portions(problem.stop, first_portion);
+  cuda::Portions portions(problem.stop, first_portion<T>());
   if (plan.slices == 0) {
     Split<T> whole;
     whole.end = blocks;

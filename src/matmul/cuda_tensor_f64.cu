@@ -4,12 +4,13 @@
 // further with one instruction of a warp (mma.sync in f64), twice as fast as the units of fma. It rounds as a chain of
 // fma with k ascending does, after each product, so that the sums are those of `strict`.
 //
-// * Operands are packed in the order in which the lanes of a warp want them: one load of 16 bytes brings a lane its two
-//   elements of 16 rows, or those of 16 columns, and a warp's 512 bytes lie side by side.
+// * A is packed in the order in which the lanes of a warp want it: one load of 16 bytes brings a lane its two elements
+//   of 16 rows, and a warp's 512 bytes lie side by side. Rows of B are copied as they are, 128 columns at a time, where
+//   their addresses allow it; otherwise B is packed likewise.
 // * A warp has 64 x 32 elements, 64 sums of each thread. The totals over the blocks of 256 of k would be another 128
 //   registers of a thread. They are touched once in 256 steps, and lie in shared memory.
 //
-// Operations: 2 m n k, m and n rounded up to 128. Bytes: A and B twice read and once written, and as `cuda_pipelined`.
+// Operations: 2 m n k, m and n rounded up to 128. Bytes: A twice read and once written, and as `cuda_pipelined`.
 // The rate of the tensor cores is the floor.
 //
 // Limits: double; compute capability 9.0, whose instruction this is.
@@ -39,16 +40,59 @@ __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<dou
                : "d"(rows.at[0]), "d"(rows.at[1]), "d"(column));
 }
 
+/// A product with A packed, and B as it is: rows of a tile are 1 KiB side by side, and come one by one.
+struct HalfPacked : PackedProduct<double> {
+  static constexpr int pitch = panel_lines + 4;  ///< in shared memory; the room turns banks from one k to the next
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  class Source {
+   public:
+    __device__ Source(const HalfPacked& packed, const Tiles::Place& place)
+        : a_(panel(packed.a, packed.a_panels, place.batch, place.row)),
+          row_(&packed.product.b.at(place.batch)(0, place.column * panel_lines)),
+          row_stride_(packed.product.b.row_stride),
+          row_bytes_(static_cast<unsigned int>(
+              min(std::int64_t{panel_lines}, packed.product.n - place.column * panel_lines) * sizeof(double))) {}
+    __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
+      constexpr int depth = plain_tile_depth<double>;
+      constexpr unsigned int a_bytes = plain_tile_bytes<double>;
+      filled.arrive_for(a_bytes + depth * row_bytes_);
+      filled.copy(stage, a_, a_bytes);
+      a_ += a_bytes;
+      double* to = reinterpret_cast<double*>(stage + a_bytes);
+#pragma unroll
+      for (int inner = 0; inner < depth; ++inner, row_ += row_stride_)
+        filled.copy(to + inner * pitch, row_, row_bytes_);
+    }
+
+   private:
+    const unsigned char* a_;
+    const double* row_;
+    std::int64_t row_stride_;
+    unsigned int row_bytes_;
+  };
+#endif
+};
+/// Whether rows can be copied: from and to multiples of 16 bytes, and no tile ends beyond k.
+bool has_copied_rows(const Problem<double>& problem) {
+  return has_vectors(problem.b) && problem.n % vector_length<double> == 0 &&
+         problem.k % plain_tile_depth<double> == 0;
+}
+
 /// For multiply_panels(): eight warps, 64 x 32 elements each.
+template <class AnyJob>
 class TensorCells {
  public:
+  static constexpr bool b_is_packed = std::is_same_v<AnyJob, PackedProduct<double>>;
   static constexpr int stages = 6;
   static constexpr int tile_bytes = plain_tile_bytes<double>;
+  static constexpr int stage_bytes =
+      tile_bytes + (b_is_packed ? tile_bytes : int{sizeof(double)} * plain_tile_depth<double> * HalfPacked::pitch);
   static constexpr int warp_rows = 64;
   static constexpr int warp_columns = 32;
   static constexpr int own_sums = warp_rows * warp_columns / 32;  ///< of a thread
   static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
-  using Job = PackedProduct<double>;
+  using Job = AnyJob;
 
   __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
     const int thread = static_cast<int>(threadIdx.x) - copying_threads;
@@ -65,7 +109,8 @@ class TensorCells {
 
   __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t) {
     const double* const a = reinterpret_cast<const double*>(tile) + row_ * 4 + lane_ * 2;
-    const double* const b = reinterpret_cast<const double*>(tile + tile_bytes) + column_ * 4 + lane_ * 2;
+    const double* const b = reinterpret_cast<const double*>(tile + tile_bytes) +
+                            (b_is_packed ? column_ * 4 + lane_ * 2 : lane_ % 4 * HalfPacked::pitch + column_ + lane_ / 4);
     constexpr int steps = plain_tile_depth<double> / 4;
     constexpr int between_steps = panel_lines * 4;
     Vector<double> rows[2][down];
@@ -74,7 +119,9 @@ class TensorCells {
 #pragma unroll
       for (int r = 0; r < down; ++r) rows[step % 2][r] = load_vector(a + step * between_steps + r * 64);
 #pragma unroll
-      for (int c = 0; c < across / 2; ++c) columns[step % 2][c] = load_vector(b + step * between_steps + c * 64);
+      for (int c = 0; c < across / 2; ++c)
+        if constexpr (b_is_packed) columns[step % 2][c] = load_vector(b + step * between_steps + c * 64);
+        else columns[step % 2][c] = {{b[step * 4 * HalfPacked::pitch + c * 16], b[step * 4 * HalfPacked::pitch + c * 16 + 8]}};
     };
     load(0);
 #pragma unroll
@@ -139,8 +186,13 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
   if constexpr (sizeof(T) == sizeof(double)) {
     const cuda::Stream& stream = problem.gpu->stream();
     const core::PhaseTimer timer(phases, "multiply");
-    multiply_packed<TensorCells>(packed_product<double, ByLanes>(problem, problem.gpu->memory(), stream), execution,
-                                 problem.stop, problem.batches, stream);
+    cuda::Arena& memory = problem.gpu->memory();
+    if (has_copied_rows(problem))
+      multiply_packed<TensorCells<HalfPacked>>({packed_product<double, ByLanes, false>(problem, memory, stream)},
+                                               execution, problem.stop, problem.batches, stream);
+    else
+      multiply_packed<TensorCells<PackedProduct<double>>>(packed_product<double, ByLanes>(problem, memory, stream),
+                                                          execution, problem.stop, problem.batches, stream);
     stream.wait();
     return {};
   } else {

@@ -70,18 +70,22 @@ Support double_on_tensor_cores(const Shape& shape, const execution::Machine& mac
   return execution::has_warpgroup_products(machine);
 }
 
-constexpr PanelNeeds any_panels{.working = working_memory_there};
+PanelNeeds any_panels(const execution::Machine& machine) {
+  return {.working = [&machine](const Shape& step) { return working_memory_there(step, machine); }};
+}
 
 Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.m > 0 && least_panels(shape, any_panels).bytes >
-                         execution::to_plan_with(execution::least_gpu(machine).memory_bytes))
+  if (shape.operations() > 0 && least_panel_bytes(shape, any_panels(machine)) >
+                                    execution::to_plan_with(execution::least_gpu(machine).memory_bytes))
     return Support::no("panels of " + std::to_string(panel_granule) + " rows and columns do not fit the GPU's memory");
   return Support::yes();
 }
 // What has to be there; with more it travels less.
 Memory panels_memory(const Shape& shape, int) {
-  return {.host = cuda::staging_bytes + shape.bring.host, .device = least_panels(shape, any_panels).bytes};
+  const std::uint64_t least =
+      shape.operations() > 0 ? least_panel_bytes(shape, any_panels(execution::this_machine())) : 0;
+  return {.host = cuda::staging_bytes + shape.bring.host, .device = least};
 }
 
 // Panels of the tensor cores, and what `strict` takes where they cannot be used.
@@ -277,6 +281,27 @@ bool tensor_f64_pays(const Shape& shape) {
 /// Whether the tensor cores gain more than it takes to split and pack.
 bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
+/// Whether a GPU is done sooner, with getting ready and the way there and back, than the processor.
+bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
+  // Measured (docs/results): a core's share of simd_packed, an H200, and its link.
+  const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;
+  constexpr double of_gpu = 2e13;
+  constexpr double bytes_per_second = 2e10;
+  const auto area = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const double bytes = static_cast<double>(shape.batches) * shape.element_bytes *
+                       (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n));
+  return shape.operations() / (of_a_core * machine.physical_cores) >
+         execution::gpu_ready_seconds + bytes / bytes_per_second + shape.operations() / of_gpu;
+}
+
+bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+}
+
+}  // namespace
+
 const Variant& choose_there(const Shape& shape, const execution::Machine& machine) {
   const bool in_parts = shape.accuracy == MatmulAccuracy::split || shape.accuracy == MatmulAccuracy::fast;
   const Variant& tensor = find(shape.element_bytes == sizeof(double)           ? "cuda_tensor_f64"
@@ -288,22 +313,20 @@ const Variant& choose_there(const Shape& shape, const execution::Machine& machin
   return pays && tensor.supports(shape, machine) ? tensor : pipelined;
 }
 
-bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+std::uint64_t working_memory_there(const Shape& shape, const execution::Machine& machine) {
+  return choose_there(shape, machine).memory(shape, 1).device;
 }
-
-}  // namespace
-
-const Variant& choose_there(const Shape& shape) { return choose_there(shape, execution::this_machine()); }
-
-std::uint64_t working_memory_there(const Shape& shape) { return choose_there(shape).memory(shape, 1).device; }
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   static const Variant& packed = find("simd_packed");
-  if (device != Device::gpu) return packed;
+  const bool is_wanted = device == Device::gpu;
+  if (!is_wanted && (device == Device::cpu || !gpu_pays(shape, machine) || !execution::supported_on_gpu(machine)))
+    return packed;
   const Variant& whole = choose_there(shape, machine);
-  const Variant& panels = find("cuda_panels");
-  return fits_gpu(whole, shape, machine) || !panels.supports(shape, machine) ? whole : panels;
+  if (fits_gpu(whole, shape, machine)) return whole;
+  static const Variant& panels = find("cuda_panels");
+  if (panels.supports(shape, machine)) return panels;
+  return is_wanted ? whole : packed;
 }
 
 }  // namespace gradus::matmul_detail

@@ -50,10 +50,10 @@ extern const core::Ladder ladder;
 /// simd_packed, and cuda_pipelined where a GPU is asked for: until it was measured on one, nobody gets it unasked.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device);
 
-/// The fastest that is `strict` for matrices on a GPU of this machine.
-const Variant& choose_there(const Shape& shape);
+/// The fastest of the shape's accuracy for matrices on a GPU.
+const Variant& choose_there(const Shape& shape, const execution::Machine& machine);
 /// What that takes of the GPU's memory beyond the matrices.
-std::uint64_t working_memory_there(const Shape& shape);
+std::uint64_t working_memory_there(const Shape& shape, const execution::Machine& machine);
 
 /// Memory of simd_packed, beyond the matrices.
 core::Memory packed_memory(const Shape& shape, int threads);

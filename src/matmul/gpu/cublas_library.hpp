@@ -119,7 +119,7 @@ void multiply(const Problem<T>& problem, Math math, const Execution& execution, 
   const std::int64_t count = one ? problem.m : problem.batches;
   const double operations =
       static_cast<double>(problem.n) * static_cast<double>(problem.k) * (one ? 1 : static_cast<double>(problem.m));
-  cuda::Portions(problem.stop, first_portion)
+  cuda::Portions(problem.stop, first_portion<T>())
       .run(count, operations, one ? 1024 : 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});
         Problem<T> part = problem;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 #include "cuda/sizes.hpp"
@@ -32,7 +33,7 @@ inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (who
 struct PanelNeeds {
   bool a_is_turned = true;  ///< a panel of A comes with its columns side by side: it needs another place
   bool b_is_turned = true;
-  std::uint64_t (*working)(const Shape& step);  ///< GPU memory that a step takes beyond its panels
+  std::function<std::uint64_t(const Shape& step)> working;  ///< GPU memory that a step takes beyond its panels
 };
 
 /// Of any step of the plan.
@@ -50,49 +51,75 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   return most;
 }
 
-/// Fills in the rest of a plan whose rows, columns and products are given: which panels stay, and in which order steps
-/// follow.
-inline PanelPlan panel_plan(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::uint64_t most_bytes) {
-  const auto element = static_cast<std::size_t>(shape.element_bytes);
-  const std::int64_t row_panels = pieces(shape.m, plan.rows);
-  const std::int64_t column_panels = pieces(shape.n, plan.columns);
-  const std::int64_t groups = pieces(shape.batches, plan.products);
-  const bool one_step = row_panels * column_panels * groups == 1;
-  const std::uint64_t a = cuda::part_bytes(plan.products * plan.rows * shape.k, element);
-  const std::uint64_t b = cuda::part_bytes(plan.products * plan.columns * shape.k, element);
-  const std::uint64_t c = cuda::part_bytes(plan.products * plan.rows * plan.columns, element);
+/// Bytes of a panel of A and of B as steps have them, and of a block of C.
+struct PanelBytes {
+  std::uint64_t a, b, c;
+
+  PanelBytes(const Shape& shape, const PanelPlan& plan) {
+    const auto element = static_cast<std::size_t>(shape.element_bytes);
+    a = cuda::part_bytes(plan.products * plan.rows * shape.k, element);
+    b = cuda::part_bytes(plan.products * plan.columns * shape.k, element);
+    c = cuda::part_bytes(plan.products * plan.rows * plan.columns, element);
+  }
+};
+
+/// The plan with so many places for panels, and what it takes.
+inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
+                             std::int64_t b_places) {
+  const PanelBytes bytes(shape, plan);
+  const bool one_step = pieces(shape.m, plan.rows) * pieces(shape.n, plan.columns) *
+                            pieces(shape.batches, plan.products) ==
+                        1;
+  plan.a_places = a_places;
+  plan.b_places = b_places;
   plan.working_bytes = working_bytes(shape, plan, needs);
-  const std::uint64_t fixed =
-      (one_step ? 1 : 2) * c + (needs.a_is_turned ? a : 0) + (needs.b_is_turned ? b : 0) + plan.working_bytes;
+  plan.bytes = static_cast<std::uint64_t>(a_places + (needs.a_is_turned ? 1 : 0)) * bytes.a +
+               static_cast<std::uint64_t>(b_places + (needs.b_is_turned ? 1 : 0)) * bytes.b +
+               (one_step ? 1 : 2) * bytes.c + plan.working_bytes;
+  return plan;
+}
+
+/// Places without which a step cannot be made ready during the one before.
+inline std::int64_t least_a_places(const Shape& shape, const PanelPlan& plan) {
+  return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.m, plan.rows));
+}
+inline std::int64_t least_b_places(const Shape& shape, const PanelPlan& plan) {
+  return std::min<std::int64_t>(2, pieces(shape.batches, plan.products) * pieces(shape.n, plan.columns));
+}
+
+/// Fills in the rest of a plan whose rows, columns and products are given: which panels stay, and in which order steps
+/// follow, so that it takes the least time. No rows where nothing fits.
+inline PanelPlan panel_plan(const Shape& shape, const PanelPlan& plan, const PanelNeeds& needs,
+                            std::uint64_t most_bytes) {
   // Bytes and operations per second of an H200; how many a host moves differs much.
-  constexpr double bytes_per_second = 25e9;
-  const double operations_per_second = element == sizeof(float) ? 23e12 : 28e12;
+  constexpr double bytes_per_second = 22e9;
+  const double operations_per_second = shape.element_bytes == sizeof(float) ? 23e12 : 27e12;
   constexpr double seconds_of_a_step = 1e-4;
-  const auto panels = static_cast<double>(groups);
-  const double whole_a = panels * static_cast<double>(row_panels) * static_cast<double>(a);
-  const double whole_b = panels * static_cast<double>(column_panels) * static_cast<double>(b);
-  const double whole_c = panels * static_cast<double>(row_panels * column_panels) * static_cast<double>(c);
+  const auto row_panels = pieces(shape.m, plan.rows);
+  const auto column_panels = pieces(shape.n, plan.columns);
+  const auto groups = static_cast<double>(pieces(shape.batches, plan.products));
+  const PanelBytes bytes(shape, plan);
+  const double whole_a = groups * static_cast<double>(row_panels) * static_cast<double>(bytes.a);
+  const double whole_b = groups * static_cast<double>(column_panels) * static_cast<double>(bytes.b);
+  const double steps = groups * static_cast<double>(row_panels * column_panels);
+  const std::int64_t least_a = least_a_places(shape, plan);
+  const std::int64_t least_b = least_b_places(shape, plan);
   PanelPlan best;
-  const std::int64_t least_a = std::min<std::int64_t>(2, groups * row_panels);
-  const std::int64_t least_b = std::min<std::int64_t>(2, groups * column_panels);
   for (const std::int64_t a_places : {std::max(least_a, row_panels), least_a})
-    for (const std::int64_t b_places : {std::max(least_b, column_panels), least_b})
+    for (const std::int64_t b_places : {std::max(least_b, column_panels), least_b}) {
+      PanelPlan one = with_places(shape, plan, needs, a_places, b_places);
+      if (one.bytes > most_bytes) continue;
       for (const bool rows_outside : {true, false}) {
-        PanelPlan one = plan;
-        one.a_places = a_places;
-        one.b_places = b_places;
         one.rows_outside = rows_outside;
-        one.bytes = fixed + static_cast<std::uint64_t>(a_places) * a + static_cast<std::uint64_t>(b_places) * b;
-        if (one.bytes > most_bytes) continue;
-        double moved = whole_a + whole_b;
+        double moved = whole_a + whole_b + steps * static_cast<double>(bytes.c);
         if (rows_outside && b_places < column_panels) moved += static_cast<double>(row_panels - 1) * whole_b;
         if (!rows_outside && a_places < row_panels) moved += static_cast<double>(column_panels - 1) * whole_a;
-        one.seconds =
-            std::max((moved + whole_c) / bytes_per_second, shape.operations() / operations_per_second) +
-            static_cast<double>(a + b + c) / bytes_per_second +
-            seconds_of_a_step * panels * static_cast<double>(row_panels * column_panels);
+        // Nothing is computed while the first panels come and the last block goes.
+        one.seconds = std::max(moved / bytes_per_second, shape.operations() / operations_per_second) +
+                      static_cast<double>(bytes.a + bytes.b + bytes.c) / bytes_per_second + seconds_of_a_step * steps;
         if (one.seconds < best.seconds) best = one;
       }
+    }
   return best;
 }
 
@@ -114,10 +141,10 @@ inline PanelPlan plan_panels(const Shape& shape, const PanelNeeds& needs, std::u
   return best;
 }
 
-/// The plan that takes the least memory.
-inline PanelPlan least_panels(const Shape& shape, const PanelNeeds& needs) {
-  return panel_plan(shape, {.rows = std::min(shape.m, panel_granule), .columns = std::min(shape.n, panel_granule)},
-                    needs, std::numeric_limits<std::uint64_t>::max());
+/// What the plan with the smallest panels takes; sizes above 0.
+inline std::uint64_t least_panel_bytes(const Shape& shape, const PanelNeeds& needs) {
+  const PanelPlan smallest{.rows = std::min(shape.m, panel_granule), .columns = std::min(shape.n, panel_granule)};
+  return with_places(shape, smallest, needs, least_a_places(shape, smallest), least_b_places(shape, smallest)).bytes;
 }
 
 }  // namespace gradus::matmul_detail

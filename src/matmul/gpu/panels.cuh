@@ -29,6 +29,30 @@ struct PackedProduct {
     const std::int64_t matrix = panels.matrices == 1 ? 0 : batch;
     return packed + (matrix * panels.of_a_matrix() + number) * panels.tiles_deep() * panels.tile_bytes;
   }
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  /// What is copied for a tile of C, step of k after step.
+  class Source {
+   public:
+    __device__ Source(const PackedProduct& packed, const Tiles::Place& place)
+        : a_(panel(packed.a, packed.a_panels, place.batch, place.row)),
+          b_(panel(packed.b, packed.b_panels, place.batch, place.column)),
+          bytes_(static_cast<unsigned int>(packed.a_panels.tile_bytes)) {}
+    /// Orders the copies for the next step, B behind A.
+    __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
+      filled.arrive_for(2 * bytes_);
+      filled.copy(stage, a_, bytes_);
+      filled.copy(stage + bytes_, b_, bytes_);
+      a_ += bytes_;
+      b_ += bytes_;
+    }
+
+   private:
+    const unsigned char* a_;
+    const unsigned char* b_;
+    unsigned int bytes_;
+  };
+#endif
 };
 
 /// Of a block: one warpgroup copies, two multiply.
@@ -40,18 +64,19 @@ inline constexpr int packed_threads = copying_threads + multiplying_threads;
 /// multiple of 1024.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
-    std::size_t{1024} + std::size_t{Consumer::stages} * 2 * Consumer::tile_bytes + Consumer::own_shared_bytes;
+    std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;
 
 // One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add up.
 // Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole block, so
 // that while some warps add up or store, products of the others run, and copies for the next tile of C are under way.
 // Most registers go to those that multiply.
 //
-// A Consumer has the constants `stages`, `tile_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
-// is derived from one), a constructor from (job, its shared memory), and
-//   begin()                      before the first tile of k
-//   add(tile, number, is_last)   by the tile of A at this address and that of B behind it
-//   finish(place)                stores the tile of C
+// A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
+// is derived from one, with a Source of its own), a constructor from (job, its shared memory), and
+//   begin()                   before the first step of k
+//   multiply(stage, number)   what Source::order() has brought there
+//   add(number, is_last)      what is to be done with the sums, when the stage is free again
+//   finish(place)             stores the tile of C
 //
 // Launch shape: packed_threads, as many blocks as multiprocessors; they take tiles of C in turn.
 template <class Consumer>
@@ -60,7 +85,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
                     std::int64_t end_tile) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
   constexpr int stages = Consumer::stages;
-  constexpr unsigned int bytes = Consumer::tile_bytes;
+  constexpr int bytes = Consumer::stage_bytes;
   extern __shared__ unsigned char dynamic_shared[];
   unsigned char* const memory = dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024;
   __shared__ cuda::Barrier filled[stages];
@@ -83,29 +108,25 @@ __global__ void __launch_bounds__(packed_threads, 1)
     }
   };
   if (threadIdx.x < copying_threads) {
-    cuda::give_up_registers<24>();
+    cuda::give_up_registers<40>();
     if (threadIdx.x != 0) return;
     for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
-      const Tiles::Place place = job.tiles.place_in_strips(number);
-      const unsigned char* a = job.panel(job.a, job.a_panels, place.batch, place.row);
-      const unsigned char* b = job.panel(job.b, job.b_panels, place.batch, place.column);
-      for (std::int64_t tile = 0; tile < tiles_deep; ++tile, a += bytes, b += bytes) {
+      typename Consumer::Job::Source source(job, job.tiles.place_in_strips(number));
+      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
         emptied[stage].wait(parity ^ 1);  // the first time around, they are
-        filled[stage].arrive_for(2 * bytes);
-        filled[stage].copy(memory + stage * 2 * bytes, a, bytes);
-        filled[stage].copy(memory + stage * 2 * bytes + bytes, b, bytes);
+        source.order(memory + stage * bytes, filled[stage]);
         advance();
       }
     }
   } else {
-    cuda::take_registers<240>();
-    Consumer consumer(job, memory + stages * 2 * bytes);
+    cuda::take_registers<232>();
+    Consumer consumer(job, memory + stages * bytes);
     for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
       consumer.begin();
 #pragma unroll 1
       for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
         filled[stage].wait(parity);
-        consumer.multiply(memory + stage * 2 * bytes, tile);
+        consumer.multiply(memory + stage * bytes, tile);
         __syncwarp();  // all lanes have read the stage
         if (threadIdx.x % 32 == 0) emptied[stage].arrive();
         advance();
@@ -129,7 +150,8 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   const std::int64_t blocks = cuda::multiprocessors();
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
-  cuda::Portions(std::move(stop), first_portion)
+  // What comes here is several times as fast as the slowest.
+  cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});
         kernel<<<static_cast<unsigned>(std::min(number, blocks)), packed_threads, shared, stream>>>(job, first,

@@ -100,7 +100,7 @@ void for_tiles(const Problem<T>& problem, const Execution& execution, std::vecto
   const std::int64_t count = problem.batches * tiles.of_a_product;
   const double operations = static_cast<double>(rows * columns) * static_cast<double>(problem.k);
   const cuda::Stream& stream = problem.gpu->stream();
-  cuda::Portions(problem.stop, first_portion)
+  cuda::Portions(problem.stop, first_portion<T>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});
         tiles.first = first;

@@ -62,7 +62,7 @@ void turn(const Operand<const T>& from, const Operand<T>& to, std::int64_t batch
   tiles.across = (columns + side - 1) / side;
   tiles.of_a_product = (rows + side - 1) / side * tiles.across;
   const std::int64_t count = batches * tiles.of_a_product;
-  cuda::Portions(job.stop(), first_portion)
+  cuda::Portions(job.stop(), first_portion<float>())
       .run(count, side * side, 1, job.stream(), [&](std::int64_t first, std::int64_t number) {
         tiles.first = first;
         turn_tiles<<<static_cast<unsigned int>(number), dim3(side, rows_at_once), 0, job.stream()>>>(

@@ -73,6 +73,7 @@ class TensorCores {
  public:
   static constexpr int stages = 6 / parts;
   static constexpr int tile_bytes = parts * part_bytes;
+  static constexpr int stage_bytes = 2 * tile_bytes;
   static constexpr std::size_t own_shared_bytes = 0;
   using Job = HalfProduct;
 

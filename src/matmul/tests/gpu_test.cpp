@@ -225,12 +225,21 @@ TEST(matmul_plan, sums_have_the_memory_that_was_estimated) {
           }
 }
 
-TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for) {
-  const execution::Machine machine = tests::machine_with_untouchable_gpus();
-  const Shape shape{.m = 4096, .n = 4096, .k = 4096};
-  EXPECT_EQ(choose(shape, machine, Device::automatic).name, "simd_packed");
-  EXPECT_EQ(choose(shape, machine, Device::cpu).name, "simd_packed");
-  EXPECT_EQ(choose(shape, machine, Device::gpu).name, "cuda_pipelined");
+TEST(matmul_plan, a_gpu_is_used_where_it_is_asked_for_or_pays) {
+  const execution::Machine untouchable = tests::machine_with_untouchable_gpus();
+  const Shape small{.m = 256, .n = 256, .k = 256};
+  const Shape large{.m = 16384, .n = 16384, .k = 16384};
+  EXPECT_EQ(choose(small, untouchable, Device::automatic).name, "simd_packed");
+  EXPECT_EQ(choose(large, untouchable, Device::cpu).name, "simd_packed");
+  const execution::Machine machine = tests::machine_with_gpu();
+  EXPECT_EQ(choose(small, machine, Device::gpu).name, "cuda_pipelined");
+  EXPECT_EQ(choose(large, machine, Device::automatic).name, "cuda_pipelined");
+  EXPECT_EQ(choose(large, execution::Machine(), Device::automatic).name, "simd_packed") << "where there is none";
+  // A matrix is a third of its memory.
+  const Shape too_large{.m = 110000, .n = 110000, .k = 110000, .bring = {.device = std::uint64_t{145} * 1000000000}};
+  EXPECT_EQ(choose(too_large, machine, Device::automatic).name, "cuda_panels");
+  // Mostly transfer: the processor is done before.
+  EXPECT_EQ(choose({.m = 60000, .n = 1, .k = 60000}, machine, Device::automatic).name, "simd_packed");
 }
 
 // Whatever the memory, every plan fits it, and all of C is in its blocks.
@@ -243,7 +252,7 @@ TEST(matmul_plan, panels_fit_the_memory_that_there_is) {
                                          {3, 129, 127, 100000}})
     for (const int element_bytes : {4, 8}) {
       const Shape shape{.batches = batches, .m = m, .n = n, .k = k, .element_bytes = element_bytes};
-      const std::uint64_t least = least_panels(shape, needs).bytes;
+      const std::uint64_t least = least_panel_bytes(shape, needs);
       EXPECT_EQ(plan_panels(shape, needs, least / 4).rows, 0);
       double seconds = std::numeric_limits<double>::infinity();
       for (std::uint64_t most = least; most < std::uint64_t{1} << 40; most *= 3) {
@@ -321,14 +330,15 @@ void check_panels() {
     for (const std::int64_t batches : {1, 7}) {
       const LaidOut<T> a = matrices<T>(batches, 300, 1300, layout);
       const LaidOut<T> b = matrices<T>(batches, 1300, 400, layout == Layout::rows ? Layout::columns : layout);
-      const Layout of_c = layout == Layout::repeated ? Layout::rows : layout;
+      // What is written has no negative strides, and each element a place of its own.
+      const Layout of_c = layout == Layout::repeated || layout == Layout::backwards ? Layout::padded_columns : layout;
       for (const double beta : {0.0, 0.75}) {
         LaidOut<T> right = matrices<T>(batches, 300, 400, of_c);
         const LaidOut<T> before = right;
         MatmulOptions options;
         options.beta = beta;
         matmul(a.view(), b.view(), options, MatmulMemory<T>{right.view()}, by("simd_packed"));
-        for (const std::uint64_t mebibytes : {0, 5, 12, 40}) {
+        for (const std::uint64_t mebibytes : {0, 12, 20, 60}) {
           LaidOut<T> c = before;
           Execution execution = by("cuda_panels");
           execution.gpu_memory_limit = mebibytes << 20;
@@ -483,10 +493,6 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   const auto truth = matmul(a.view(), b.view());
   EXPECT_TRUE(tests::same_bits(matmul(a.view(), b.view(), {}, execution).product, truth.product));
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
-  const auto by_panels = matmul(a.view(), b.view(), {}, execution);
-  EXPECT_EQ(by_panels.report.variant, "cuda_panels");
-  EXPECT_TRUE(tests::same_bits(by_panels.product, truth.product));
-  execution.gpu_memory_limit = 1 << 20;
   const std::string message = error_of<Error>([&] { matmul(a.view(), b.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
   // What lies there is no part of it.
@@ -500,6 +506,25 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   matmul(a_there.view(), b_there.view(), {}, MatmulMemory<float>{c_there.view()}, execution);
   execution.gpu_memory_limit = 0;
   EXPECT_GE(matmul_memory(there, {}, execution).device, std::uint64_t{4} * 3000 * 200);  // where B must be turned
+}
+
+TEST_F(matmul_gpu, what_does_not_fit_passes_in_panels) {
+  const LaidOut<float> a = matrices<float>(1, 2000, 300);
+  const LaidOut<float> b = matrices<float>(1, 300, 2100);
+  Execution execution;
+  execution.device = Device::gpu;
+  execution.gpu_memory_limit = std::uint64_t{12} << 20;
+  const auto by_panels = matmul(a.view(), b.view(), {}, execution);
+  EXPECT_EQ(by_panels.report.variant, "cuda_panels");
+  EXPECT_TRUE(tests::same_bits(by_panels.product, matmul(a.view(), b.view()).product));
+  // Both threads end, whichever is stopped.
+  std::stop_source source;
+  execution.stop = source.get_token();
+  std::int64_t steps = 0;
+  execution.progress = [&](const Progress& progress) {
+    if (progress.phase == "multiply" && ++steps == 3) source.request_stop();
+  };
+  EXPECT_THROW(matmul(a.view(), b.view(), {}, execution), InterruptedError);
 }
 
 TEST_F(matmul_gpu, a_stop_request_is_honoured_there) {
