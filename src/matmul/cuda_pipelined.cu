@@ -2,25 +2,27 @@
 //
 // What changes from `cuda_warp_tiled`:
 // * Copies from global to shared memory go past the registers (cp.async), some portions of k ahead of the arithmetic:
-//   three are under way while a fourth is used. A barrier for each portion instead of two.
-// * A is not turned on its way: it lies in shared memory by rows, and a thread loads of each of its rows as many
-//   elements along k as 16 bytes hold. Rows are 16 bytes apart beyond a portion, so that those which a warp reads at
-//   once lie in different banks.
-// * Tiles that follow each other are taken from eight rows of tiles, so that those under way share A and B in the
-//   second-level cache.
+//   three are under way while a fourth is used. They turn A on its way, element by element.
+// * A thread loads its operands for the next k while it multiplies those of this one.
+// * Large products of float, on GPUs that have a copy engine: A and B are packed, tile after tile as they will lie in
+//   shared memory. Then one thread of a block orders copies of 32 KiB each, and the others do nothing but load operands
+//   and multiply (RegisterTile, gpu/panels.cuh). No thread computes an address, and no barrier stops the whole block.
 // * Tiles of other sizes for small and for narrow products, a thread for each element of a batch of tiny ones, and
-//   kernels for products with a single row or column, which read each element of the matrix once and wait for memory.
+//   kernels for products with a single row or column, which read each element of the matrix once and wait for memory
+//   (gpu/lines.cuh).
 // * Where C is too small to occupy the GPU and k is long, the sums of the blocks of 256 products are found side by
 //   side and stored; another kernel adds them in their order. Blocks do not depend on each other, so that the bits are
 //   the same.
 //
 // Barriers: one for each portion, when all copies of it have arrived, after which nobody reads the portion before it,
-// whose place the next copies take.
+// whose place the next copies take. Packed: two for each stage, between those who copy and those who multiply.
 //
-// Operations: 2 m n k, m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`; the sums of split products are
-// written and read once. The arithmetic sets the pace of large products, memory that of one row or column.
-// Limits: as `cuda_naive`; a block size that is asked for has no effect. plan.hpp chooses the kernel.
-// Source: NVIDIA's CUTLASS, multistage kernels; split-k: the same, but with its order of additions kept.
+// Operations: 2 m n k, m and n rounded up to a tile. Bytes: as `cuda_warp_tiled`; packed operands are written and read
+// once more, the sums of split products are written and read once. The arithmetic sets the pace of large products,
+// memory that of one row or column.
+// Limits: as `cuda_naive`; a block size that is asked for has no effect. gpu/plan.hpp chooses the kernel.
+// Source: NVIDIA's CUTLASS, multistage and warp-specialized kernels; packing: K. Goto, R. van de Geijn, "Anatomy of
+// high-performance matrix multiplication" (2008); split-k: CUTLASS, but with its order of additions kept.
 #include "execution/devices.hpp"
 #include "matmul/gpu/copies.cuh"
 #include "matmul/gpu/lines.cuh"

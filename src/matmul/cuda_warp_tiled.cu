@@ -8,13 +8,14 @@
 //   that 8 threads read 128 bytes side by side, all banks once.
 // * From global memory, too, come 16 bytes with an instruction, where address and stride are multiples of that.
 //   A's are turned on their way into shared memory, which is scattered by k.
-//
-// Barriers: as `cuda_register_tiled`.
+// * The next tiles are on their way to registers while these are used, and there are two pairs of tiles in shared
+//   memory: one barrier for each instead of two.
+// * Tiles of C that follow each other are taken from eight rows of tiles, so that those under way share A and B in the
+//   second-level cache.
 //
 // Operations: 2 m n k, m and n rounded up to multiples of 128 (f64: 64). Bytes: from global memory as
 // `cuda_register_tiled`; from shared memory the same for a thread, less for a warp, where threads of a row share one
-// transfer. What it waits for is global memory: nothing is under way while it computes but what other blocks of the
-// multiprocessor have ordered, and registers leave room for one.
+// transfer.
 // Limits: as `cuda_tiled`.
 // Source: A. Kerr, D. Merrill, J. Demouth, J. Tran, "CUTLASS: fast linear algebra in CUDA C++" (2017).
 #include "matmul/gpu/product.cuh"
