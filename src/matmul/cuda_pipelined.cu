@@ -216,8 +216,6 @@ class RegisterTile {
     const int lane = thread % 32;
     row_ = thread / 64 * 32 + lane / 8 * vector;
     column_ = thread / 32 % 2 * 64 + lane % 8 * vector;
-  }
-  __device__ __forceinline__ void begin() {
 #pragma unroll
     for (int r = 0; r < own; ++r)
 #pragma unroll

@@ -100,9 +100,6 @@ class TensorCells {
     row_ = thread / 32 / warps_across * warp_rows;
     column_ = thread / 32 % warps_across * warp_columns;
     totals_ = reinterpret_cast<double*>(shared) + thread;
-  }
-
-  __device__ __forceinline__ void begin() {
 #pragma unroll
     for (int index = 0; index < own_sums; ++index) sum(index) = 0;
   }

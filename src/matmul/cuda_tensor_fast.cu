@@ -9,8 +9,6 @@
 // * A block has roles. One thread orders copies, six tiles ahead, 16 KiB with an instruction of the copy engine; two
 //   warpgroups multiply, 64 rows of the tile each: while one adds up or stores, the other's products run. Who waits for
 //   whom stands in two barriers for each stage, `filled` and `emptied`; there is none of the whole block.
-// * Blocks are as many as multiprocessors and take tiles in turn, so that copies for the next tile are under way while
-//   one is stored.
 // * A tensor core adds with less care than other units (tensor/panels.hpp): after each 64 of k its sums are added up
 //   in ordinary registers.
 //

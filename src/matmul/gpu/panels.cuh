@@ -68,21 +68,19 @@ constexpr std::size_t packed_shared_bytes =
 
 // One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add up.
 // Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole block, so
-// that while some warps add up or store, products of the others run, and copies for the next tile of C are under way.
-// Most registers go to those that multiply.
+// that while some warps add up or store, products of the others run. Most registers go to those that multiply.
 //
 // A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
 // is derived from one, with a Source of its own), a constructor from (job, its shared memory), and
-//   begin()                   before the first step of k
 //   multiply(stage, number)   what Source::order() has brought there
 //   add(number, is_last)      what is to be done with the sums, when the stage is free again
 //   finish(place)             stores the tile of C
 //
-// Launch shape: packed_threads, as many blocks as multiprocessors; they take tiles of C in turn.
+// Launch shape: packed_threads, a block for each tile of C. (Blocks that stay, and take tiles in turn, come apart from
+// each other after some tiles, share less in the second-level cache and are slower.)
 template <class Consumer>
 __global__ void __launch_bounds__(packed_threads, 1)
-    multiply_panels(const __grid_constant__ typename Consumer::Job job, std::int64_t first_tile,
-                    std::int64_t end_tile) {
+    multiply_panels(const __grid_constant__ typename Consumer::Job job, std::int64_t first_tile) {
 #ifdef GRADUS_WARPGROUP_PRODUCT
   constexpr int stages = Consumer::stages;
   constexpr int bytes = Consumer::stage_bytes;
@@ -98,6 +96,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     cuda::make_barriers_known();
   }
   __syncthreads();  // the barriers are there
+  const Tiles::Place place = job.tiles.place_in_strips(first_tile + blockIdx.x);
   const std::int64_t tiles_deep = job.a_panels.tiles_deep();
   int stage = 0;
   unsigned int parity = 0;
@@ -110,30 +109,25 @@ __global__ void __launch_bounds__(packed_threads, 1)
   if (threadIdx.x < copying_threads) {
     cuda::give_up_registers<40>();
     if (threadIdx.x != 0) return;
-    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
-      typename Consumer::Job::Source source(job, job.tiles.place_in_strips(number));
-      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
-        emptied[stage].wait(parity ^ 1);  // the first time around, they are
-        source.order(memory + stage * bytes, filled[stage]);
-        advance();
-      }
+    typename Consumer::Job::Source source(job, place);
+    for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+      emptied[stage].wait(parity ^ 1);  // the first time around, they are
+      source.order(memory + stage * bytes, filled[stage]);
+      advance();
     }
   } else {
     cuda::take_registers<232>();
     Consumer consumer(job, memory + stages * bytes);
-    for (std::int64_t number = first_tile + blockIdx.x; number < end_tile; number += gridDim.x) {
-      consumer.begin();
 #pragma unroll 1
-      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
-        filled[stage].wait(parity);
-        consumer.multiply(memory + stage * bytes, tile);
-        __syncwarp();  // all lanes have read the stage
-        if (threadIdx.x % 32 == 0) emptied[stage].arrive();
-        advance();
-        consumer.add(tile, tile + 1 == tiles_deep);
-      }
-      consumer.finish(job.tiles.place_in_strips(number));
+    for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+      filled[stage].wait(parity);
+      consumer.multiply(memory + stage * bytes, tile);
+      __syncwarp();  // all lanes have read the stage
+      if (threadIdx.x % 32 == 0) emptied[stage].arrive();
+      advance();
+      consumer.add(tile, tile + 1 == tiles_deep);
     }
+    consumer.finish(place);
   }
 #else
   __trap();
@@ -147,15 +141,13 @@ void multiply_packed(const typename Consumer::Job& job, const Execution& executi
   constexpr auto kernel = multiply_panels<Consumer>;
   constexpr std::size_t shared = packed_shared_bytes<Consumer>;
   cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
-  const std::int64_t blocks = cuda::multiprocessors();
   const std::int64_t count = batches * job.tiles.of_a_product;
   const double operations = static_cast<double>(panel_lines * panel_lines) * static_cast<double>(job.a_panels.depth);
   // What comes here is several times as fast as the slowest.
   cuda::Portions(std::move(stop), 4 * first_portion<decltype(job.product.alpha)>())
       .run(count, operations, 1, stream, [&](std::int64_t first, std::int64_t number) {
         if (execution.progress) execution.progress({"multiply", first, count, {}});
-        kernel<<<static_cast<unsigned>(std::min(number, blocks)), packed_threads, shared, stream>>>(job, first,
-                                                                                                  first + number);
+        kernel<<<static_cast<unsigned>(number), packed_threads, shared, stream>>>(job, first);
         cuda::check_launch("multiply_panels");
       });
 }

@@ -78,9 +78,7 @@ class TensorCores {
   using Job = HalfProduct;
 
   __device__ TensorCores(const Job& job, unsigned char*)
-      : job_(job), warpgroup_((static_cast<int>(threadIdx.x) - copying_threads) / 128) {}
-
-  __device__ void begin() {
+      : job_(job), warpgroup_((static_cast<int>(threadIdx.x) - copying_threads) / 128) {
 #pragma unroll
     for (int column = 0; column < 16; ++column)
 #pragma unroll
