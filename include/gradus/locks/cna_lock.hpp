@@ -8,7 +8,7 @@
 namespace gradus {
 
 /// The compact NUMA-aware lock. Lockable. In order of arrival among threads of one node of the machine's memory; those
-/// of other nodes are overtaken by at most `most_near` hand-offs in a row, and then come all before them. 256 bytes; a
+/// of other nodes are overtaken by at most 256 hand-offs in a row, and then come all before them. 256 bytes; a
 /// waiting thread's node is on its stack.
 ///
 /// What the lock guards travels between the nodes' caches at every hand-off to another node, which takes several times
@@ -18,8 +18,6 @@ namespace gradus {
 template <class Policy = lock_policy>
 class basic_cna_lock {
  public:
-  static constexpr std::uint32_t most_near = 256;
-
   constexpr basic_cna_lock() noexcept = default;
   basic_cna_lock(const basic_cna_lock&) = delete;
   basic_cna_lock& operator=(const basic_cna_lock&) = delete;
@@ -92,7 +90,7 @@ class basic_cna_lock {
       memory_node_ = Policy::memory_node();
       knows_node_ = true;
     }
-    if (near_in_row_ < most_near) {
+    if (near_in_row_ < Policy::most_near) {
       node* before = nullptr;
       for (node* one = first; one != nullptr; before = one, one = one->next.load(std::memory_order_acquire)) {
         // acquire, above: as in unlock(), for each of them.

@@ -28,6 +28,9 @@ class lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
+  ~lock_node_pool() {  // that of all programs' locks is never destroyed
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  }
 
   /// A word that was never used before, of a node that is the caller's until it calls give(). 0 where there is no
   /// memory.
@@ -72,9 +75,9 @@ class lock_node_pool {
       // relaxed: if the node has been popped meanwhile, the exchange fails, for then the top is another word: that of
       // another node, or of a later use of this one.
       const word below = at(top).below.load(std::memory_order_relaxed);
-      // acquire: as above, for the word that is found where it fails; and for the words below, release is kept up by
-      // the exchanges in between.
-      if (top_.compare_exchange_weak(top, below, std::memory_order_acquire, std::memory_order_acquire)) return top;
+      // relaxed where it succeeds: the word is the one that was acquired, which no other give() published. For who pops
+      // after this thread, the exchange passes on what was published before it. acquire where it fails: as above.
+      if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed, std::memory_order_acquire)) return top;
     }
     return 0;
   }

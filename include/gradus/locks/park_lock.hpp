@@ -79,7 +79,6 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_waiter = 4;
-  static constexpr int looks = 16;
   static constexpr unsigned most_pauses = 8;
 
   // acquire: what the last holder did, who let go with release, is done for this thread too; changes in between are
@@ -91,7 +90,7 @@ class alignas(lock_padding) basic_park_lock {
   bool spin() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = 1;
-    for (int look = 0; look < looks; ++look) {
+    for (int look = 0; look < Policy::looks_before_sleep; ++look) {
       spinner.rest(pauses);
       pauses = std::min(2 * pauses, most_pauses);
       if (try_lock()) return true;

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <semaphore>
 #include <thread>
+#include <type_traits>
 
 // For getcpu() alone, which tells lock_policy::memory_node() where a thread runs.
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
@@ -27,11 +27,43 @@ struct lock_policy {
   /// What only the lock's holder touches.
   template <class T>
   using guarded = T;
-  /// Where threads sleep; at most one token at a time.
-  using semaphore = std::binary_semaphore;
+  /// Where threads sleep. std::binary_semaphore, which need not have a constexpr constructor in every library yet.
+  class semaphore {
+   public:
+    constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
+    /// While there is no token.
+    void release() noexcept {
+      // release and, below, acquire: as in a lock. After the store nothing but the address is used.
+      tokens_.store(1, std::memory_order_release);
+      tokens_.notify_one();
+    }
+    void acquire() noexcept {
+      while (tokens_.exchange(0, std::memory_order_acquire) == 0) tokens_.wait(0, std::memory_order_relaxed);
+    }
+    /// Sleeps for a moment between its looks: the standard's atomic variables have no waits that end by time.
+    template <class Clock, class Duration>
+    bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+      while (tokens_.exchange(0, std::memory_order_acquire) == 0) {
+        const auto left = deadline - Clock::now();
+        if (left <= left.zero()) return false;
+        if (left < long_nap) std::this_thread::sleep_for(left);
+        else std::this_thread::sleep_for(long_nap);
+      }
+      return true;
+    }
+
+   private:
+    static constexpr std::chrono::microseconds long_nap{100};
+    std::atomic<int> tokens_;
+  };
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
+  /// How often a thread looks before it sleeps, where it does that.
+  static constexpr int looks_before_sleep = 16;
+
+  /// How many hand-offs in a row overtake a thread of another node of the memory.
+  static constexpr std::uint32_t most_near = 256;
 
   /// A thread that waits for others: it rests for a moment between two looks. When that was in vain for some
   /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
@@ -81,12 +113,12 @@ struct lock_policy {
   /// The one object of this type for all threads, which outlives every other.
   template <class T>
   static T& shared() noexcept {
-    static constinit T object;
-    return object;
+    return forever<T>::one.object;
   }
   /// The calling thread's own object of this type, which is there until the last of its destructors has run.
   template <class T>
   static T& own() noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
     static constinit thread_local T object;
     return object;
   }
@@ -99,6 +131,19 @@ struct lock_policy {
     static thread_local leaver now;
     (void)now;
   }
+
+ private:
+  // Is there before any other object is made, and is not destroyed.
+  template <class T>
+  union forever {
+    constexpr forever() noexcept : object() {}
+    ~forever() {}
+    T object;
+    static forever one;
+  };
 };
+
+template <class T>
+constinit lock_policy::forever<T> lock_policy::forever<T>::one;
 
 }  // namespace gradus
