@@ -6,33 +6,14 @@
 // Cost: a compare-and-exchange to come in and an exchange to let go; a system call each for who sleeps and who wakes.
 // Limits: to sleep and to be woken takes some microseconds, much more than a short section.
 // Source: IEEE Std 1003.1; U. Drepper, "Futexes are tricky" (2005), for how Linux does it.
-#include <pthread.h>
-
+#include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
 #include "locks/variants.hpp"
 
 namespace gradus::locks_detail {
 
-namespace {
-
-class PthreadMutex {
- public:
-  PthreadMutex() = default;
-  PthreadMutex(const PthreadMutex&) = delete;
-  PthreadMutex& operator=(const PthreadMutex&) = delete;
-  ~PthreadMutex() { pthread_mutex_destroy(&mutex_); }
-  void lock() { pthread_mutex_lock(&mutex_); }
-  bool try_lock() { return pthread_mutex_trylock(&mutex_) == 0; }
-  void unlock() { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-};
-
-}  // namespace
-
 Result pthread_mutex(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
-  return contend<PthreadMutex>(problem, execution, phases);
+  return contend<cpu::PthreadMutex>(problem, execution, phases);
 }
 
 }  // namespace gradus::locks_detail

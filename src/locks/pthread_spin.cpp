@@ -7,33 +7,14 @@
 // Limits: it never gives its processor away: with more threads than processors those that wait keep the holder from
 // running for whole time slices. 4 bytes, so that two of them share a cache line, and with them their contention.
 // Source: IEEE Std 1003.1, pthread_spin_lock().
-#include <pthread.h>
-
+#include "cpu/posix_locks.hpp"
 #include "locks/contend.hpp"
 #include "locks/variants.hpp"
 
 namespace gradus::locks_detail {
 
-namespace {
-
-class PthreadSpin {
- public:
-  PthreadSpin() { pthread_spin_init(&spin_, PTHREAD_PROCESS_PRIVATE); }
-  PthreadSpin(const PthreadSpin&) = delete;
-  PthreadSpin& operator=(const PthreadSpin&) = delete;
-  ~PthreadSpin() { pthread_spin_destroy(&spin_); }
-  void lock() { pthread_spin_lock(&spin_); }
-  bool try_lock() { return pthread_spin_trylock(&spin_) == 0; }
-  void unlock() { pthread_spin_unlock(&spin_); }
-
- private:
-  pthread_spinlock_t spin_{};
-};
-
-}  // namespace
-
 Result pthread_spin(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
-  return contend<PthreadSpin>(problem, execution, phases);
+  return contend<cpu::PthreadSpin>(problem, execution, phases);
 }
 
 }  // namespace gradus::locks_detail

@@ -24,7 +24,8 @@ class alignas(lock_padding) basic_park_lock {
   basic_park_lock& operator=(const basic_park_lock&) = delete;
 
   void lock() {
-    if (try_lock() || spin()) return;
+    std::uint32_t free = 0;
+    if (take(free, held) || spin()) return;
     // relaxed, here and below: a waiter counts itself before it looks whether the lock is held, and both are changes of
     // one variable, which have one order: who unlocks after that look sees the waiter.
     state_.fetch_add(one_waiter, std::memory_order_relaxed);
@@ -61,11 +62,13 @@ class alignas(lock_padding) basic_park_lock {
 
   /// By the thread that holds it.
   void unlock() {
+    // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
+    // from it. From then on the lock may be gone.
     std::uint32_t seen = held;
+    if (state_.compare_exchange_strong(seen, 0, std::memory_order_release, std::memory_order_relaxed)) return;
     for (;;) {
       const bool wakes = seen >= one_waiter && (seen & waking) == 0;
-      // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
-      // from it. Where nobody needs to be woken the lock is no longer touched: it may be gone.
+      // release: likewise.
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         if (wakes) wake_.release();  // the lock cannot be gone: see may_leave()
