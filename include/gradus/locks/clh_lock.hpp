@@ -34,12 +34,13 @@ class basic_clh_lock {
   basic_clh_lock& operator=(const basic_clh_lock&) = delete;
   ~basic_clh_lock() {
     // relaxed: whoever used the lock did so before.
-    if (const word last = last_.load(std::memory_order_relaxed); last != 0) nodes::give(last);
+    if (const word last = last_.load(std::memory_order_relaxed); last != 0) nodes::own().give(last);
   }
 
   /// std::bad_alloc where there is no memory for a node.
   void lock() {
-    const word own = nodes::take();
+    nodes& mine = nodes::own();
+    const word own = mine.next();
     if (own == 0) throw std::bad_alloc();
     // acquire and release: with the word, the place of its node in the pool's directory is known to the next thread.
     // That it must wait needs no order: in the node stands no word but of uses that are over, however old.
@@ -49,8 +50,8 @@ class basic_clh_lock {
       typename Policy::spinner spinner;
       // acquire: what the last holder did is done for this thread too.
       while (released.load(std::memory_order_acquire) != before) spinner.rest();
-      nodes::give(before);  // nobody else watches it
     }
+    mine.exchange(before);  // nobody else watches it
     held_ = own;
   }
 
@@ -61,17 +62,16 @@ class basic_clh_lock {
     // acquire: as in lock(). Once over, a use stays over: if the word is still the last when it is exchanged, the lock
     // is free; and no word comes twice.
     if (before != 0 && all().at(before).released.load(std::memory_order_acquire) != before) return false;
-    const word own = nodes::take();
+    nodes& mine = nodes::own();
+    const word own = mine.next();
     if (own == 0) return false;
-    // release: as in lock().
     const word expected = before;
+    // release: as in lock(). Where it fails nobody has seen the use, and it comes another time.
     if (!last_.compare_exchange_strong(before, own, std::memory_order_release, std::memory_order_relaxed)) {
-      // Nobody saw this use: the next one of the node needs it to be over all the same.
-      all().at(own).released.store(own, std::memory_order_relaxed);
-      nodes::give(own);
+      mine.keep();
       return false;
     }
-    if (expected != 0) nodes::give(expected);
+    mine.exchange(expected);
     held_ = own;
     return true;
   }

@@ -32,12 +32,11 @@ class lock_node_pool {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  /// A word that was never used before, of a node that is the caller's until it calls give(). 0 where there is no
-  /// memory.
-  word take() noexcept {
-    word top = pop();
-    if (top == 0) top = make();
-    return top == 0 ? 0 : next_use(top);
+  /// The last use, which is over, of a node that is the caller's until it gives that or a later use back. 0 where there
+  /// is no memory.
+  word take_used() noexcept {
+    const word top = pop();
+    return top != 0 ? top : make();
   }
 
   /// The word's use is over, and the node is anybody's.
@@ -109,7 +108,8 @@ class lock_node_pool {
   alignas(lock_padding) std::array<typename Policy::template atomic<node*>, most_chunks> chunks_{};
 };
 
-/// What a thread keeps of it for itself.
+/// What a thread keeps of it for itself: the node that it will bring along next, and a few for locks that were
+/// destroyed.
 template <class Policy>
 class lock_node_cache {
   using pool = lock_node_pool<Policy>;
@@ -117,42 +117,57 @@ class lock_node_cache {
  public:
   using word = typename pool::word;
 
-  /// As of the pool.
-  static word take() noexcept {
-    lock_node_cache& own = Policy::template own<lock_node_cache>();
-    if (own.count_ == 0) return Policy::template shared<pool>().take();
-    return pool::next_use(own.words_[--own.count_]);
+  static lock_node_cache& own() noexcept { return Policy::template own<lock_node_cache>(); }
+
+  /// The next use of the thread's spare node; 0 where there is no memory. It remains the spare one until exchange().
+  word next() noexcept {
+    if (spare_ == 0) refill();
+    return spare_ == 0 ? 0 : pool::next_use(spare_);
   }
-  static void give(word used) noexcept {
-    lock_node_cache& own = Policy::template own<lock_node_cache>();
-    if (own.count_ < own.room_) own.words_[own.count_++] = used;
-    else own.give_to_pool(used);
+  /// The use is a lock's now; `used`, if not 0, is over, and its node the thread's.
+  void exchange(word used) noexcept {
+    spare_ = used;
+    if (is_closed_) give_back();
+  }
+  /// The use that next() gave is not wanted; it comes another time.
+  void keep() noexcept {
+    if (is_closed_) give_back();
+  }
+  /// The use is over, and the node anybody's.
+  void give(word used) noexcept {
+    if (count_ < room_) more_[count_++] = used;
+    else Policy::template shared<pool>().give(used);
   }
   /// The thread ends: others shall have what it kept, and it keeps nothing more.
   static void leave() noexcept {
-    lock_node_cache& own = Policy::template own<lock_node_cache>();
-    own.room_ = 0;
+    lock_node_cache& own = lock_node_cache::own();
     own.is_closed_ = true;
-    while (own.count_ > 0) Policy::template shared<pool>().give(own.words_[--own.count_]);
+    own.room_ = 0;
+    own.give_back();
   }
 
  private:
-  static constexpr unsigned most = 16;
+  static constexpr unsigned most = 15;
 
-  void give_to_pool(word used) noexcept {
+  void refill() noexcept {
     if (room_ == 0 && !is_closed_) {  // the thread's first
       Policy::template at_thread_exit<lock_node_cache>();
       room_ = most;
-      words_[count_++] = used;
-      return;
     }
-    Policy::template shared<pool>().give(used);
+    if (count_ > 0) spare_ = more_[--count_];
+    else spare_ = Policy::template shared<pool>().take_used();
+  }
+  void give_back() noexcept {
+    if (spare_ != 0) Policy::template shared<pool>().give(spare_);
+    spare_ = 0;
+    while (count_ > 0) Policy::template shared<pool>().give(more_[--count_]);
   }
 
-  std::array<word, most> words_{};
+  word spare_ = 0;
+  bool is_closed_ = false;
   unsigned count_ = 0;
   unsigned room_ = 0;
-  bool is_closed_ = false;
+  std::array<word, most> more_{};
 };
 
 }  // namespace gradus

@@ -162,7 +162,7 @@ TEST(LocksModel, NodePool) {
         std::array<model::data<int>, 8> owner{};
       };
       auto state = std::make_shared<State>();
-      for (int node = 0; node < on_stack; ++node) state->pool.give(state->pool.take());
+      for (int node = 0; node < on_stack; ++node) state->pool.give(state->pool.take_used());
       Scenario scenario;
       for (const int count : threads)
         scenario.threads.push_back([state, count, rounds] {
@@ -170,7 +170,7 @@ TEST(LocksModel, NodePool) {
           for (int round = 0; round < rounds; ++round) {
             std::array<Pool::word, 2> words{};
             for (int at = 0; at < count; ++at) {
-              words[static_cast<std::size_t>(at)] = pool.take();
+              words[static_cast<std::size_t>(at)] = Pool::next_use(pool.take_used());
               state->owner[words[static_cast<std::size_t>(at)] % 8] = model::thread_index();  // a race of two owners
             }
             for (int at = 0; at < count; ++at) {
