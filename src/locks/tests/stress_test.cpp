@@ -82,7 +82,7 @@ struct Delaying : lock_policy {
 #ifdef GRADUS_SANITIZED
 constexpr int rounds = 300;
 #else
-constexpr int rounds = 2000;
+constexpr int rounds = 1000;
 #endif
 
 /// Sections in which somebody else was seen, of `threads` that enter `rounds` each; enter(thread, section).
