@@ -68,17 +68,17 @@ class lock_node_pool {
 
   // A use of a node from the stack, or 0.
   word pop() noexcept {
-    // acquire: what give() published.
-    word top = top_.load(std::memory_order_acquire);
-    while (top != 0) {
+    for (;;) {
+      // acquire: what give() published.
+      word top = top_.load(std::memory_order_acquire);
+      if (top == 0) return 0;
       // relaxed: if the node has been popped meanwhile, the exchange fails, for then the top is another word: that of
       // another node, or of a later use of this one.
       const word below = at(top).below.load(std::memory_order_relaxed);
-      // relaxed where it succeeds: the word is the one that was acquired, which no other give() published. For who pops
-      // after this thread, the exchange passes on what was published before it. acquire where it fails: as above.
-      if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed, std::memory_order_acquire)) return top;
+      // relaxed: the word is the one that was acquired, which no other give() published. For who pops after this
+      // thread, the exchange passes on what was published before it.
+      if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed)) return top;
     }
-    return 0;
   }
 
   // The word before the first use of a new node, or 0.
