@@ -17,3 +17,5 @@
 #include "gradus/sets/leak.hpp"
 #include "gradus/sets/lock_free_list_set.hpp"
 #include "gradus/sets/optimistic_list_set.hpp"
+#include "gradus/sets/skip_list_set.hpp"
+#include "gradus/sets/split_ordered_set.hpp"

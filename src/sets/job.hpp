@@ -173,9 +173,10 @@ Outcome run_job(const Problem& problem, const Execution& execution, std::vector<
   Keys keys = shuffled_keys(problem.range, problem.seed);
   std::vector<std::unique_ptr<Member<Set>>> members(static_cast<std::size_t>(threads));
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> bytes{-bytes_taken};  // to which this thread's own are added once the set is there
   core::FirstFailure failure;
   auto set = std::make_unique<Set>();
+  bytes.fetch_add(bytes_taken, std::memory_order_relaxed);
   const auto start = core::Clock::now();
   // Each barrier separates a part of the job from the next one.
 #pragma omp parallel num_threads(threads)

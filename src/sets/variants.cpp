@@ -18,14 +18,19 @@ Support lists(const Shape& shape, const execution::Machine&) {
 
 constexpr core::Contract invariants{.kind = core::Contract::invariants};
 
-constexpr Variant list(std::string_view name, std::string_view summary, core::Run<Room, void> run) {
+/// For any number of keys.
+constexpr Variant large(std::string_view name, std::string_view summary, core::Run<Room, void> run) {
   return {.name = name,
           .summary = summary,
           .contract = invariants,
           .backend = core::Backend::openmp,
           .deterministic = false,
-          .supports = lists,
           .run = {run}};
+}
+constexpr Variant list(std::string_view name, std::string_view summary, core::Run<Room, void> run) {
+  Variant row = large(name, summary, run);
+  row.supports = lists;
+  return row;
 }
 
 constexpr Variant table[] = {
@@ -51,6 +56,16 @@ constexpr Variant table[] = {
     list("lock_free_list_hazard_pointers", "the same; nodes that a thread looks at are published",
          lock_free_list_hazard_pointers),
     list("lock_free_list_leak", "the same; removed nodes are kept to the end", lock_free_list_leak),
+    large("skip_list_epoch", "express lanes over the lock-free list: O(log n) steps", skip_list_epoch),
+    large("skip_list_hazard_pointers", "the same; nodes that a thread looks at are published",
+          skip_list_hazard_pointers),
+    large("skip_list_leak", "the same; removed nodes are kept to the end", skip_list_leak),
+    large("split_ordered_epoch",
+          "a lock-free hash set: one list in the order of reversed hashes, a door for each bucket",
+          split_ordered_epoch),
+    large("split_ordered_hazard_pointers", "the same; nodes that a thread looks at are published",
+          split_ordered_hazard_pointers),
+    large("split_ordered_leak", "the same; removed nodes are kept to the end", split_ordered_leak),
 };
 
 }  // namespace

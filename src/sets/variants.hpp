@@ -18,6 +18,12 @@ GRADUS_SET(lazy_list_leak)
 GRADUS_SET(lock_free_list_epoch)
 GRADUS_SET(lock_free_list_hazard_pointers)
 GRADUS_SET(lock_free_list_leak)
+GRADUS_SET(skip_list_epoch)
+GRADUS_SET(skip_list_hazard_pointers)
+GRADUS_SET(skip_list_leak)
+GRADUS_SET(split_ordered_epoch)
+GRADUS_SET(split_ordered_hazard_pointers)
+GRADUS_SET(split_ordered_leak)
 #undef GRADUS_SET
 
 }  // namespace gradus::sets_detail

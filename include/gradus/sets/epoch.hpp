@@ -57,7 +57,7 @@ struct basic_epoch {
 template <class Policy>
 class basic_epoch<Policy>::domain {
  public:
-  domain(void* set, sets_detail::free_function free) : set_(set), free_(free) {}
+  domain(void* set, sets_detail::free_function free, std::size_t /*distance*/ = 0) : set_(set), free_(free) {}
   /// Frees what waits; no operation is under way.
   ~domain() {
     records_.all_of([this](record& one) {

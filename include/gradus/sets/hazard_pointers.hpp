@@ -41,7 +41,9 @@ struct basic_hazard_pointers {
 template <class Policy>
 class basic_hazard_pointers<Policy>::domain {
  public:
-  domain(void* set, sets_detail::free_function free) : set_(set), free_(free) {}
+  /// `distance`: of a retired node from the address by which links lead to it.
+  domain(void* set, sets_detail::free_function free, std::size_t distance = 0)
+      : set_(set), free_(free), distance_(distance) {}
   /// Frees what waits; no operation is under way.
   ~domain() {
     records_.all_of([this](record& one) {
@@ -100,7 +102,7 @@ class basic_hazard_pointers<Policy>::domain {
       node* rest = nullptr;
       while (unseen != nullptr) {
         node* next = unseen->next_retired;
-        const bool is_seen = std::binary_search(found, found + count, sets_detail::word_of(unseen));
+        const bool is_seen = std::binary_search(found, found + count, sets_detail::word_of(unseen) - distance_);
         node*& list = is_seen ? seen : rest;
         kept += is_seen;
         unseen->next_retired = list;
@@ -128,6 +130,7 @@ class basic_hazard_pointers<Policy>::domain {
 
   void* set_;
   sets_detail::free_function free_;
+  std::size_t distance_;
   sets_detail::record_list<Policy, record> records_;
 };
 

@@ -23,7 +23,7 @@ struct basic_leak {
   class guard;
   class domain {
    public:
-    domain(void* set, sets_detail::free_function free) : set_(set), free_(free) {}
+    domain(void* set, sets_detail::free_function free, std::size_t /*distance*/ = 0) : set_(set), free_(free) {}
     ~domain() {
       sets_detail::reclaimable* node = retired_.load(std::memory_order_relaxed);
       while (node != nullptr) {

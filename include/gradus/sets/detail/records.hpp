@@ -14,7 +14,7 @@ namespace gradus::sets_detail {
 /// Two cache lines: processors fetch lines in pairs.
 inline constexpr std::size_t record_alignment = 128;
 
-/// A node that may have to wait until nobody looks at it: the first base of a node, whose address it so has.
+/// A node that may have to wait until nobody looks at it.
 struct reclaimable {
   reclaimable* next_retired = nullptr;  ///< of the thread, or the set, that has retired it
 };
