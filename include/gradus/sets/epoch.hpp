@@ -86,6 +86,8 @@ class basic_epoch<Policy>::domain {
     typename Policy::template atomic<std::size_t> garbage{0};  ///< read by others
   };
   static constexpr unsigned retired_between_looks = 64;
+  /// More than waits in a record that is in use.
+  static constexpr std::size_t much = 8 * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
     // relaxed, and no exchange: one thread at a time writes it, and what others read is approximate.
@@ -132,6 +134,19 @@ class basic_epoch<Policy>::domain {
     own.until_look = retired_between_looks;
     try_advance();
     const std::uint64_t now = epoch_.load(std::memory_order_acquire);  // acquire: see 3a
+    free_old(own, now);
+    // What was left in a record by threads that have ended, or could not be freed as long as some thread stood still.
+    // relaxed: it only decides whether it is worth trying.
+    records_.all_of([&](record& one) {
+      if (one.garbage.load(std::memory_order_relaxed) >= much && records_.try_take(one, 2 * now + 1)) {
+        free_old(one, now);
+        records_.leave(one);
+      }
+      return true;
+    });
+  }
+
+  void free_old(record& own, std::uint64_t now) noexcept {
     for (bag& one : own.bags)
       if (one.tag + 2 <= now) free_all(own, one);
   }

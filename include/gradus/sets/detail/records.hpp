@@ -53,12 +53,21 @@ class record_list {
     const unsigned place = thread_number();
     block* at = &first_;
     for (unsigned before = place / records_of_block; before > 0; --before) at = &after(*at);
-    if (Record& own = at->records[place % records_of_block]; set(own, busy)) return own;
+    if (Record& own = at->records[place % records_of_block]; try_take(own, busy)) return own;
     // It is in use: by an operation of this thread that is not at its end (a loop over the set, a function that visits
     // a key), or by a thread of the same number.
     for (at = &first_;; at = &after(*at))
       for (Record& any : at->records)
-        if (set(any, busy)) return any;
+        if (try_take(any, busy)) return any;
+  }
+
+  /// The record, if nobody has it.
+  static bool try_take(Record& record, std::uint64_t busy) noexcept {
+    std::uint64_t idle = 0;
+    // relaxed: what is seen here only decides whether it is worth trying. acquire: what the last one did with the
+    // record is done. release and acquire: see epoch.hpp.
+    return record.state.load(std::memory_order_relaxed) == 0 &&
+           record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
   /// release: what the operation did is done for whoever takes the record next, and for whoever sees it free.
@@ -89,14 +98,6 @@ class record_list {
   }
 
  private:
-  static bool set(Record& record, std::uint64_t busy) noexcept {
-    std::uint64_t idle = 0;
-    // relaxed: what is seen here only decides whether it is worth trying. acquire: what the last one did with the
-    // record is done. release and acquire: see epoch.hpp.
-    return record.state.load(std::memory_order_relaxed) == 0 &&
-           record.state.compare_exchange_strong(idle, busy, std::memory_order_acq_rel, std::memory_order_relaxed);
-  }
-
   block& after(block& at) {
     // acquire: the block's constructor is done, by the thread whose exchange below stored the address.
     block* next = at.next.load(std::memory_order_acquire);
