@@ -31,20 +31,43 @@ constexpr std::string_view problem_name = "kmeans";
 // The oracle is plain; it gets no more multiply-adds than this, and a prefix of the points where there are more.
 constexpr double oracle_operations = 2e8;
 
+/// What `openmp_locked` does.
+struct Locking {
+  std::string lock{};
+  KMeansLocked locked = KMeansLocked::point;
+
+  static const std::vector<std::string>& granularities() {
+    static const std::vector<std::string> names{"point", "chunk", "thread"};
+    return names;
+  }
+  const std::string& granularity() const { return granularities()[static_cast<std::size_t>(locked)]; }
+  std::string title() const {
+    if (lock.empty() && locked == KMeansLocked::point) return "";
+    return fmt::format(", {} for each {}", lock.empty() ? "std_mutex" : lock, granularity());
+  }
+  /// Without a lock updates are lost, which is what is measured then.
+  bool loses_updates() const { return lock == "no_lock"; }
+};
+
 /// Fits of the same points from the same first centroids, of which there are k.
 template <class T>
 class Fit : public Workload {
  public:
-  Fit(MatrixView<const T> points, std::string points_name, std::int64_t k, int iterations, std::stop_token stop)
-      : points_(points), points_name_(std::move(points_name)), k_(k), iterations_(iterations), stop_(std::move(stop)) {}
+  Fit(MatrixView<const T> points, std::string points_name, std::int64_t k, int iterations, Locking locking,
+      std::stop_token stop)
+      : points_(points), points_name_(std::move(points_name)), k_(k), iterations_(iterations),
+        locking_(std::move(locking)), stop_(std::move(stop)) {}
 
   std::string title() const override {
-    return fmt::format("{}, k = {}, at most {} iterations", points_title(points_, points_name_), k_, iterations_);
+    return fmt::format("{}, k = {}, at most {} iterations{}", points_title(points_, points_name_), k_, iterations_,
+                       locking_.title());
   }
 
   ordered_json facts() const override {
-    return {{"points", points_name_},  {"n", points_.rows()},      {"d", points_.columns()}, {"k", k_},
-            {"dtype", type_name<T>()}, {"iterations", iterations_}};
+    ordered_json facts = {{"points", points_name_},  {"n", points_.rows()},      {"d", points_.columns()}, {"k", k_},
+                          {"dtype", type_name<T>()}, {"iterations", iterations_}};
+    if (!locking_.title().empty()) facts.update({{"lock", locking_.lock}, {"locked", locking_.granularity()}});
+    return facts;
   }
 
   core::Support support(std::string_view variant) const override {
@@ -101,6 +124,10 @@ class Fit : public Workload {
     options.init = KMeansInit::given;
     options.max_iterations = iterations;
     options.tolerance = 0;
+    if (row.variant == "openmp_locked") {
+      options.lock = locking_.lock;
+      options.locked = locking_.locked;
+    }
     return kmeans(points, options, {.initial_centroids = points_.slice(0, k_)}, execution_of(row, stop_));
   }
 
@@ -116,6 +143,8 @@ class Fit : public Workload {
   static const Variant& variant_of(std::string_view name) {
     return core::find_variant(kmeans_detail::variants(), name, problem_name);
   }
+
+  bool is_wrong_on_purpose(const Row& row) const { return row.variant == "openmp_locked" && locking_.loses_updates(); }
 
   // How many of the points, and for how many iterations, the oracle can follow in a moment.
   std::pair<std::int64_t, int> oracle_share() const {
@@ -149,13 +178,18 @@ class Fit : public Workload {
     report("verify", 0, std::ssize(rows));
     const KMeansResult<T> truth = oracle(problem);
     for_each_sound(rows, "verify", report, [&, iterations = iterations](Row& row) {
+      if (is_wrong_on_purpose(row)) return;
       const KMeansResult<T> result = fit(row, prefix, iterations);
       const std::string difference = compare(result, truth, problem, variant_of(row.variant).contract, false);
       if (!difference.empty()) mark_wrong(row, difference);
     });
-    return count == points_.rows() ? "all points against the oracle"
-                                   : fmt::format("the first {} points against the oracle, {} iteration{}", count,
-                                                 iterations, iterations == 1 ? "" : "s");
+    std::string verified = count == points_.rows()
+                               ? "all points against the oracle"
+                               : fmt::format("the first {} points against the oracle, {} iteration{}", count,
+                                             iterations, iterations == 1 ? "" : "s");
+    if (std::ranges::any_of(rows, [this](const Row& row) { return is_wrong_on_purpose(row); }))
+      verified += "; openmp_locked is wrong: without a lock updates are lost";
+    return verified;
   }
 
   // A first, untimed fit of everything: it warms caches and memory up, shows the peak of memory, and lets the
@@ -183,7 +217,7 @@ class Fit : public Workload {
     });
     if (!reference_row) return false;
     for (Row& row : rows)
-      if (row.trouble.empty() && row.contract != core::Contract::same_bits &&
+      if (row.trouble.empty() && row.contract != core::Contract::same_bits && !is_wrong_on_purpose(row) &&
           !variant_of(row.variant).contract.allows(inertias_[row.index], reference.inertia))
         mark_wrong(row,
                    fmt::format("the inertia is {:.9g} instead of {:.9g}", inertias_[row.index], reference.inertia));
@@ -194,6 +228,7 @@ class Fit : public Workload {
   std::string points_name_;
   std::int64_t k_;
   int iterations_;
+  Locking locking_;
   std::stop_token stop_;
   std::vector<std::vector<double>> iteration_seconds_;  ///< of each row: of each iteration by itself, in all samples
   std::vector<double> inertias_;                        ///< of each row
@@ -219,6 +254,28 @@ class Fits : public Workloads {
                     .parse = [this](const std::string& label, const std::string& text) {
                       iterations_ = static_cast<int>(parse_whole(label, text, 1, 1000000000));
                     }});
+    axes.push_back({.name = "lock",
+                    .letter = "",
+                    .form = "NAME,...",
+                    .help = "locks that openmp_locked takes, by their names in the ladder of locks",
+                    .initial = "std_mutex",
+                    .parse = [this](const std::string& label, const std::string& text) {
+                      locks_.clear();
+                      for (const std::string& name : parse_list(label, text)) {
+                        locks_.push_back(core::with_underscores(name));
+                        kmeans_detail::require_lock(name);
+                      }
+                    }});
+    axes.push_back({.name = "locked",
+                    .letter = "",
+                    .form = "HOW_MUCH",
+                    .help = "for how much openmp_locked takes it: point, chunk, thread",
+                    .initial = "point",
+                    .parse =
+                        [this](const std::string& label, const std::string& text) {
+                          locked_ = static_cast<KMeansLocked>(parse_choice(label, text, Locking::granularities()));
+                        },
+                    .choices = Locking::granularities()});
     return axes;
   }
 
@@ -240,11 +297,12 @@ class Fits : public Workloads {
 
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
     points_.for_each(making, [&]<class T>(MatrixView<const T> points, const PointSet& set) {
-      for (const int k : clusters_) {
-        require_points(k, points.rows());
-        Fit<T> fit(points, set.name(), k, iterations_, making.stop);
-        use(fit);
-      }
+      for (const int k : clusters_)
+        for (const std::string& lock : locks_) {
+          require_points(k, points.rows());
+          Fit<T> fit(points, set.name(), k, iterations_, {lock, locked_}, making.stop);
+          use(fit);
+        }
     });
   }
 
@@ -255,6 +313,8 @@ class Fits : public Workloads {
 
   PointAxes points_{{.generator = "uniform", .rows = 1000000, .columns = 16, .file = ""}};
   std::vector<int> clusters_ = {16};
+  std::vector<std::string> locks_ = {""};
+  KMeansLocked locked_ = KMeansLocked::point;
   int iterations_ = 10;  ///< at most; the fit also ends when no label changes
 };
 

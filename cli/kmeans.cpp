@@ -297,6 +297,11 @@ Action setup_kmeans(Options& options, Session& session) {
   add_metric_option(options, fit.metric);
   options.file("--dump-graph", fit.graph_file, "FILE.dot",
                "write the graph of tasks of a task-graph variant (Graphviz)");
+  options.value("--lock", "NAME", "the lock that the variant openmp_locked takes ('gradus list locks')",
+                [&fit](const std::string& text) { fit.lock = text; });
+  options.choice("--locked", fit.locked,
+                 {{"point", KMeansLocked::point}, {"chunk", KMeansLocked::chunk}, {"thread", KMeansLocked::thread}},
+                 "for how much it takes it");
 
   return [arguments, &session] {
     const auto start = core::Clock::now();

@@ -37,14 +37,16 @@ PKG_CONFIG_PATH=$library/pkgconfig
 export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs gradus)
 echo "$flags"
-for consumer in "$source"/src/*/tests/consumer.cpp; do
-  # shellcheck disable=SC2086 # one word per flag
-  "$compiler" -std=c++20 -Wall -Wextra -Werror "$consumer" -o "$work/by_pkg_config" $flags
-  LD_LIBRARY_PATH=$library "$work/by_pkg_config"
+for any in "$compiler" $(command -v g++ clang++); do
+  for consumer in "$source"/src/*/tests/consumer.cpp; do
+    # shellcheck disable=SC2086 # one word per flag
+    "$any" -std=c++20 -Wall -Wextra -Wconversion -Werror "$consumer" -o "$work/by_pkg_config" $flags
+    LD_LIBRARY_PATH=$library "$work/by_pkg_config"
+  done
 done
 
 step 'every public header stands on its own'
-for header in "$prefix"/include/gradus/*.hpp; do
+for header in "$prefix"/include/gradus/*.hpp "$prefix"/include/gradus/*/*.hpp; do
   printf '#include "%s"\n' "$header" |
     "$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$prefix/include" -x c++ -
 done

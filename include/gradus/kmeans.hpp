@@ -67,6 +67,13 @@ enum class KMeansMetric : std::uint8_t {
   cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a zero row is an InputError
 };
 
+/// How much a thread of the variant `openmp_locked` adds to the shared sums each time that it has the lock.
+enum class KMeansLocked : std::uint8_t {
+  point,  ///< one point
+  chunk,  ///< the sums of some hundred points
+  thread  ///< the sums of all its points
+};
+
 /// What is computed.
 struct KMeansOptions {
   std::int64_t clusters = 8;
@@ -84,6 +91,11 @@ struct KMeansOptions {
   /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
   /// variants.
   std::string graph_file = {};
+  /// Which lock `openmp_locked` takes, by its name in the ladder of locks ("clh_lock"), and for how much at a time;
+  /// empty: "std_mutex". "no_lock" is none: updates are lost, and the result is wrong. UsageError for other names, and
+  /// with other variants.
+  std::string lock = {};
+  KMeansLocked locked = KMeansLocked::point;
 };
 
 /// What is read and written beside the points. Memory for results has no bytes in common with what is read

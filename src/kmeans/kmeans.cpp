@@ -114,8 +114,15 @@ void check_graph_file(const room::Variant& variant, const std::string& graph_fil
       "'; the variants that have one: " + core::names_of_those_with(&room::Variant::writes_graph, room::variants()));
 }
 
+void check_lock(const room::Variant& variant, const KMeansOptions& options) {
+  if (!options.lock.empty()) room::require_lock(options.lock);
+  if ((options.lock.empty() && options.locked == KMeansLocked::point) || variant.facts.takes_lock) return;
+  throw UsageError("kmeans variant '" + std::string(variant.name) + "' takes no lock" +
+                   (options.lock.empty() ? "" : ", not '" + options.lock + "'") + "; 'openmp_locked' does");
+}
+
 /// `points`: where they lie; `others`: what lies beside them; `execution`: as execution::run_where_it_lies() gives it.
-const room::Variant& select(const room::Shape& shape, const std::string& graph_file, const Execution& execution,
+const room::Variant& select(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                             MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {}) {
   const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
   execution::check_takes_device_input(room::variants(), variant, points, "points", "kmeans");
@@ -123,7 +130,8 @@ const room::Variant& select(const room::Shape& shape, const std::string& graph_f
     execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
     execution::check_takes_device_input(room::variants(), variant, other.place, other.what, "kmeans");
   }
-  check_graph_file(variant, graph_file);
+  check_graph_file(variant, options.graph_file);
+  check_lock(variant, options);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
@@ -351,7 +359,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   execution::check_size({4 * cpu::thread_count(execution) + 16, options.clusters, shape.dimensions, 256}, "clusters");
   const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   const room::Shape sizes = shape_of(shape, options);
-  const room::Variant& variant = select(sizes, options.graph_file, here, shape.place);
+  const room::Variant& variant = select(sizes, options, here, shape.place);
   MemoryEstimate memory{.host = host_memory(sizes, options, here, variant)};
   if (variant.backend != core::Backend::cuda) return memory;
   const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
@@ -375,7 +383,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   check_against_points(points, options, memory);
   const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape = shape_of(public_shape(points, !memory.weights.empty()), options);
-  const room::Variant& variant = select(shape, options.graph_file, here, points.place(),
+  const room::Variant& variant = select(shape, options, here, points.place(),
                                         {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
   const bool on_gpu = variant.device_input;
   execution::check_memory(host_memory(shape, options, here, variant), here);
@@ -394,6 +402,8 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   problem.empty = options.empty;
   problem.metric = options.metric;
   problem.graph_file = options.graph_file;
+  problem.lock = options.lock;
+  problem.locked = options.locked;
   if (!memory.labels.empty() && !memory.labels.place().is_host()) {
     prepared.admit(memory.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
@@ -448,7 +458,7 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   KMeansOptions options;
   options.init = KMeansInit::given;
   options.metric = metric;
-  const room::Variant& variant = select(shape, options.graph_file, here, points.place(), {{labels.place(), "labels"}});
+  const room::Variant& variant = select(shape, options, here, points.place(), {{labels.place(), "labels"}});
   execution::check_memory(host_memory(shape, options, here, variant), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;

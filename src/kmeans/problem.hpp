@@ -87,7 +87,9 @@ struct Problem {
   const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
   std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
   std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
-  std::stop_token stop;                   ///< the job's; see core/stop.hpp for how to look at it
+  std::string lock;                       ///< of `openmp_locked`; empty: its own choice
+  KMeansLocked locked = KMeansLocked::point;
+  std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
@@ -120,6 +122,10 @@ struct Room {
   using Problem = kmeans_detail::Problem<T>;
   template <class T>
   using Result = KMeansResult<T>;
+  /// What a row says beside.
+  struct RowFacts {
+    bool takes_lock = false;  ///< KMeansOptions::lock
+  };
 };
 using Variant = core::Variant<Room>;
 
@@ -130,6 +136,9 @@ extern const core::Ladder ladder;
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
+
+/// UsageError with a suggestion where `openmp_locked` knows no such lock.
+void require_lock(const std::string& name);
 
 /// The canonical squared distance.
 template <class T>

@@ -110,6 +110,15 @@ Memory float_sums_on_pages(const Shape& shape, int threads) {
   return {.host = bytes + core::checked_multiply(copy, static_cast<std::uint64_t>(copies), "sums")};
 }
 
+/// The points once more, each thread's share on pages of its own.
+Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;
+  return {.host = FloatSums<double>::bytes(shape) +
+                  core::checked_multiply(copy, static_cast<std::uint64_t>(threads), "sums") +
+                  static_cast<std::uint64_t>(shape.bytes()) + page};
+}
+
 Memory float_sums_per_chunk(const Shape& shape, int threads) {
   return float_sums_per_thread(shape, tbb_flow_graph_chunks_per_thread * threads);
 }
@@ -186,6 +195,14 @@ constexpr Variant table[] = {
      .deterministic = false,
      .memory = one_float_sum,
      .run = {openmp_critical<float>, openmp_critical<double>}},
+    {.name = "openmp_locked",
+     .summary = "points among threads, one set of sums under a lock of your choice, for as much at a time as you like",
+     .contract = textbook,
+     .backend = Backend::openmp,
+     .deterministic = false,
+     .memory = float_sums_per_thread,
+     .facts = {.takes_lock = true},
+     .run = {openmp_locked<float>, openmp_locked<double>}},
     {.name = "openmp_reduce",
      .summary = "points among threads, private copies of the sums, one reduction at the end",
      .contract = textbook,
@@ -198,6 +215,12 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = float_sums_on_pages,
      .run = {openmp_reduce_first_touch<float>, openmp_reduce_first_touch<double>}},
+    {.name = "openmp_reduce_first_touch_points",
+     .summary = "as openmp_reduce_first_touch, and the points copied by the threads that will read them",
+     .contract = textbook,
+     .backend = Backend::openmp,
+     .memory = float_sums_and_points_on_pages,
+     .run = {openmp_reduce_first_touch_points<float>, openmp_reduce_first_touch_points<double>}},
     {.name = "tbb_flow_graph",
      .summary = "the iteration as a graph of tasks, run by work stealing",
      .contract = textbook,

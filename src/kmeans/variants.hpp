@@ -12,9 +12,13 @@ KMeansResult<T> openmp_shared(const Problem<T>&, const Execution&, std::vector<P
 template <class T>
 KMeansResult<T> openmp_critical(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
+KMeansResult<T> openmp_locked(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
 KMeansResult<T> openmp_reduce(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 KMeansResult<T> openmp_reduce_first_touch(const Problem<T>&, const Execution&, std::vector<Phase>&);
+template <class T>
+KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>
 KMeansResult<T> tbb_flow_graph(const Problem<T>&, const Execution&, std::vector<Phase>&);
 template <class T>

@@ -28,8 +28,9 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
         const double found = inertia_of(threads, variant);
         return variant.empty() ? found == inertia : found > 0;
       },
-      {"tbb_flow_graph", "openmp_shared", "openmp_critical", "openmp_reduce", "openmp_reduce_first_touch",
-       "simd_float_sums", "simd_small_dim", "simd_grid", "simd_large_dim", "simd_bounds"});
+      {"tbb_flow_graph", "openmp_shared", "openmp_critical", "openmp_locked", "openmp_reduce",
+       "openmp_reduce_first_touch", "openmp_reduce_first_touch_points", "simd_float_sums", "simd_small_dim",
+       "simd_grid", "simd_large_dim", "simd_bounds"});
   const MatrixView<const float> centroids = points.slice(0, 5);
   tests::expect_refused_in_child(
       [&] { return kmeans_predict(centroids, points, KMeansMetric::euclidean, on_threads(2, "")).inertia > 0; },

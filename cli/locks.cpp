@@ -1,0 +1,13 @@
+// Locks have no command of their own: a program includes gradus/locks.hpp. There is what all problems have.
+#include "cli/command.hpp"
+
+namespace gradus::cli {
+
+ProblemCommands locks_commands();
+ProblemCommands locks_commands() {
+  return {.commands = {},
+          .examples = {{"verify", "gradus verify locks --variant clh_lock --threads 2,8"},
+                       {"bench", "gradus bench locks --variants std_mutex,ttas_lock,clh_lock --threads 1,2,4"}}};
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,158 @@
+/// Nodes of queue locks that outlive the threads that use them. For clh_lock.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "gradus/locks/policy.hpp"
+
+namespace gradus {
+
+/// The nodes of all clh_locks. A node is named by a word of 64 bits: its index, and above it how often it has been
+/// used, so that no word comes twice before 2^38 uses of one node. Nodes are never given back to the system: a thread
+/// may look at one that has long been another's, and finds another word there. No function waits, or throws.
+template <class Policy>
+class lock_node_pool {
+ public:
+  using word = std::uint64_t;
+
+  struct alignas(lock_padding) node {
+    /// The word of the last use that is over. While the node is nobody's: of its last.
+    typename Policy::template atomic<word> released{0};
+    typename Policy::template atomic<word> below{0};  ///< on the stack of those that no thread keeps
+  };
+
+  constexpr lock_node_pool() noexcept = default;
+  lock_node_pool(const lock_node_pool&) = delete;
+  lock_node_pool& operator=(const lock_node_pool&) = delete;
+  ~lock_node_pool() {  // that of all programs' locks is never destroyed
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  }
+
+  /// A word that was never used before, of a node that is the caller's until it calls give(). 0 where there is no
+  /// memory.
+  word take() noexcept {
+    word top = pop();
+    if (top == 0) top = make();
+    return top == 0 ? 0 : next_use(top);
+  }
+
+  /// The word's use is over, and the node is anybody's.
+  void give(word used) noexcept {
+    word top = top_.load(std::memory_order_relaxed);
+    do {
+      // relaxed: published by the exchange.
+      at(used).below.store(top, std::memory_order_relaxed);
+      // release: `below`, the node's last word and its place in the directory are there for who pops it.
+    } while (!top_.compare_exchange_weak(top, used, std::memory_order_release, std::memory_order_relaxed));
+  }
+
+  /// Of any word that was ever taken, and is known to this thread.
+  node& at(word one) noexcept {
+    const word index = (one & most_nodes) + first_chunk - 1;
+    const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk) - 1);
+    // relaxed: who knows the word has it from a thread that saw the chunk.
+    return chunks_[chunk].load(std::memory_order_relaxed)[index - (first_chunk << chunk)];
+  }
+
+  /// The word of the next use of the same node.
+  static word next_use(word used) noexcept { return used + most_nodes + 1; }
+
+ private:
+  static constexpr int index_bits = 26;
+  static constexpr word most_nodes = (word{1} << index_bits) - 1;  // no node has the index 0
+  static constexpr word first_chunk = Policy::nodes_at_first;
+  static constexpr std::size_t most_chunks = index_bits;
+
+  // A use of a node from the stack, or 0.
+  word pop() noexcept {
+    // acquire: what give() published.
+    word top = top_.load(std::memory_order_acquire);
+    while (top != 0) {
+      // relaxed: if the node has been popped meanwhile, the exchange fails, for then the top is another word: that of
+      // another node, or of a later use of this one.
+      const word below = at(top).below.load(std::memory_order_relaxed);
+      // relaxed where it succeeds: the word is the one that was acquired, which no other give() published. For who pops
+      // after this thread, the exchange passes on what was published before it. acquire where it fails: as above.
+      if (top_.compare_exchange_weak(top, below, std::memory_order_relaxed, std::memory_order_acquire)) return top;
+    }
+    return 0;
+  }
+
+  // The word before the first use of a new node, or 0.
+  word make() noexcept {
+    // relaxed: each thread gets an index of its own.
+    const word index = made_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (index > most_nodes) {
+      made_.fetch_sub(1, std::memory_order_relaxed);
+      return 0;
+    }
+    const word shifted = index + first_chunk - 1;
+    const auto chunk = static_cast<std::size_t>(std::bit_width(shifted / first_chunk) - 1);
+    // acquire: another thread may have made the chunk.
+    if (chunks_[chunk].load(std::memory_order_acquire) == nullptr) {
+      node* const made = new (std::nothrow) node[static_cast<std::size_t>(first_chunk << chunk)];
+      node* nobody = nullptr;
+      if (made == nullptr) return 0;  // the index is lost, which is one of many
+      // release: the nodes are in their first state for who finds them; acquire: the same where another was faster.
+      if (!chunks_[chunk].compare_exchange_strong(nobody, made, std::memory_order_release, std::memory_order_acquire))
+        delete[] made;
+    }
+    return index;
+  }
+
+  alignas(lock_padding) typename Policy::template atomic<word> top_{0};
+  alignas(lock_padding) typename Policy::template atomic<word> made_{0};
+  alignas(lock_padding) std::array<typename Policy::template atomic<node*>, most_chunks> chunks_{};
+};
+
+/// What a thread keeps of it for itself.
+template <class Policy>
+class lock_node_cache {
+  using pool = lock_node_pool<Policy>;
+
+ public:
+  using word = typename pool::word;
+
+  /// As of the pool.
+  static word take() noexcept {
+    lock_node_cache& own = Policy::template own<lock_node_cache>();
+    if (own.count_ == 0) return Policy::template shared<pool>().take();
+    return pool::next_use(own.words_[--own.count_]);
+  }
+  static void give(word used) noexcept {
+    lock_node_cache& own = Policy::template own<lock_node_cache>();
+    if (own.count_ < own.room_) own.words_[own.count_++] = used;
+    else own.give_to_pool(used);
+  }
+  /// The thread ends: others shall have what it kept, and it keeps nothing more.
+  static void leave() noexcept {
+    lock_node_cache& own = Policy::template own<lock_node_cache>();
+    own.room_ = 0;
+    own.is_closed_ = true;
+    while (own.count_ > 0) Policy::template shared<pool>().give(own.words_[--own.count_]);
+  }
+
+ private:
+  static constexpr unsigned most = 16;
+
+  void give_to_pool(word used) noexcept {
+    if (room_ == 0 && !is_closed_) {  // the thread's first
+      Policy::template at_thread_exit<lock_node_cache>();
+      room_ = most;
+      words_[count_++] = used;
+      return;
+    }
+    Policy::template shared<pool>().give(used);
+  }
+
+  std::array<word, most> words_{};
+  unsigned count_ = 0;
+  unsigned room_ = 0;
+  bool is_closed_ = false;
+};
+
+}  // namespace gradus

@@ -1,0 +1,149 @@
+/// What the locks stand on: atomic variables, a way to wait, and the distance that keeps two variables out of one
+/// another's cache lines. Each lock is a template over a policy, so that the very same code also runs where every
+/// order of events is tried out; programs use the names without `basic_`, which stand on the standard library.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+
+// For getcpu() alone, which tells lock_policy::memory_node() where a thread runs.
+#if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
+#include <sched.h>
+#endif
+
+namespace gradus {
+
+/// Two cache lines: processors fetch lines in pairs, and some have lines of 128 bytes.
+inline constexpr std::size_t lock_padding = 128;
+
+/// The policy of all locks that programs use.
+struct lock_policy {
+  template <class T>
+  using atomic = std::atomic<T>;
+  /// What only the lock's holder touches.
+  template <class T>
+  using guarded = T;
+  /// Where threads sleep. std::binary_semaphore, which need not have a constexpr constructor in every library yet.
+  class semaphore {
+   public:
+    constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
+    /// While there is no token.
+    void release() noexcept {
+      // release and, below, acquire: as in a lock. After the store nothing but the address is used.
+      tokens_.store(1, std::memory_order_release);
+      tokens_.notify_one();
+    }
+    void acquire() noexcept {
+      while (tokens_.exchange(0, std::memory_order_acquire) == 0) tokens_.wait(0, std::memory_order_relaxed);
+    }
+    /// Sleeps for a moment between its looks: the standard's atomic variables have no waits that end by time.
+    template <class Clock, class Duration>
+    bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+      while (tokens_.exchange(0, std::memory_order_acquire) == 0) {
+        const auto left = deadline - Clock::now();
+        if (left <= left.zero()) return false;
+        if (left < long_nap) std::this_thread::sleep_for(left);
+        else std::this_thread::sleep_for(long_nap);
+      }
+      return true;
+    }
+
+   private:
+    static constexpr std::chrono::microseconds long_nap{100};
+    std::atomic<int> tokens_;
+  };
+
+  /// How many nodes a pool of them makes at first.
+  static constexpr std::uint64_t nodes_at_first = 64;
+  /// How often a thread looks before it sleeps, where it does that.
+  static constexpr int looks_before_sleep = 16;
+
+  /// How many hand-offs in a row overtake a thread of another node of the memory.
+  static constexpr std::uint32_t most_near = 256;
+
+  /// A thread that waits for others: it rests for a moment between two looks. When that was in vain for some
+  /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
+  /// not help either, because other programs took it, it sleeps.
+  class spinner {
+   public:
+    /// Rests for `pauses` of the processor's own.
+    void rest(unsigned pauses = 1) noexcept {
+      if (rested_ < most_pauses) {
+        rested_ += pauses;
+        for (; pauses > 0; --pauses) pause();
+      } else if (yields_ < most_yields) {
+        ++yields_;
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(nap);
+      }
+    }
+
+   private:
+    static void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+      asm volatile("yield");
+#endif
+    }
+    // A pause takes 10 to 50 nanoseconds: together some microseconds, as long as a thread takes to fall asleep and to
+    // be woken.
+    static constexpr unsigned most_pauses = 128;
+    static constexpr unsigned most_yields = 32;
+    static constexpr std::chrono::microseconds nap{20};  // to which the system adds its own delay, on Linux 50 more
+    unsigned rested_ = 0;
+    unsigned yields_ = 0;
+  };
+
+  /// The node of the machine's memory near which the thread runs, as far as that is known; for speed alone.
+  static unsigned memory_node() noexcept {
+#if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 29)
+    unsigned processor = 0;
+    unsigned node = 0;
+    if (getcpu(&processor, &node) == 0) return node;
+#endif
+    return 0;
+  }
+
+  /// The one object of this type for all threads, which outlives every other.
+  template <class T>
+  static T& shared() noexcept {
+    return forever<T>::one.object;
+  }
+  /// The calling thread's own object of this type, which is there until the last of its destructors has run.
+  template <class T>
+  static T& own() noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
+    static constinit thread_local T object;
+    return object;
+  }
+  /// Calls T::leave() when the thread ends. From the first call on.
+  template <class T>
+  static void at_thread_exit() {
+    struct leaver {
+      ~leaver() { T::leave(); }
+    };
+    static thread_local leaver now;
+    (void)now;
+  }
+
+ private:
+  // Is there before any other object is made, and is not destroyed.
+  template <class T>
+  union forever {
+    constexpr forever() noexcept : object() {}
+    ~forever() {}
+    T object;
+    static forever one;
+  };
+};
+
+template <class T>
+constinit lock_policy::forever<T> lock_policy::forever<T>::one;
+
+}  // namespace gradus

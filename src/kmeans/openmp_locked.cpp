@@ -1,0 +1,169 @@
+// openmp_locked: one shared set of sums under a lock of the ladder of locks, taken for a point, for the sums of a chunk
+// of points, or for those of all points of a thread.
+//
+// What changes from `openmp_critical`: which lock it is, and how often it is taken. Taken for each point it is what the
+// program does most, n times an iteration by threads that come at once, and the time of an iteration is that of n
+// hand-offs: the rung compares locks. Taken for a chunk, whose sums a thread makes for itself first, it is taken n /
+// 512 times, and any lock will do; taken once for each thread it is the next rung, with the reduction done one thread
+// at a time.
+//
+// Work of an iteration: n k d subtractions, multiplications and additions, n (d + 2) additions, and k (d + 2) for each
+// time that sums are added to the shared ones; n, n / 512 or `threads` lock operations; n d element reads from memory.
+// Memory: one set of sums, 8 k (d + 2) bytes, and but for single points another for each thread.
+// Limits: the order of the additions differs from run to run, and so do the last bits of the sums. With `no_lock`
+// updates are lost, and the result is wrong: it shows what there would be to gain.
+// Source: E. W. Dijkstra, "Cooperating sequential processes" (1965); the locks: include/gradus/locks.hpp.
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "core/names.hpp"
+#include "cpu/posix_locks.hpp"
+#include "gradus/locks.hpp"
+#include "kmeans/lloyd/textbook.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+struct NoLock {};
+struct OpenMpCritical {};
+
+/// section() under the lock.
+template <class Lock, class Section>
+void with(Lock& lock, const Section& section) {
+  if constexpr (std::is_same_v<Lock, NoLock>) {
+    section();
+  } else if constexpr (std::is_same_v<Lock, OpenMpCritical>) {
+#pragma omp critical(gradus_kmeans_locked)
+    section();
+  } else {
+    const std::scoped_lock guard(lock);
+    section();
+  }
+}
+
+constexpr std::string_view lock_names[] = {"no_lock",  "openmp_critical", "pthread_mutex", "std_mutex",  "pthread_spin",
+                                           "tas_lock", "ttas_lock",       "ticket_lock",   "array_lock", "clh_lock",
+                                           "mcs_lock", "cna_lock",        "park_lock"};
+
+/// use(type) with the lock of this name as std::type_identity.
+template <class Use>
+Outcome with_lock(std::string_view name, const Use& use) {
+  if (name == "no_lock") return use(std::type_identity<NoLock>());
+  if (name == "openmp_critical") return use(std::type_identity<OpenMpCritical>());
+  if (name == "pthread_mutex") return use(std::type_identity<cpu::PthreadMutex>());
+  if (name == "pthread_spin") return use(std::type_identity<cpu::PthreadSpin>());
+  if (name == "tas_lock") return use(std::type_identity<tas_lock>());
+  if (name == "ttas_lock") return use(std::type_identity<ttas_lock>());
+  if (name == "ticket_lock") return use(std::type_identity<ticket_lock>());
+  if (name == "array_lock") return use(std::type_identity<array_lock>());
+  if (name == "clh_lock") return use(std::type_identity<clh_lock>());
+  if (name == "mcs_lock") return use(std::type_identity<mcs_lock>());
+  if (name == "cna_lock") return use(std::type_identity<cna_lock>());
+  if (name == "park_lock") return use(std::type_identity<park_lock>());
+  return use(std::type_identity<std::mutex>());
+}
+
+/// Without a lock the additions are relaxed loads and stores, which C++ allows to threads at once: updates are lost,
+/// and nothing else happens.
+template <bool locked, class T>
+void add(T& sum, T value) {
+  if constexpr (locked) {
+    sum += value;
+  } else {
+    const std::atomic_ref<T> shared(sum);
+    shared.store(shared.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  }
+}
+
+template <bool locked, class T>
+void add_one(FloatSums<T>& sums, std::int64_t point, std::int64_t cluster) {
+  const Problem<T>& problem = *sums.problem;
+  const double weight = problem.weight(point);
+  const T* const row = problem.points.row(point);
+  double* const sum = sums.sums.data() + cluster * problem.d();
+  for (std::int64_t dim = 0; dim < problem.d(); ++dim) add<locked>(sum[dim], weight * static_cast<double>(row[dim]));
+  add<locked>(sums.weights[cluster], weight);
+  add<locked>(sums.counts[cluster], std::int64_t{1});
+}
+
+template <bool locked, class T>
+void add_all(FloatSums<T>& sums, const FloatSums<T>& other) {
+  for (std::int64_t index = 0; index < sums.sums.size(); ++index) add<locked>(sums.sums[index], other.sums[index]);
+  for (std::int64_t cluster = 0; cluster < sums.counts.size(); ++cluster) {
+    add<locked>(sums.weights[cluster], other.weights[cluster]);
+    add<locked>(sums.counts[cluster], other.counts[cluster]);
+  }
+}
+
+template <class Lock, class T>
+Outcome assign_and_add(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels, FloatSums<T>& sums,
+                       std::deque<FloatSums<T>>& own_sums, int threads) {
+  constexpr bool locked = !std::is_same_v<Lock, NoLock>;
+  constexpr std::int64_t points_of_chunk = 512;
+  const std::int64_t stretch = std::min(points_of_chunk, points_between_looks(job));
+  Lock lock;
+  std::int64_t changed = 0;
+  double inertia = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : changed, inertia)
+  for (int thread = 0; thread < threads; ++thread) {
+    const cpu::Range share = cpu::share(job.n(), thread, threads);
+    FloatSums<T>* const own = own_sums.empty() ? nullptr : &own_sums[static_cast<std::size_t>(thread)];
+    if (own != nullptr) own->clear();
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch) {
+      const std::int64_t last = std::min(first + stretch, share.end);
+      for (std::int64_t point = first; point < last; ++point) {
+        const Nearest<T> nearest = nearest_centroid(job.points.row(point), centroids);
+        changed += labels[point] != nearest.cluster;
+        inertia += job.weight(point) * static_cast<double>(nearest.distance);
+        labels[point] = nearest.cluster;
+        if (own != nullptr) {
+          own->add(point, nearest.cluster);
+        } else {
+          with(lock, [&] { add_one<locked>(sums, point, nearest.cluster); });
+        }
+      }
+      if (own != nullptr && (job.locked == KMeansLocked::chunk || last == share.end)) {
+        with(lock, [&] { add_all<locked>(sums, *own); });
+        own->clear();
+      }
+    }
+  }
+  return {changed, inertia};
+}
+
+}  // namespace
+
+void require_lock(const std::string& name) {
+  const std::string wanted = core::with_underscores(name);
+  if (std::ranges::find(lock_names, wanted) != std::end(lock_names)) return;
+  throw UsageError("there is no lock '" + name + "'" + core::did_you_mean(wanted, lock_names) +
+                   "; 'gradus list locks' shows them");
+}
+
+template <class T>
+KMeansResult<T> openmp_locked(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cpu::thread_count(execution);
+  std::deque<FloatSums<T>> own_sums;
+  if (problem.locked != KMeansLocked::point)
+    for (int thread = 0; thread < threads; ++thread) own_sums.emplace_back(problem);
+  const auto assign_and_sum = [&own_sums, threads](const Problem<T>& job, MatrixView<const T> centroids,
+                                                   std::int32_t* labels, FloatSums<T>& sums) {
+    return with_lock(core::with_underscores(job.lock), [&](auto lock) {
+      return assign_and_add<typename decltype(lock)::type>(job, centroids, labels, sums, own_sums, threads);
+    });
+  };
+  TextbookEngine engine(problem, assign_and_sum);
+  return lloyd(problem, execution, engine, phases);
+}
+
+template KMeansResult<float> openmp_locked(const Problem<float>&, const Execution&, std::vector<Phase>&);
+template KMeansResult<double> openmp_locked(const Problem<double>&, const Execution&, std::vector<Phase>&);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,156 @@
+// openmp_reduce_first_touch_points: private copies of the sums on pages of their own, and the points on pages of their
+// own too, each share written first by the thread that will read it.
+//
+// What changes from `openmp_reduce_first_touch`: where the points lie. Whoever made them wrote them first, often one
+// thread, and then all lie in that thread's memory node, whose channel all threads share while the others idle. Here
+// the first pass copies each share of the points, on the thread that will read it from then on. Only that thread may:
+// there are no pieces that others take.
+//
+// Work of an iteration: as before; once n d element reads and writes more. Memory: the points once more, and 8 k (d +
+// 2) bytes for each thread, rounded up to whole pages, and the total. Limits: it pays where the machine has several
+// memory nodes, threads are bound (--pin), and iterations are many. Who writes the points by the threads that will read
+// them, as `gradus bench` does, needs no copy. Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM
+// Queue 11 (2013), on first-touch placement.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "kmeans/lloyd/textbook.hpp"
+#include "kmeans/variants.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// Memory straight from the operating system, its pages not yet placed.
+class FreshPages {
+ public:
+  explicit FreshPages(std::size_t bytes)
+      : data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
+    if (data_ == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+  }
+  FreshPages(const FreshPages&) = delete;
+  FreshPages& operator=(const FreshPages&) = delete;
+  ~FreshPages() { munmap(data_, bytes_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+};
+
+/// Points and sums, untouched before the first pass: earlier the threads would not be where the frame binds them.
+template <class T>
+class OwnMemory {
+ public:
+  OwnMemory(const Problem<T>& problem, int threads)
+      : n_(problem.n()), d_(problem.d()), k_(problem.k()), threads_(threads),
+        points_(static_cast<std::size_t>(n_ * d_) * sizeof(T)),
+        sums_(copy_bytes() * static_cast<std::size_t>(threads)) {}
+
+  MatrixView<const T> points() const { return {static_cast<const T*>(points_.data()), n_, d_}; }
+  double* sums(int thread) const {
+    return reinterpret_cast<double*>(static_cast<char*>(sums_.data()) +
+                                     static_cast<std::size_t>(thread) * copy_bytes());
+  }
+
+  /// The share of the thread, by itself.
+  void copy(const Problem<T>& job, int thread) const {
+    const cpu::Range share = cpu::share(n_, thread, threads_);
+    const std::int64_t stretch = points_between_looks(job);
+    for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
+      for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point)
+        std::copy_n(job.points.row(point), d_, static_cast<T*>(points_.data()) + point * d_);
+  }
+
+ private:
+  std::size_t copy_bytes() const {
+    constexpr std::size_t page = 4096;
+    return (static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double) + page - 1) / page * page;
+  }
+  std::int64_t n_;
+  std::int64_t d_;
+  std::int64_t k_;
+  int threads_;
+  FreshPages points_;
+  FreshPages sums_;
+};
+
+/// The loop and the reduction of `openmp_reduce`; the first pass brings the points.
+template <class T>
+Outcome assign_and_reduce(const Problem<T>& job, MatrixView<const T> centroids, std::int32_t* labels,
+                          const OwnMemory<T>& own, bool& is_first, int threads, FloatSums<T>& total) {
+  const std::int64_t k = job.k();
+  const std::int64_t d = job.d();
+  const std::int64_t stretch = points_between_looks(job);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(threads));
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (int thread = 0; thread < threads; ++thread) {
+      if (is_first) own.copy(job, thread);
+      double* const sums = own.sums(thread);
+      double* const weights = sums + k * d;
+      auto* const counts = reinterpret_cast<std::int64_t*>(weights + k);
+      std::memset(sums, 0, static_cast<std::size_t>(k * (d + 2)) * sizeof(double));
+      Outcome outcome{0, 0.0};
+      const cpu::Range share = cpu::share(job.n(), thread, threads);
+      for (std::int64_t first = share.begin; first < share.end && !job.stop.stop_requested(); first += stretch)
+        for (std::int64_t point = first; point < std::min(first + stretch, share.end); ++point) {
+          const T* const row = own.points().row(point);
+          const Nearest<T> nearest = nearest_centroid(row, centroids);
+          const double weight = job.weight(point);
+          outcome.changed += labels[point] != nearest.cluster;
+          outcome.inertia += weight * static_cast<double>(nearest.distance);
+          labels[point] = nearest.cluster;
+          double* const sum = sums + nearest.cluster * d;
+          for (std::int64_t dim = 0; dim < d; ++dim) sum[dim] += weight * static_cast<double>(row[dim]);
+          weights[nearest.cluster] += weight;
+          ++counts[nearest.cluster];
+        }
+      outcomes[static_cast<std::size_t>(thread)] = outcome;
+    }  // and its implied barrier: every copy is complete
+#pragma omp for schedule(static)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (job.stop.stop_requested()) continue;
+      for (int thread = 0; thread < threads; ++thread) {
+        const double* const sums = own.sums(thread);
+        for (std::int64_t dim = 0; dim < d; ++dim) total.sums[cluster * d + dim] += sums[cluster * d + dim];
+        total.weights[cluster] += sums[k * d + cluster];
+        total.counts[cluster] += reinterpret_cast<const std::int64_t*>(sums + k * (d + 1))[cluster];
+      }
+    }
+  }
+  is_first = false;
+  Outcome all{0, 0.0};
+  for (const Outcome& outcome : outcomes) {
+    all.changed += outcome.changed;
+    all.inertia += outcome.inertia;
+  }
+  return all;
+}
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, const Execution& execution,
+                                                 std::vector<Phase>& phases) {
+  const int threads = cpu::thread_count(execution);
+  const OwnMemory<T> own(problem, threads);
+  bool is_first = true;
+  const auto assign_and_sum = [&own, &is_first, threads](const Problem<T>& job, MatrixView<const T> centroids,
+                                                         std::int32_t* labels, FloatSums<T>& total) {
+    return assign_and_reduce<T>(job, centroids, labels, own, is_first, threads, total);
+  };
+  TextbookEngine engine(problem, assign_and_sum);
+  return lloyd(problem, execution, engine, phases);
+}
+
+template KMeansResult<float> openmp_reduce_first_touch_points(const Problem<float>&, const Execution&,
+                                                              std::vector<Phase>&);
+template KMeansResult<double> openmp_reduce_first_touch_points(const Problem<double>&, const Execution&,
+                                                               std::vector<Phase>&);
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,239 @@
+// The job of every rung: a team of threads that want one lock, again and again. What differs is the lock.
+#pragma once
+
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "gradus/locks/policy.hpp"
+#include "locks/problem.hpp"
+
+namespace gradus::locks_detail {
+
+/// A lock that is an object, as the standard's Lockable describes it.
+template <class Lock>
+concept Lockable = requires(Lock lock) {
+  lock.lock();
+  lock.unlock();
+  { lock.try_lock() } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept TimedLockable = Lockable<Lock> && requires(Lock lock, std::chrono::nanoseconds patience) {
+  { lock.try_lock_for(patience) } -> std::convertible_to<bool>;
+};
+
+/// What the lock guards. Whether it does must be seen where it does not, too: so these are atomic variables that are
+/// read and written as plain ones would be, in the same instructions; and one is plain, for the thread sanitizer.
+struct alignas(lock_padding) Board {
+  std::atomic<std::int64_t> entered{0};
+  std::atomic<int> inside{-1};
+  std::atomic<std::uint64_t> value{0};
+  std::int64_t plain = 0;
+};
+
+inline std::uint64_t work(std::uint64_t value, std::int64_t steps) {
+  for (std::int64_t step = 0; step < steps; ++step) value = value * 6364136223846793005U + 1442695040888963407U;
+  return value;
+}
+
+/// Of one thread, to itself until the end.
+struct alignas(lock_padding) Share {
+  std::int64_t sections = 0;
+  std::int64_t overlaps = 0;
+  std::int64_t again = 0;
+  std::int64_t near = 0;
+  Waits waits;
+};
+
+/// What all threads of a job see.
+template <class Lock>
+struct Contest {
+  const Problem& problem;
+  Lock lock{};
+  Board board{};
+  Lock second{};  ///< Manner::two_locks
+  std::condition_variable_any turn{};
+  std::vector<unsigned> node_of;  ///< of each thread, of the machine's memory
+  std::atomic<bool> stopped{false};
+
+  Contest(const Problem& the_problem, int threads) : problem(the_problem), node_of(static_cast<std::size_t>(threads)) {}
+
+  bool is_over() const {
+    return stopped.load(std::memory_order_relaxed) || board.entered.load(std::memory_order_relaxed) >= problem.sections;
+  }
+
+  /// The critical section itself.
+  template <bool excludes>
+  void enter(int thread, Share& share) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    const int before = board.inside.load(relaxed);
+    board.inside.store(thread, relaxed);
+    const std::int64_t entered = board.entered.load(relaxed);
+    const std::uint64_t value = work(board.value.load(relaxed), problem.critical);
+    if (problem.manner == Manner::delays && (entered + thread) % 8 == 0) std::this_thread::yield();
+    board.value.store(value, relaxed);
+    board.entered.store(entered + 1, relaxed);
+    if constexpr (excludes) ++board.plain;
+    share.overlaps += board.inside.load(relaxed) != thread;
+    ++share.sections;
+    share.again += before == thread;
+    share.near += before >= 0 && node_of[static_cast<std::size_t>(before)] == node_of[static_cast<std::size_t>(thread)];
+    if (entered % 1024 == 0 && problem.stop.stop_requested()) stopped.store(true, relaxed);
+  }
+};
+
+/// section() under the lock; it says whether another one is wanted. For locks that are objects.
+template <class Lock>
+struct Guard {
+  template <class Section>
+  static bool with(Lock& lock, const Section& section) {
+    const std::scoped_lock guard(lock);
+    return section();
+  }
+};
+
+/// A thread's part of the contest.
+template <class Lock, bool excludes>
+void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
+  const Problem& problem = contest.problem;
+  std::uint64_t own_value = static_cast<std::uint64_t>(thread);
+  const auto section = [&] {
+    if (contest.is_over()) return false;
+    contest.template enter<excludes>(thread, share);
+    return true;
+  };
+  if (problem.times_waits) {
+    using Clock = std::chrono::steady_clock;
+    bool goes_on = true;
+    while (goes_on) {
+      const Clock::time_point start = Clock::now();
+      goes_on = Guard<Lock>::with(contest.lock, [&] {
+        const std::chrono::nanoseconds waited = Clock::now() - start;
+        if (!section()) return false;
+        share.waits.add(static_cast<std::uint64_t>(waited.count()));
+        return true;
+      });
+      own_value = work(own_value, problem.outside);
+    }
+  } else if (problem.manner == Manner::lock) {
+    while (Guard<Lock>::with(contest.lock, section)) own_value = work(own_value, problem.outside);
+  } else if (problem.manner == Manner::delays) {
+    for (std::int64_t round = 0; Guard<Lock>::with(contest.lock, section); ++round)
+      if ((round + thread) % 5 == 0) std::this_thread::yield();
+  } else if constexpr (Lockable<Lock>) {
+    Lock& lock = contest.lock;
+    switch (problem.manner) {
+      case Manner::try_lock: {
+        for (bool goes_on = true; goes_on;) {
+          const std::unique_lock guard(lock, std::try_to_lock);
+          if (guard.owns_lock()) goes_on = section();
+          else std::this_thread::yield();
+        }
+        break;
+      }
+      case Manner::timed: {
+        if constexpr (TimedLockable<Lock>) {
+          constexpr std::chrono::microseconds patience{20};
+          for (bool goes_on = true, by_duration = true; goes_on; by_duration = !by_duration) {
+            std::unique_lock guard(lock, std::defer_lock);
+            const bool has_it = by_duration ? guard.try_lock_for(patience)
+                                            : guard.try_lock_until(std::chrono::system_clock::now() + patience);
+            if (has_it) goes_on = section();
+          }
+        }
+        break;
+      }
+      case Manner::two_locks: {
+        for (bool goes_on = true; goes_on;) {
+          const std::scoped_lock both(thread % 2 == 0 ? lock : contest.second, thread % 2 == 0 ? contest.second : lock);
+          goes_on = section();
+        }
+        break;
+      }
+      case Manner::wait: {
+        // The turn goes around: whose it is enters, and wakes the others.
+        for (bool goes_on = true; goes_on;) {
+          std::unique_lock guard(lock);
+          contest.turn.wait(guard, [&] {
+            return contest.is_over() || contest.board.entered.load(std::memory_order_relaxed) % threads == thread;
+          });
+          goes_on = section();
+          contest.turn.notify_all();
+        }
+        break;
+      }
+      default: break;
+    }
+  }
+  *const_cast<volatile std::uint64_t*>(&own_value) = own_value;  // or the compiler would throw the work away
+}
+
+inline double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// The whole job with this lock.
+template <class Lock, bool excludes = true>
+Result contend(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const int threads = cpu::start_team(cpu::thread_count(execution));
+  const cpu::PinnedTeam team(threads, execution.pinning);
+  Contest<Lock> contest(problem, threads);
+  std::vector<Share> shares(static_cast<std::size_t>(threads));
+  double processor = 0;
+  core::Clock::time_point start;
+  // Threads and not tasks of a loop: each must be there, for they wait for one another.
+  bool are_all_there = true;
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp single
+    are_all_there = omp_get_num_threads() == threads;
+    if (are_all_there) {
+#pragma omp for schedule(static)
+      for (int thread = 0; thread < threads; ++thread)
+        contest.node_of[static_cast<std::size_t>(thread)] = lock_policy::memory_node();
+#pragma omp master
+      {
+        processor = processor_seconds();
+        start = core::Clock::now();
+      }
+#pragma omp barrier
+#pragma omp for schedule(static)
+      for (int thread = 0; thread < threads; ++thread)
+        take_part<Lock, excludes>(contest, thread, threads, shares[static_cast<std::size_t>(thread)]);
+    }
+  }
+  if (!are_all_there) throw Error("the OpenMP runtime does not give " + std::to_string(threads) + " threads");
+  Result result;
+  result.seconds = core::seconds_since(start);
+  result.processor_seconds = processor_seconds() - processor;
+  core::add_phase(phases, "contend", result.seconds);
+  core::honour_stop(problem.stop, "stopped while threads took turns under a lock");
+  for (const Share& share : shares) {
+    result.of_thread.push_back(share.sections);
+    result.overlaps += share.overlaps;
+    result.again += share.again;
+    result.near += share.near;
+    result.waits.merge(share.waits);
+  }
+  result.counted = contest.board.entered.load(std::memory_order_relaxed);
+  if (excludes && contest.board.plain != result.counted) ++result.overlaps;
+  return result;
+}
+
+}  // namespace gradus::locks_detail

@@ -1,0 +1,23 @@
+// mcs_lock: a queue of threads, each of which lets in the one behind it.
+//
+// What changes from `clh_lock`: who waits watches a node of its own, on its stack, and who leaves writes to it. No node
+// is needed by a thread that does not wait, and none outlives the wait.
+//
+// Cost: a compare-and-exchange to come in and one to let go where nobody waits; otherwise an exchange, a link to the
+// thread before, and a write. Memory: 256 bytes.
+// Limits: who lets go may have to wait for the next thread to link itself.
+// The code: include/gradus/locks/mcs_lock.hpp.
+// Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory
+// multiprocessors" (1991); M. L. Scott, "Shared-Memory Synchronization" (2013), section 4.3.
+#include "gradus/locks/mcs_lock.hpp"
+
+#include "locks/contend.hpp"
+#include "locks/variants.hpp"
+
+namespace gradus::locks_detail {
+
+Result mcs_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return contend<gradus::mcs_lock>(problem, execution, phases);
+}
+
+}  // namespace gradus::locks_detail

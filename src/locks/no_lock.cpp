@@ -1,0 +1,29 @@
+// no_lock: no lock at all. Threads overwrite each other's updates.
+//
+// The shared counter is read, added to and written back without any order, and so two threads that read the same value
+// lose an update. It is what the other rungs are for, and their floor: nothing is spent on order. The variables are
+// atomic, read and written with relaxed order, since unordered accesses of plain ones have no meaning in C++.
+//
+// Cost: none. Memory: none.
+// Limits: UNSAFE. It excludes nobody; `gradus bench locks` shows how many updates were lost.
+// Source: E. W. Dijkstra, "Solution of a problem in concurrent programming control" (1965), for the problem.
+#include "locks/contend.hpp"
+#include "locks/variants.hpp"
+
+namespace gradus::locks_detail {
+
+namespace {
+
+struct Nothing {
+  void lock() {}
+  bool try_lock() { return true; }
+  void unlock() {}
+};
+
+}  // namespace
+
+Result no_lock(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return contend<Nothing, false>(problem, execution, phases);
+}
+
+}  // namespace gradus::locks_detail

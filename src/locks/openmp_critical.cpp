@@ -1,0 +1,36 @@
+// openmp_critical: one critical section of OpenMP.
+//
+// What changes from `no_lock`: one thread at a time is inside. A critical section has a name and no object: all that
+// share the name exclude each other, wherever they are in the program.
+//
+// Cost: the runtime's lock. GNU's waits by spinning for a while, then sleeps; the environment's OMP_WAIT_POLICY and
+// GOMP_SPINCOUNT say how long.
+// Limits: it guards a block and not an object; there is no try_lock(), and no condition variable waits with it.
+// Source: the OpenMP specification's `critical` construct.
+#include "locks/contend.hpp"
+#include "locks/variants.hpp"
+
+namespace gradus::locks_detail {
+
+namespace {
+
+struct OmpCritical {};
+
+}  // namespace
+
+template <>
+struct Guard<OmpCritical> {
+  template <class Section>
+  static bool with(OmpCritical&, const Section& section) {
+    bool goes_on = false;
+#pragma omp critical(gradus_locks)
+    goes_on = section();
+    return goes_on;
+  }
+};
+
+Result openmp_critical(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return contend<OmpCritical>(problem, execution, phases);
+}
+
+}  // namespace gradus::locks_detail

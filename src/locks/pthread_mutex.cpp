@@ -1,0 +1,19 @@
+// pthread_mutex: the mutex of POSIX threads.
+//
+// What changes from `openmp_critical`: it is an object. A thread that does not get it sleeps in the kernel until the
+// holder wakes it; nobody spins.
+//
+// Cost: a compare-and-exchange to come in and an exchange to let go; a system call each for who sleeps and who wakes.
+// Limits: to sleep and to be woken takes some microseconds, much more than a short section.
+// Source: IEEE Std 1003.1; U. Drepper, "Futexes are tricky" (2005), for how Linux does it.
+#include "cpu/posix_locks.hpp"
+#include "locks/contend.hpp"
+#include "locks/variants.hpp"
+
+namespace gradus::locks_detail {
+
+Result pthread_mutex(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  return contend<cpu::PthreadMutex>(problem, execution, phases);
+}
+
+}  // namespace gradus::locks_detail

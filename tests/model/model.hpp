@@ -1,0 +1,312 @@
+// An exhaustive checker for code of two or three threads that share atomic variables: it runs the code in every order
+// of events that C++ allows, and in each of them with every value that a load may see. Not only interleavings: without
+// an order to forbid it, a thread sees stale values, different ones for different variables, and sees the writes of
+// others in another order than third threads do.
+//
+// The code under test is a template over a policy (gradus/locks/policy.hpp), and gets model::policy:
+//
+//   const model::Outcome outcome = model::explore([] {
+//     auto state = std::make_shared<State>();
+//     return model::Scenario{.threads = {[state] { ... }, [state] { ... }}, .after = [state] { model::check(...); }};
+//   });
+//   EXPECT_EQ(outcome.violation, "") << outcome.trace;
+//
+// Violations: a check() that fails; a data race on model::data; an access to an atomic variable of whose construction
+// the thread need not know, or after its destruction; that nobody can go on; that it does not end.
+//
+// What is modelled: the C++20 memory model as an operational one. Each variable has its writes in modification order;
+// each thread has, for each variable, the last write that it must know. A load takes any write from there on; a store
+// goes to any place behind; an exchange takes the place right behind the write that it read. release attaches what
+// the thread knows to the write, acquire takes it over; exchanges pass it on (release sequences). seq_cst operations
+// have, beside that, one order, in which none is older than what one before it read or wrote. What is not: loads that
+// see a write which comes after them in their own thread's order and depends on nothing before (the "load buffering"
+// that C++ allows to relaxed operations, and compilers and Arm can do); spurious failures of compare_exchange_weak;
+// fences, which the project does without. Source of the idea: J. Kang and others, "A promising semantics for
+// relaxed-memory concurrency" (2017), without its promises; the sets of known writes: the same; stateful search: any
+// textbook on model checking.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace gradus::model {
+
+struct Scenario {
+  std::vector<std::function<void()>> threads;
+  std::function<void()> after = {};  ///< when all have ended
+};
+
+/// A place in the code with an order that can be made weaker.
+struct Site {
+  std::string file;  ///< its name alone
+  int line = 0;
+  std::memory_order order = std::memory_order_relaxed;  ///< what stands there
+  bool of_failure = false;                              ///< that of a compare_exchange which fails
+  auto key() const { return std::tie(file, line, order, of_failure); }
+  friend bool operator<(const Site& one, const Site& other) { return one.key() < other.key(); }
+};
+std::string text(const Site& site);
+
+struct Options {
+  bool only_interleavings = false;  ///< no stale values: every load sees the last write
+  std::int64_t most_executions = 20'000'000;
+  const Site* weakened = nullptr;                              ///< at this place …
+  std::memory_order weaker_order = std::memory_order_relaxed;  ///< … this order
+};
+
+struct Outcome {
+  std::string violation;  ///< of the first execution that has one; empty: there is none
+  std::string trace;      ///< what happened in it
+  bool complete = false;  ///< whether all executions were looked at
+  std::int64_t executions = 0;
+  std::int64_t states = 0;
+  std::set<Site> sites;  ///< that were come by, with an order stronger than relaxed
+};
+
+/// `make` is called for each execution and makes everything anew that threads share.
+Outcome explore(const std::function<Scenario()>& make, const Options& options = {});
+
+/// Within an execution.
+void check(bool holds, const char* what);
+/// 0, 1, … among the scenario's threads.
+int thread_index();
+
+// --- for the types below
+// ----------------------------------------------------------------------------------------------
+
+namespace detail {
+
+struct Place {
+  const char* file;
+  int line;
+};
+using Change = std::uint64_t (*)(std::uint64_t before, std::uint64_t operand);
+
+void construct(const void* variable, std::uint64_t value);
+void destroy(const void* variable);
+std::uint64_t load(const void* variable, std::memory_order order, Place place);
+void store(const void* variable, std::uint64_t value, std::memory_order order, Place place);
+std::uint64_t change(const void* variable, Change how, std::uint64_t operand, std::memory_order order, Place place);
+bool compare_exchange(const void* variable, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
+                      std::memory_order failure, Place place);
+void construct_semaphore(const void* semaphore, std::uint64_t value);
+void release(const void* semaphore);
+bool acquire(const void* semaphore, bool may_time_out);
+
+void construct_data(const void* data);
+void destroy_data(const void* data);
+void read_data(const void* data);
+void write_data(const void* data);
+
+void start_spinning();
+void rest();
+
+void begin_shared();
+void end_shared();
+void* find_object(const void* key, bool own);
+void keep_object(const void* key, bool own, void* object, void (*destroy)(void*));
+void at_thread_exit(const void* key, void (*leave)());
+
+template <class T>
+constexpr std::uint64_t bits_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+template <class T>
+T value_of(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <class T>
+inline constexpr char key = 0;
+
+}  // namespace detail
+
+/// Like std::atomic<T>.
+template <class T>
+class atomic {
+ public:
+  constexpr atomic() noexcept : atomic(T()) {}
+  constexpr atomic(T value) noexcept {
+    if (!std::is_constant_evaluated()) detail::construct(this, detail::bits_of(value));
+  }
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+  constexpr ~atomic() {
+    if (!std::is_constant_evaluated()) detail::destroy(this);
+  }
+
+  T load(std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+         int line = __builtin_LINE()) const {
+    return detail::value_of<T>(detail::load(this, order, {file, line}));
+  }
+  void store(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+    detail::store(this, detail::bits_of(value), order, {file, line});
+  }
+  T exchange(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+    return changed([](std::uint64_t, std::uint64_t operand) { return operand; }, value, order, {file, line});
+  }
+  T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+    return changed(
+        [](std::uint64_t before, std::uint64_t operand) {
+          return detail::bits_of(static_cast<T>(detail::value_of<T>(before) + detail::value_of<T>(operand)));
+        },
+        value, order, {file, line});
+  }
+  T fetch_sub(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+    return changed(
+        [](std::uint64_t before, std::uint64_t operand) {
+          return detail::bits_of(static_cast<T>(detail::value_of<T>(before) - detail::value_of<T>(operand)));
+        },
+        value, order, {file, line});
+  }
+  T fetch_and(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+    return changed([](std::uint64_t before, std::uint64_t operand) { return before & operand; }, value, order,
+                   {file, line});
+  }
+  T fetch_or(T value, std::memory_order order = std::memory_order_seq_cst, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+    return changed([](std::uint64_t before, std::uint64_t operand) { return before | operand; }, value, order,
+                   {file, line});
+  }
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure,
+                               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    std::uint64_t seen = detail::bits_of(expected);
+    const bool done = detail::compare_exchange(this, seen, detail::bits_of(desired), success, failure, {file, line});
+    expected = detail::value_of<T>(seen);
+    return done;
+  }
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order order = std::memory_order_seq_cst,
+                               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const std::memory_order failure = order == std::memory_order_acq_rel   ? std::memory_order_acquire
+                                      : order == std::memory_order_release ? std::memory_order_relaxed
+                                                                           : order;
+    return compare_exchange_strong(expected, desired, order, failure, file, line);
+  }
+  template <class... Orders>
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure,
+                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return compare_exchange_strong(expected, desired, success, failure, file, line);
+  }
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order order = std::memory_order_seq_cst,
+                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return compare_exchange_strong(expected, desired, order, file, line);
+  }
+
+ private:
+  T changed(detail::Change how, T operand, std::memory_order order, detail::Place place) {
+    return detail::value_of<T>(detail::change(this, how, detail::bits_of(operand), order, place));
+  }
+};
+
+/// A variable that is not atomic: two accesses of which one is a write and none happens before the other are a race.
+template <class T>
+class data {
+ public:
+  constexpr data() : data(T()) {}
+  constexpr data(T value) : value_(value) {
+    if (!std::is_constant_evaluated()) detail::construct_data(this);
+  }
+  data(const data&) = delete;
+  data& operator=(const data&) = delete;
+  constexpr ~data() {
+    if (!std::is_constant_evaluated()) detail::destroy_data(this);
+  }
+  data& operator=(T value) {
+    detail::write_data(this);
+    value_ = value;
+    return *this;
+  }
+  operator T() const {
+    detail::read_data(this);
+    return value_;
+  }
+
+ private:
+  T value_;
+};
+
+/// Like std::binary_semaphore; a wait that may time out does so or not.
+class semaphore {
+ public:
+  constexpr explicit semaphore(std::ptrdiff_t value) {
+    if (!std::is_constant_evaluated()) detail::construct_semaphore(this, static_cast<std::uint64_t>(value));
+  }
+  semaphore(const semaphore&) = delete;
+  semaphore& operator=(const semaphore&) = delete;
+  constexpr ~semaphore() {
+    if (!std::is_constant_evaluated()) detail::destroy(this);
+  }
+  void release() { detail::release(this); }
+  void acquire() { detail::acquire(this, false); }
+  template <class Clock, class Duration>
+  bool try_acquire_until(const std::chrono::time_point<Clock, Duration>&) {
+    return detail::acquire(this, true);
+  }
+};
+
+/// What code under test is instantiated with.
+struct policy {
+  template <class T>
+  using atomic = model::atomic<T>;
+  template <class T>
+  using guarded = model::data<T>;
+  using semaphore = model::semaphore;
+  static constexpr std::uint64_t nodes_at_first = 2;
+  static constexpr int looks_before_sleep = 0;
+  static constexpr std::uint32_t most_near = 1;
+
+  /// A loop that looks until something has changed: between two looks that saw the same values nothing need be tried.
+  struct spinner {
+    spinner() { detail::start_spinning(); }
+    static void rest(unsigned = 1) { detail::rest(); }
+  };
+  static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }
+
+  template <class T>
+  static T& shared() {
+    return object<T>(false);
+  }
+  template <class T>
+  static T& own() {
+    return object<T>(true);
+  }
+  template <class T>
+  static void at_thread_exit() {
+    detail::at_thread_exit(&detail::key<T>, T::leave);
+  }
+
+ private:
+  template <class T>
+  static T& object(bool own) {
+    void* found = detail::find_object(&detail::key<T>, own);
+    if (found == nullptr) {
+      if (!own) detail::begin_shared();
+      found = new T();
+      if (!own) detail::end_shared();
+      detail::keep_object(&detail::key<T>, own, found, [](void* object) { delete static_cast<T*>(object); });
+    }
+    return *static_cast<T*>(found);
+  }
+};
+
+}  // namespace gradus::model
