@@ -1,5 +1,6 @@
-// Gradus' concurrent sets beside those of libcds, xenium, oneTBB and Abseil, in one process: the job and its judge are those of
-// `gradus bench sets` (src/sets/job.hpp), and so are keys, mixes and clocks. bench/rivals/sets.py compiles and runs this.
+// Gradus' concurrent sets beside those of libcds, xenium, oneTBB and Abseil, in one process: the job and its judge are
+// those of `gradus bench sets` (src/sets/job.hpp), and so are keys, mixes and clocks. bench/rivals/sets.py compiles and
+// runs this.
 //
 //   sets THREADS REPEATS SCALE [WORD,...]      a line of JSON for each subject of each line of the table
 #include <absl/container/flat_hash_set.h>
@@ -172,9 +173,15 @@ class Striped {
   };
 
  public:
-  bool insert(Key key) { return at(key, [&](auto& keys) { return keys.insert(key).second; }); }
-  bool erase(Key key) { return at(key, [&](auto& keys) { return keys.erase(key) == 1; }); }
-  bool contains(Key key) { return at(key, [&](auto& keys) { return keys.contains(key); }); }
+  bool insert(Key key) {
+    return at(key, [&](auto& keys) { return keys.insert(key).second; });
+  }
+  bool erase(Key key) {
+    return at(key, [&](auto& keys) { return keys.erase(key) == 1; });
+  }
+  bool contains(Key key) {
+    return at(key, [&](auto& keys) { return keys.contains(key); });
+  }
 
  private:
   template <class Work>
@@ -270,7 +277,8 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
     if (!is_wanted(line.name, words)) continue;
     const auto size = std::max<std::int64_t>(16, static_cast<std::int64_t>(scale * static_cast<double>(line.size)));
     Problem problem{.range = 2 * size, .operations = line.size < 10000 ? 200000 : 4000000, .mix = line.mix, .stop = {}};
-    problem.operations = std::max<std::int64_t>(1000, static_cast<std::int64_t>(scale * static_cast<double>(problem.operations)));
+    problem.operations =
+        std::max<std::int64_t>(1000, static_cast<std::int64_t>(scale * static_cast<double>(problem.operations)));
     Execution execution;
     execution.threads = threads;
     std::vector<std::vector<double>> seconds(line.subjects.size());
@@ -286,9 +294,11 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
         if (turn > 0) seconds[at].push_back(outcome.seconds);
       }
     for (std::size_t at = 0; at < line.subjects.size(); ++at) {
-      std::printf(R"({"line": "%s", "size": %lld, "operations": %lld, "subject": "%s", "seconds": [)", line.name.c_str(),
-                  static_cast<long long>(size), static_cast<long long>(problem.operations), line.subjects[at].name);
-      for (std::size_t one = 0; one < seconds[at].size(); ++one) std::printf("%s%.6g", one > 0 ? ", " : "", seconds[at][one]);
+      std::printf(R"({"line": "%s", "size": %lld, "operations": %lld, "subject": "%s", "seconds": [)",
+                  line.name.c_str(), static_cast<long long>(size), static_cast<long long>(problem.operations),
+                  line.subjects[at].name);
+      for (std::size_t one = 0; one < seconds[at].size(); ++one)
+        std::printf("%s%.6g", one > 0 ? ", " : "", seconds[at][one]);
       std::printf("]}\n");
       std::fflush(stdout);
     }
