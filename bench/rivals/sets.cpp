@@ -313,7 +313,7 @@ int measure(int threads, int repeats, double scale, const std::string& words) {
 int main(int count, char** words) {
   if (count < 4) return 2;
   cds::Initialize();
-  const cds::gc::HP hazards(64, 256);
+  const cds::gc::HP hazards(128, 256);  // its skip list takes more than two a level
   const cds::urcu::gc<cds::urcu::general_buffered<>> rcu;
   const int status = gradus::sets_detail::measure(std::atoi(words[1]), std::atoi(words[2]), std::atof(words[3]),
                                                   count > 4 ? words[4] : "");
