@@ -1,8 +1,9 @@
 """The concurrent sets on the command line: list, verify and bench. tests/cli/run.py runs this."""
 
 import json
+import os
 
-from kit import Case
+from kit import DATA, Case
 
 
 # What tests/cli/cli_test.py wants to know: see tests/cli/run.py.
@@ -14,7 +15,6 @@ NARROWED = {
     "gradus bench sets": "--variants lazy_list_epoch --operations 1000 --repeats 1",
     "gradus bench sets --size 1024 --mix 80/10/10,0/50/50 --threads 1,2":
         "--variants lazy_list_epoch --operations 1000 --repeats 1",
-    "gradus bench --experiment sets": "--scale 0.005 --repeats 1",
 }
 INPUTS = {}
 
@@ -36,6 +36,24 @@ class Sets(Case):
                 self.assertGreater(row["operations_per_second"], 0)
                 self.assertEqual(row["leaked_bytes"], 0)
                 self.assertGreater(row["share_answered_yes"], 0.2)
+
+    def test_the_experiment_judges_claims_about_two_variants(self):
+        """On one shape of it, which is made small: the claims are about all of its numbers of threads."""
+        with open(os.path.join(os.path.dirname(DATA), "experiments", "sets.json"), encoding="utf-8") as file:
+            experiment = json.load(file)
+        labels = {shape["label"] for shape in experiment["shapes"]}
+        self.assertEqual(len(labels), 8)
+        for shape in experiment["shapes"]:
+            shape.update(size=20, operations=1000)
+        path = self.file("small.json", json.dumps(experiment))
+        answer = json.loads(self.succeed("bench", "--experiment", path, "--threads", "1", "--repeats", 1, "--json").stdout)
+        self.assertTrue(answer["right"])
+        claims = [claim for claim in answer["claims"] if claim["claim"] == "faster_than"]
+        self.assertEqual(len(claims), 4)
+        for claim in claims:
+            self.assertIn(claim["than"], ("fine_list", "lock_free_list_leak", "optimistic_list_leak"))
+            self.assertIn(len(claim["inputs"]), (2, 8))
+            self.assertLessEqual({finding["label"] for finding in claim["inputs"]}, labels)
 
     def test_garbage(self):
         """What nobody frees is more than what hazard pointers hold back."""
