@@ -75,7 +75,7 @@ def measured(options, program):
     return lines
 
 
-HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus / this one"]
+HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
 
 
 def run(options, folder):
