@@ -490,6 +490,31 @@ TEST(Claims, scales_to_is_refuted_at_the_first_step_that_does_not_help) {
   EXPECT_EQ(verdict_of(claim, {}), Verdict::undecided);
 }
 
+TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not_clearly_faster) {
+  const Claim claim{.variant = "x", .kind = Claim::Kind::faster_than, .threads = 4, .than = "y"};
+  using Times = std::vector<std::pair<int, double>>;
+  const auto judged = [&](const Times& ours, const Times& others, int cores = 8) {
+    Group group = timed_group("A", ours);
+    for (Row row : timed_group("A", others).rows) {
+      row.variant = "y";
+      group.rows.push_back(std::move(row));
+    }
+    return judge(claim, Report{"clock", {}, {group}}, {{"A", {}}}, cores).verdict;
+  };
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);  // whatever 4 would give
+  EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
+  EXPECT_EQ(judged({{1, 10}}, {}), Verdict::undecided);
+  Claim elsewhere = claim;
+  elsewhere.shapes = {"B"};
+  EXPECT_EQ(
+      judge(elsewhere, Report{"clock", {}, {timed_group("A", {{1, 1}})}}, {{"A", {}}, {"B", {}}}, 8).findings.size(),
+      0U);
+}
+
 TEST(Claims, best_at_compares_shapes_that_differ_in_the_axis_only) {
   const ShapeSettings shapes = {{"A", {{"n", "1"}, {"tile", "32"}}}, {"B", {{"n", "1"}, {"tile", "64"}}},
                                 {"C", {{"n", "2"}, {"tile", "32"}}}, {"D", {{"n", "2"}, {"tile", "64"}}},

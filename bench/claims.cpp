@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -16,7 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array kinds{Claim::Kind::stops_at, Claim::Kind::scales_to, Claim::Kind::best_at};
+constexpr std::array kinds{Claim::Kind::stops_at, Claim::Kind::scales_to, Claim::Kind::best_at,
+                           Claim::Kind::faster_than};
 
 bool clearly_less(double seconds, double other) { return other > clear_ratio * seconds; }
 
@@ -63,6 +65,32 @@ Finding scales_to(const std::map<int, double>& times, int threads) {
                                      : fmt::format("{} to {}", times.begin()->first, times.rbegin()->first)));
   return confirmed(fmt::format("with {} threads {} as with {}", threads,
                                ratio_text(times.at(threads), times.begin()->second), times.begin()->first));
+}
+
+/// Times of one variant and of another one.
+Finding faster_than(const std::map<int, double>& times, const std::map<int, double>& others, int threads) {
+  Finding finding = undecided(fmt::format("not both measured with up to {} threads", threads));
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [team, seconds] : times) {
+    const auto other = others.find(team);
+    if (team > threads || other == others.end()) continue;
+    finding.points.push_back({fmt::format("{}", team), seconds});
+    finding.points.push_back({fmt::format("{} (other)", team), other->second});
+    least = std::min(least, other->second / seconds);
+    if (finding.verdict != Verdict::refuted && !clearly_less(seconds, other->second)) {
+      finding.verdict = Verdict::refuted;
+      finding.because = fmt::format("with {} threads only {}", team, ratio_text(seconds, other->second));
+    }
+  }
+  if (finding.points.empty() || finding.verdict == Verdict::refuted) return finding;
+  if (!times.contains(threads) || !others.contains(threads)) {
+    finding.because =
+        fmt::format("so far as measured at least {:.2f} times as fast, but not both with {} threads", least, threads);
+    return finding;
+  }
+  finding.verdict = Verdict::confirmed;
+  finding.because = fmt::format("at least {:.2f} times as fast", least);
+  return finding;
 }
 
 std::vector<Point> points_of(const std::map<int, double>& times) {
@@ -119,7 +147,13 @@ Judgement judge(const Claim& claim, const Report& report, const ShapeSettings& s
     judgement.findings = best_at(claim, report, shapes, cores);
   } else {
     for (const Group& group : report.groups) {
+      if (!claim.shapes.empty() && std::ranges::find(claim.shapes, group.label) == claim.shapes.end()) continue;
       const std::map<int, double> times = by_threads(group, claim.variant, cores);
+      if (claim.kind == Claim::Kind::faster_than) {
+        judgement.findings.push_back(faster_than(times, by_threads(group, claim.than, cores), claim.threads));
+        judgement.findings.back().input = group.label;
+        continue;
+      }
       judgement.findings.push_back(claim.kind == Claim::Kind::stops_at ? stops_at(times, claim.threads)
                                                                        : scales_to(times, claim.threads));
       judgement.findings.back().input = group.label;
@@ -142,6 +176,7 @@ std::string_view to_string(Claim::Kind kind) {
     case Claim::Kind::stops_at: return "stops_at";
     case Claim::Kind::scales_to: return "scales_to";
     case Claim::Kind::best_at: return "best_at";
+    case Claim::Kind::faster_than: return "faster_than";
   }
   return "?";
 }
@@ -153,7 +188,7 @@ Claim::Kind claim_kind_called(std::string_view name) {
     names.push_back(to_string(kind));
   }
   throw InputError("there is no claim '" + std::string(name) + "'" + core::did_you_mean(name, names) +
-                   "; there are stops_at, scales_to and best_at");
+                   "; there are stops_at, scales_to, best_at and faster_than");
 }
 
 std::string_view to_string(Verdict verdict) {
@@ -170,6 +205,7 @@ std::string claim_text(const Claim& claim) {
     case Claim::Kind::stops_at: return fmt::format("stops at {} threads", claim.threads);
     case Claim::Kind::scales_to: return fmt::format("scales to {} threads", claim.threads);
     case Claim::Kind::best_at: return fmt::format("best at {} {}", claim.axis, claim.value);
+    case Claim::Kind::faster_than: return fmt::format("faster than {} up to {} threads", claim.than, claim.threads);
   }
   return "?";
 }
@@ -184,6 +220,8 @@ std::string rule_text(const Claim& claim) {
                          claim.threads);
     case Claim::Kind::best_at:
       return fmt::format("at no other {} {}, each with its best number of threads", claim.axis, clearly);
+    case Claim::Kind::faster_than:
+      return fmt::format("{} than {} with each number of threads, up to {}", clearly, claim.than, claim.threads);
   }
   return "?";
 }
@@ -199,6 +237,7 @@ ordered_json to_json(const Claim& claim, const Judgement& judgement) {
   ordered_json json = {{"variant", claim.variant}, {"claim", to_string(claim.kind)}};
   if (claim.kind == Claim::Kind::best_at) json[claim.axis] = claim.value;
   else json["threads"] = claim.threads;
+  if (claim.kind == Claim::Kind::faster_than) json["than"] = claim.than;
   json["rule"] = rule_text(claim);
   json["verdict"] = to_string(judgement.verdict);
   json["inputs"] = ordered_json::array();

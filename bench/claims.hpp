@@ -17,20 +17,24 @@ inline constexpr double clear_ratio = 1.1;
 
 struct Claim {
   enum class Kind {
-    stops_at,   ///< with more than `threads` threads not faster than with these
-    scales_to,  ///< faster with each number of threads than with the next lower one, up to `threads`
-    best_at,    ///< `axis` at `value`: at no other measured value faster
+    stops_at,     ///< with more than `threads` threads not faster than with these
+    scales_to,    ///< faster with each number of threads than with the next lower one, up to `threads`
+    best_at,      ///< `axis` at `value`: at no other measured value faster
+    faster_than,  ///< than the variant `than`, with each number of threads up to `threads`
   };
   std::string variant;
   Kind kind = Kind::stops_at;
-  int threads = 0;      ///< of stops_at and scales_to
-  std::string axis{};   ///< of best_at, with underscores
-  std::string value{};  ///< as a person would write it
+  int threads = 0;                    ///< of all but best_at
+  std::string axis{};                 ///< of best_at, with underscores
+  std::string value{};                ///< as a person would write it
+  std::string than{};                 ///< of faster_than
+  std::vector<std::string> shapes{};  ///< by their labels, of all but best_at; empty: of all shapes
 };
 
 enum class Verdict { confirmed, refuted, undecided };
 
-/// The median time at a number of threads, or at a value of the axis: then with the best number of threads.
+/// The median time at a number of threads (of faster_than followed by that of the other variant), or at a value of the
+/// axis: then with the best number of threads.
 struct Point {
   std::string at;
   double seconds = 0;

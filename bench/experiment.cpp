@@ -151,6 +151,15 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
   } else {
     result.threads = static_cast<int>(parse_whole("\"threads\"", text_of(claim.at("threads")), 1, 4096));
     others.emplace_back("threads");
+    if (claim.contains("shapes")) claim.at("shapes").get_to(result.shapes);
+    for (const std::string& shape : result.shapes)
+      if (!experiment.settings.contains(shape)) throw InputError("the shape \"" + shape + "\" is not among \"shapes\"");
+    others.emplace_back("shapes");
+  }
+  if (result.kind == Claim::Kind::faster_than) {
+    claim.at("than").get_to(result.than);
+    require_measured(result.than, experiment);
+    others.emplace_back("than");
   }
   for (const auto& [key, value] : claim.items())
     if (std::ranges::find(others, key) == others.end())

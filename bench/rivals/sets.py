@@ -1,0 +1,108 @@
+"""Concurrent sets: Gradus beside libcds, xenium, oneTBB and a striped absl::flat_hash_set.
+
+What is timed are the calls of all threads on one set, in one process for all subjects, by the job and the clocks of
+`gradus bench sets` (src/sets/job.hpp): keys and calls are drawn before, the set is filled at random before, half of the keys
+are in it. Subjects take turns, and the first turn is a warm-up. Every run is judged by its keys and their sum.
+Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase), a skip list and a hash set of 1,000,000
+keys; with 90/10/0 also oneTBB's sets, which cannot erase while others use them. Hazard pointers are compared with hazard
+pointers, epochs with RCU and epochs. A ratio above 1 says that Gradus is faster.
+Needs the packages of requirements-sets.txt, and the build of --gradus, whose harness it links.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+
+from common import REPOSITORY, Disagreement, note, print_table, spread
+
+PACKAGES = ["libcds-dev", "libxenium-dev", "libtbb-dev", "libabsl-dev"]
+
+
+def compile_program(options, folder):
+    build = pathlib.Path(options.gradus).resolve().parent
+    program = folder / "sets"
+    abseil = subprocess.run(["pkg-config", "--libs", "absl_flat_hash_set"], capture_output=True, text=True,
+                            check=True).stdout.split()
+    command = [options.compiler, "-std=c++20", "-O3", "-DNDEBUG", "-fopenmp", "-mcx16",
+               *(f"-I{REPOSITORY / part}" for part in ("include", "src", "")),
+               str(REPOSITORY / "bench" / "rivals" / "sets.cpp"), str(build / "libgradus_internal.a"),
+               str(build / "libgradus_floors.a"), "-o", str(program), "-pthread", "-lhwloc", "-ltbb", "-lhwy", *abseil, "-lcds"]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    if compiled.returncode != 0:
+        raise SystemExit(f"rivals: {' '.join(command)}\n{compiled.stderr}")
+    return program
+
+
+def kind_of(subject):
+    """With what a subject is compared: its way of reclamation."""
+    if "hazard_pointers" in subject or subject.endswith(" HP"):
+        return "hazard pointers"
+    return "others"
+
+
+def add_options(parser):
+    parser.add_argument("--compiler", default="g++", help="of the program that measures (default g++)")
+
+
+def result_name(options):
+    return f"sets-rivals-{options.threads}-threads.json"
+
+
+def versions():
+    found = {}
+    for package in PACKAGES:
+        result = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False)
+        found[package] = result.stdout or "unknown"
+    return found
+
+
+def measured(options, program):
+    """The rows of each line."""
+    lines = {}
+    with subprocess.Popen([str(program), str(options.threads), str(options.repeats), str(options.scale), ",".join(options.lines)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for text in process.stdout:
+            row = json.loads(text)
+            note(f"{row['line']}: {row['subject']}")
+            lines.setdefault(row["line"], []).append(row)
+        messages = process.stderr.read()
+    note("")
+    if process.returncode == 5:
+        raise Disagreement(messages.strip())
+    if process.returncode != 0:
+        raise SystemExit(f"rivals: {program} ended with status {process.returncode}:\n{messages}")
+    return lines
+
+
+HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
+
+
+def run(options, folder):
+    """The results, and whether everything agrees."""
+    program = compile_program(options, folder)
+    try:
+        lines = measured(options, program)
+    except Disagreement as disagreement:
+        print(f"DISAGREES: {disagreement}")
+        return {"lines": [], "disagreements": [str(disagreement)]}, False
+    if not lines:
+        raise SystemExit("rivals: no line has such a name")
+    table = []
+    for name, rows in lines.items():
+        best = {}
+        for row in rows:
+            row["median"] = statistics.median(row["seconds"])
+            if row["subject"].startswith("gradus "):
+                kind = kind_of(row["subject"])
+                best[kind] = min(best.get(kind, row["median"]), row["median"])
+        for row in rows:
+            ratio = "" if row["subject"].startswith("gradus ") else f"{row['median'] / best[kind_of(row['subject'])]:.2f}"
+            row["ratio"] = float(ratio) if ratio else None
+            table.append([name, row["subject"], f"{row['operations'] / row['median'] / 1e6:.3g}",
+                          f"{1e3 * row['median']:.4g} ±{1e3 * spread(row['seconds']):.2g}", ratio])
+    print_table(HEADER, table)
+    print(f"Medians of {options.repeats} runs; ± is the median deviation; {options.threads} threads.")
+    if options.scale != 1:
+        print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
+    return {"lines": [{"name": name, "rows": rows} for name, rows in lines.items()], "disagreements": []}, True

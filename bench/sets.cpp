@@ -1,0 +1,220 @@
+// Concurrent sets as the harness sees them.
+#include "gradus/sets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/facts.hpp"
+#include "bench/parse.hpp"
+#include "bench/problem.hpp"
+#include "bench/verify_room.hpp"
+#include "sets/cases.hpp"
+
+namespace gradus::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+using sets_detail::Mix;
+using sets_detail::Outcome;
+using sets_detail::Problem;
+
+constexpr std::string_view problem_name = "sets";
+
+struct SetAxes {
+  std::vector<std::int64_t> sizes{1024};
+  std::vector<Mix> mixes{{80, 10, 10}};
+  std::int64_t operations = 200000;
+  std::uint64_t seed = 1;
+};
+
+std::string text(const Mix& mix) { return fmt::format("{}/{}/{}", mix.contains, mix.insert, mix.erase); }
+
+Mix parse_mix(const std::string& label, const std::string& text) {
+  std::vector<int> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('/', begin), text.size());
+    parts.push_back(static_cast<int>(parse_whole(label, text.substr(begin, end - begin), 0, 100)));
+    begin = end + 1;
+  }
+  if (parts.size() != 3 || parts[0] + parts[1] + parts[2] != 100)
+    throw UsageError(fmt::format("{}: '{}' should be three shares of a hundred, as in 80/10/10", label, text));
+  return {parts[0], parts[1], parts[2]};
+}
+
+/// Threads on a set of some size, with one mix of calls.
+class Use : public Workload {
+ public:
+  Use(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
+    problem_.range = 2 * size;
+    problem_.operations = axes.operations;
+    problem_.mix = mix;
+    problem_.seed = axes.seed;
+    problem_.stop = std::move(stop);
+  }
+
+  std::string title() const override {
+    return fmt::format("{} keys of {}, {} calls: {} % contains, {} % insert, {} % erase", problem_.range / 2,
+                       problem_.range, problem_.operations, problem_.mix.contains, problem_.mix.insert,
+                       problem_.mix.erase);
+  }
+
+  ordered_json facts() const override {
+    return {{"size", problem_.range / 2},
+            {"range", problem_.range},
+            {"mix", text(problem_.mix)},
+            {"operations", problem_.operations},
+            {"seed", problem_.seed}};
+  }
+
+  core::Support support(std::string_view variant) const override {
+    return find(variant).supports(problem_.shape(), execution::this_machine());
+  }
+
+  std::string verify(std::vector<Row>& rows, const Reporter& report) override {
+    Problem recorded = problem_;
+    recorded.records = true;
+    recorded.operations = std::min<std::int64_t>(problem_.operations, 20000);
+    for_each_sound(rows, "verify", report, [&](Row& row) {
+      const PeakMemory memory;
+      const std::string fault = find_fault(recorded, use(row, recorded));
+      row.memory_bytes = memory.bytes();
+      if (!fault.empty()) mark_wrong(row, fault);
+    });
+    return fmt::format("{} calls each by a recorded, linearizable history; every run by its keys and their sum",
+                       recorded.operations);
+  }
+
+  Sample run(const Row& row) override {
+    std::vector<Phase> phases;
+    const Outcome outcome = use(row, problem_, &phases);
+    if (const std::string fault = find_fault(problem_, outcome); !fault.empty())
+      throw VerificationError(fmt::format("{} with {} threads: {}", row.variant, row.threads, fault));
+    Found& found = found_[row.index];
+    found.peak_garbage = std::max(found.peak_garbage, outcome.peak_garbage_bytes);
+    found.yes =
+        static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
+    return sample_of(outcome.seconds, phases);
+  }
+
+  std::vector<Work> work(const Row&) const override { return {}; }
+
+  std::vector<Figure> figures(const Row& row) const override {
+    const double rate = static_cast<double>(problem_.operations) / row.seconds.median;
+    const Found found = found_.contains(row.index) ? found_.at(row.index) : Found{};
+    const double kibibytes = static_cast<double>(found.peak_garbage) / 1024;
+    return {{"operations_per_second", rate, "M calls/s", fmt::format("{:.3g}", 1e-6 * rate)},
+            {"peak_garbage_bytes", found.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
+            {"leaked_bytes", 0, "leaked", "0"},  // otherwise the run had been wrong
+            {"share_answered_yes", found.yes}};
+  }
+
+ private:
+  struct Found {
+    std::size_t peak_garbage = 0;  ///< of all runs
+    double yes = 0;
+  };
+
+  static const sets_detail::Variant& find(std::string_view variant) {
+    return core::find_variant(sets_detail::variants(), variant, problem_name);
+  }
+
+  Outcome use(const Row& row, const Problem& problem, std::vector<Phase>* phases = nullptr) const {
+    std::vector<Phase> ignored;
+    return find(row.variant).run(problem, execution_of(row, problem.stop), phases != nullptr ? *phases : ignored);
+  }
+
+  Problem problem_;
+  std::map<std::size_t, Found> found_;  ///< by rows
+};
+
+class AllUses : public Workloads {
+ public:
+  std::vector<Axis> axes() override {
+    return {
+        {.name = "size",
+         .letter = "n",
+         .form = "N,...",
+         .help = "keys in the set, half of those that are drawn",
+         .initial = "1024",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.sizes.clear();
+               for (const std::string& part : parse_list(label, text))
+                 axes_.sizes.push_back(parse_whole(label, part, 1, std::int64_t{1} << 28));
+             }},
+        {.name = "mix",
+         .letter = "",
+         .form = "C/I/E,...",
+         .help = "how many of a hundred calls are contains, insert and erase",
+         .initial = "80/10/10",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.mixes.clear();
+               for (const std::string& part : parse_list(label, text)) axes_.mixes.push_back(parse_mix(label, part));
+             },
+         .choices = {"100/0/0", "80/10/10", "20/40/40", "0/50/50"}},
+        {.name = "operations",
+         .letter = "",
+         .form = "N",
+         .help = "calls of all threads together",
+         .initial = "200000",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.operations = parse_whole(label, text, 1, std::int64_t{1} << 32);
+             }},
+        {.name = "seed",
+         .letter = "",
+         .form = "N",
+         .help = "seed of the keys and calls",
+         .initial = "1",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.seed = parse_unsigned(label, text, 0, std::numeric_limits<std::uint64_t>::max());
+             }},
+    };
+  }
+
+  void prepare(const Making&) override {}
+
+  /// The calls: sizes are what experiments are about.
+  void scale(double share) override {
+    axes_.operations =
+        std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));
+  }
+
+  void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
+    for (const std::int64_t size : axes_.sizes)
+      for (const Mix& mix : axes_.mixes) {
+        Use workload(size, mix, axes_, making.stop);
+        use(workload);
+      }
+  }
+
+ private:
+  SetAxes axes_;
+};
+
+}  // namespace
+
+extern const ProblemRow sets_problem;
+const ProblemRow sets_problem{
+    .name = problem_name,
+    .summary = "concurrent sets: many threads insert, erase and look up keys at a time",
+    .figures =
+        "time: of the calls alone; keys were drawn and the set was filled before. calls: of all threads together over "
+        "the "
+        "time, in 10^6 per second. garbage: the most that removed nodes took that were not yet freed, looked at every "
+        "1024 "
+        "calls. leaked: what the set had not given back after its end.",
+    .ladder = &sets_detail::ladder,
+    .verify = verify_room<sets_detail::Trial>,
+    .cases = case_names_of<sets_detail::Trial>,
+    .workloads = []() -> std::unique_ptr<Workloads> { return std::make_unique<AllUses>(); },
+};
+
+}  // namespace gradus::bench

@@ -1,0 +1,111 @@
+/// What all sets offer, in one place.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace gradus::sets_detail {
+
+template <class Function>
+concept transparent = requires {
+  typename Function::is_transparent;
+};
+
+/// Numbers of other types are converted to the key's before they are compared, so that -1 is not taken for the greatest
+/// of an unsigned type.
+template <class Other, class Key>
+concept other_key = !std::is_same_v<Other, Key> && !(std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>);
+
+/// A loop over a set: a position that goes on only. Moved, not copied.
+template <class Set>
+class set_iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = typename Set::value_type;
+  using difference_type = std::ptrdiff_t;
+
+  explicit set_iterator(const Set& set) : cursor_(std::make_unique<typename Set::cursor>(set)) {}
+
+  const value_type& operator*() const { return cursor_->key(); }
+  const value_type* operator->() const { return &cursor_->key(); }
+  set_iterator& operator++() {
+    cursor_->next();
+    return *this;
+  }
+  void operator++(int) { cursor_->next(); }
+  friend bool operator==(const set_iterator& iterator, std::default_sentinel_t) {
+    return iterator.cursor_->is_at_end();
+  }
+
+ private:
+  std::unique_ptr<typename Set::cursor> cursor_;
+};
+
+/// The operations of a set, which many threads may call at a time, for a Set that has
+///
+///   bool add(key)                   `key` is a const Key& or a Key&&
+///   bool remove(const other& key)
+///   bool look_up(const other& key, function)
+///   cursor                          with key(), next(), is_at_end()
+///
+/// Each of insert, erase, contains and visit is linearizable: it takes effect at a single moment between its call and
+/// its return, and all threads agree on the order of these moments.
+template <class Set, class Key, bool is_transparent>
+class set_interface {
+ public:
+  using key_type = Key;
+  using value_type = Key;
+  using iterator = set_iterator<Set>;
+  using const_iterator = iterator;
+
+  /// Puts the key into the set; false if it is there already. What the key's copy, the comparison or the allocator
+  /// throws comes through, and the set is as if nothing had been tried. `insert(Key&&)` leaves the key alone when it
+  /// finds it in the set; when another thread was faster by a moment, the key may have been moved from, although the
+  /// answer is false.
+  bool insert(const Key& key) { return self().add(key); }
+  bool insert(Key&& key) { return self().add(std::move(key)); }
+
+  /// Takes the key out of the set; false if it is not there.
+  bool erase(const Key& key) { return self().remove(key); }
+
+  bool contains(const Key& key) const { return self().look_up(key, ignore); }
+
+  /// Calls function(const Key&) with the set's own key if it is there, and tells whether it was. The key may be erased
+  /// meanwhile by others, but it is not destroyed before the function returns.
+  template <class Function>
+  bool visit(const Key& key, Function&& function) const {
+    return self().look_up(key, function);
+  }
+
+  // The same for whatever can be compared with a key, where the function objects of the set are transparent.
+  template <other_key<Key> Other>
+  requires is_transparent bool erase(const Other& key) { return self().remove(key); }
+  template <other_key<Key> Other>
+  requires is_transparent bool contains(const Other& key) const { return self().look_up(key, ignore); }
+  template <other_key<Key> Other, class Function>
+  requires is_transparent bool visit(const Other& key, Function&& function) const {
+    return self().look_up(key, function);
+  }
+
+  /// How many keys there are: exact when no thread changes the set, otherwise a number near it.
+  std::size_t size() const noexcept {
+    const auto count = self().count();
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+  /// Whether size() is 0.
+  bool empty() const noexcept { return size() == 0; }
+
+  /// A loop over the keys; the set's own description says in which order, and what it sees of changes.
+  iterator begin() const { return iterator(self()); }
+  std::default_sentinel_t end() const noexcept { return std::default_sentinel; }
+
+ private:
+  static constexpr auto ignore = [](const Key&) {};
+  Set& self() noexcept { return static_cast<Set&>(*this); }
+  const Set& self() const noexcept { return static_cast<const Set&>(*this); }
+};
+
+}  // namespace gradus::sets_detail

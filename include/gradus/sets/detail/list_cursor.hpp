@@ -1,0 +1,55 @@
+/// A loop over a sorted list that takes no locks.
+#pragma once
+
+#include <atomic>
+
+#include "gradus/sets/detail/word.hpp"
+
+namespace gradus::sets_detail {
+
+/// Stands on a node that was in the set when the loop came to it. For a Set of sorted nodes that has `domain_`,
+/// `head_`, `compare_`, node_at() and find(guard, precedes, slot), which gives the first node whose key does not
+/// precede and the slot that keeps it.
+template <class Set>
+class list_cursor {
+  using node = typename Set::node;
+  using guard = typename Set::guard;
+  static constexpr bool walks_past_removed = Set::walks_past_removed;
+
+ public:
+  explicit list_cursor(const Set& set) : set_(set), hold_(set.domain_) { go_on_from(Set::first_link(set.head_)); }
+  const auto& key() const { return here_->key; }
+  void next() { go_on_from(Set::first_link(*here_)); }
+  bool is_at_end() const { return here_ == nullptr; }
+
+ private:
+  // seq_cst: a key that was removed before the loop came here is not shown; see the sets.
+  template <class Link>
+  void go_on_from(const Link& link) {
+    const node* const old = here_;  // none at the beginning; its slot keeps it
+    const unsigned other_slots = slot_ < 2 ? 2 : 0;
+    slot_ ^= 1;
+    for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
+      if (walks_past_removed || !is_marked(next)) here_ = Set::node_at(next);
+      else here_ = first_after(old, other_slots);
+      if (here_ == nullptr) return;
+      next = Set::first_link(*here_).load(std::memory_order_seq_cst);
+      if (!is_marked(next))
+        return;  // otherwise it was removed: on from here, or, where that is not allowed, from `old`
+    }
+  }
+
+  node* first_after(const node* old, unsigned slots) {
+    const auto found = set_.find(
+        hold_, [&](const auto& key) { return old != nullptr && !set_.compare_(old->key, key); }, slots);
+    slot_ = found.slot;
+    return found.here;
+  }
+
+  const Set& set_;
+  guard hold_;
+  node* here_ = nullptr;
+  unsigned slot_ = 0;
+};
+
+}  // namespace gradus::sets_detail

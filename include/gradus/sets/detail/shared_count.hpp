@@ -1,0 +1,34 @@
+/// A number that many threads change and few read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "gradus/sets/detail/thread_number.hpp"
+
+namespace gradus::sets_detail {
+
+/// Each thread adds to a part of its own; the sum of the parts is exact when nobody adds. 1 KiB.
+template <class Policy>
+class shared_count {
+ public:
+  // relaxed: a count orders nothing, and its reader is promised no more than a sum of values that were there.
+  void add(std::int64_t change) noexcept {
+    parts_[thread_number() % parts].value.fetch_add(change, std::memory_order_relaxed);
+  }
+  std::int64_t sum() const noexcept {
+    std::int64_t total = 0;
+    for (const part& one : parts_) total += one.value.load(std::memory_order_relaxed);
+    return total;
+  }
+
+ private:
+  static constexpr std::size_t parts = 16;
+  struct alignas(64) part {  // each on a cache line of its own
+    typename Policy::template atomic<std::int64_t> value{0};
+  };
+  part parts_[parts];
+};
+
+}  // namespace gradus::sets_detail

@@ -1,0 +1,187 @@
+/// lazy_list_set: a sorted list whose removed nodes are marked first and taken out later; look-ups take no locks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "gradus/sets/detail/interface.hpp"
+#include "gradus/sets/detail/list_cursor.hpp"
+#include "gradus/sets/detail/node_lock.hpp"
+#include "gradus/sets/detail/nodes.hpp"
+#include "gradus/sets/detail/shared_count.hpp"
+#include "gradus/sets/detail/word.hpp"
+#include "gradus/sets/epoch.hpp"
+
+namespace gradus {
+
+/// A set of keys as a sorted linked list. To erase a key is to mark its node, and then to take the node out, both under
+/// the locks of that node and the one before. So a thread that has locked a node need not walk again: the node is in
+/// the list unless it is marked, and mark and next node are one word that one comparison checks. O(n) steps each.
+///
+/// `contains` and `visit` take no locks and, except under hazard_pointers, are wait-free: they walk once and read the
+/// mark of the node that they find. `insert` of a key that is there and `erase` of one that is not take no locks
+/// either; other changes wait for a thread that stops while it holds a lock they need. Under hazard_pointers a
+/// traversal that finds its node marked starts again.
+///
+/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
+/// and others that are inserted or erased meanwhile or not.
+///
+/// Memory orders: a change takes effect by one store (the link to the new node, the mark), an answer without a change
+/// by one load (the last link, the mark of the node that was found). These are seq_cst, and so are in an order on which
+/// all threads agree; since a walk does not know which of its loads is the last one, all of them are. With acquire and
+/// release two threads, each of which inserts a key and then looks for the other's, might both miss it. seq_cst loads
+/// are plain loads on x86-64, and load-acquire on 64-bit Arm.
+///
+/// Source: S. Heller, M. Herlihy, V. Luchangco, M. Moir, W. N. Scherer III and N. Shavit, "A lazy concurrent list-based
+/// set algorithm" (2005); failed changes without locks: T. David, R. Guerraoui and V. Trigonakis, "Asynchronized
+/// concurrency" (2015).
+template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
+class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Reclamation, Compare, Allocator>, Key,
+                                                        sets_detail::transparent<Compare>> {
+  using Policy = typename Reclamation::policy;
+  using word = sets_detail::word;
+  using guard = typename Reclamation::guard;
+  /// The list's head is a link without a key: keys need no least value.
+  struct link {
+    typename Policy::template atomic<word> next{0};
+    sets_detail::basic_node_lock<Policy> lock;
+  };
+  struct node : sets_detail::reclaimable, link {
+    template <class Argument>
+    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    const Key key;
+  };
+
+ public:
+  explicit lazy_list_set(const Compare& compare = {}, const Allocator& allocator = {})
+      : compare_(compare), nodes_(allocator) {}
+  lazy_list_set(const lazy_list_set&) = delete;
+  lazy_list_set& operator=(const lazy_list_set&) = delete;
+  ~lazy_list_set() {
+    for (word at = head_.next.load(std::memory_order_relaxed); at != 0;) {
+      node* here = node_at(at);
+      at = here->next.load(std::memory_order_relaxed);
+      nodes_.destroy(here);
+    }
+  }
+
+  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  std::size_t garbage() const noexcept { return domain_.garbage(); }
+  std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
+
+ private:
+  template <class, class, bool>
+  friend class sets_detail::set_interface;
+  template <class>
+  friend class sets_detail::set_iterator;
+  friend class sets_detail::list_cursor<lazy_list_set>;
+  using cursor = sets_detail::list_cursor<lazy_list_set>;
+  static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
+  static constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+  static node* node_at(word link) { return sets_detail::node_at<node>(link); }
+  static const auto& first_link(const link& from) { return from.next; }
+
+  struct window {
+    link* before;
+    node* here;
+    unsigned slot;  ///< that keeps `here`
+  };
+
+  template <class Other>
+  auto less_than(const Other& key) const {
+    return [this, &key](const Key& other) { return compare_(other, key); };
+  }
+
+  /// The last link whose key precedes, and what comes behind it; either may be removed meanwhile.
+  template <class Precedes>
+  window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
+    for (link* before = &head_;;) {
+      const word next = hold.protect(slot, before->next, seq_cst);
+      if (!walks_past_removed && sets_detail::is_marked(next)) {  // what comes behind it may be freed
+        before = &head_;
+        continue;
+      }
+      node* here = node_at(next);
+      if (here == nullptr || !precedes(here->key)) return {before, here, slot};
+      before = here;
+      slot ^= 1;
+    }
+  }
+
+  template <class Other>
+  bool is_at(const window& at, const Other& key) const {
+    return at.here != nullptr && !compare_(key, at.here->key);
+  }
+  static bool is_removed(const node& here) { return sets_detail::is_marked(here.next.load(seq_cst)); }
+  /// Under the lock of the first: that it is in the list and leads to the second, for otherwise it would be marked or
+  /// lead elsewhere. relaxed: others change it under this lock.
+  static bool are_neighbours(const window& at) {
+    return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
+  }
+
+  template <class Argument>
+  bool add(Argument&& key) {
+    guard hold(domain_);
+    for (;;) {
+      const window at = find(hold, less_than(key));
+      if (is_at(at, key) && !is_removed(*at.here)) return false;
+      // One lock suffices: what comes behind `before` is not marked without it.
+      const std::lock_guard hold_before(at.before->lock);
+      if (!are_neighbours(at)) continue;
+      node* made = nodes_.make(std::forward<Argument>(key));
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
+      // The key is in the set from here on.
+      at.before->next.store(sets_detail::word_of(made), seq_cst);
+      count_.add(1);
+      return true;
+    }
+  }
+
+  template <class Other>
+  bool remove(const Other& key) {
+    guard hold(domain_);
+    for (;;) {
+      const window at = find(hold, less_than(key));
+      if (!is_at(at, key) || is_removed(*at.here)) return false;
+      {
+        const std::lock_guard hold_before(at.before->lock);
+        const std::lock_guard hold_here(at.here->lock);  // nobody puts a node behind it
+        if (!are_neighbours(at)) continue;
+        const word next = at.here->next.load(std::memory_order_relaxed);  // its lock orders it
+        // The key is no longer in the set from here on.
+        at.here->next.store(next | sets_detail::mark, seq_cst);
+        at.before->next.store(next, Reclamation::unlink_order);
+      }
+      count_.add(-1);
+      hold.retire(at.here);
+      return true;
+    }
+  }
+
+  template <class Other, class Function>
+  bool look_up(const Other& key, Function& function) const {
+    guard hold(domain_);
+    const window at = find(hold, less_than(key));
+    if (!is_at(at, key) || is_removed(*at.here)) return false;
+    function(at.here->key);
+    return true;
+  }
+
+  std::int64_t count() const noexcept { return count_.sum(); }
+
+  [[no_unique_address]] Compare compare_;
+  sets_detail::node_factory<node, Allocator> nodes_;
+  mutable
+      typename Reclamation::domain domain_{this, [](void* set, sets_detail::reclaimable* gone) noexcept {
+                                             static_cast<lazy_list_set*>(set)->nodes_.destroy(static_cast<node*>(gone));
+                                           }};
+  mutable link head_;
+  sets_detail::shared_count<Policy> count_;
+};
+
+}  // namespace gradus

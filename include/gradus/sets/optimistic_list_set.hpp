@@ -1,0 +1,205 @@
+/// optimistic_list_set: a sorted list that is searched without locks; two nodes are locked, and then it is made sure.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "gradus/sets/detail/interface.hpp"
+#include "gradus/sets/detail/list_cursor.hpp"
+#include "gradus/sets/detail/node_lock.hpp"
+#include "gradus/sets/detail/nodes.hpp"
+#include "gradus/sets/detail/shared_count.hpp"
+#include "gradus/sets/detail/word.hpp"
+#include "gradus/sets/epoch.hpp"
+
+namespace gradus {
+
+/// A set of keys as a sorted linked list. A thread walks without locks to the two nodes between which its key belongs,
+/// locks both, and walks from the head again: if it comes to the first and this leads to the second, neither was
+/// removed, and it does its work; otherwise it begins again. O(n) steps each, twice; `contains` takes locks, too.
+///
+/// Under hazard_pointers removed nodes are marked, and a traversal that finds its node marked starts again.
+///
+/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
+/// and others that are inserted or erased meanwhile or not.
+///
+/// Linearizable with acquire and release alone (but for what hazard pointers need): what an operation answers it has
+/// read under the locks of both nodes, so that of two operations on a key the one comes later that takes them later.
+/// The second walk may read old links. Yet if the first node had been removed, by a thread that held its lock and the
+/// lock of the node before it, that happened before this thread locked it, so that no link that this thread may still
+/// read leads there.
+///
+/// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.6.
+template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
+class optimistic_list_set : public sets_detail::set_interface<optimistic_list_set<Key, Reclamation, Compare, Allocator>,
+                                                              Key, sets_detail::transparent<Compare>> {
+  using Policy = typename Reclamation::policy;
+  using word = sets_detail::word;
+  using guard = typename Reclamation::guard;
+  /// The list's head is a link without a key: keys need no least value.
+  struct link {
+    typename Policy::template atomic<word> next{0};
+    sets_detail::basic_node_lock<Policy> lock;
+  };
+  struct node : sets_detail::reclaimable, link {
+    template <class Argument>
+    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    const Key key;
+  };
+
+ public:
+  explicit optimistic_list_set(const Compare& compare = {}, const Allocator& allocator = {})
+      : compare_(compare), nodes_(allocator) {}
+  optimistic_list_set(const optimistic_list_set&) = delete;
+  optimistic_list_set& operator=(const optimistic_list_set&) = delete;
+  ~optimistic_list_set() {
+    for (word at = head_.next.load(std::memory_order_relaxed); at != 0;) {
+      node* here = node_at(at);
+      at = here->next.load(std::memory_order_relaxed);
+      nodes_.destroy(here);
+    }
+  }
+
+  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  std::size_t garbage() const noexcept { return domain_.garbage(); }
+  std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
+
+ private:
+  template <class, class, bool>
+  friend class sets_detail::set_interface;
+  template <class>
+  friend class sets_detail::set_iterator;
+  friend class sets_detail::list_cursor<optimistic_list_set>;
+  using cursor = sets_detail::list_cursor<optimistic_list_set>;
+  static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
+
+  // Of loads: a node is initialised for those who get there. Of stores: likewise; and see Linearizable above.
+  static constexpr std::memory_order acquire = std::memory_order_acquire;
+  static constexpr std::memory_order release = std::memory_order_release;
+
+  static node* node_at(word link) { return sets_detail::node_at<node>(link); }
+  static const auto& first_link(const link& from) { return from.next; }
+
+  struct window {
+    link* before;
+    node* here;
+    unsigned slot;  ///< that keeps `here`
+  };
+
+  template <class Other>
+  auto less_than(const Other& key) const {
+    return [this, &key](const Key& other) { return compare_(other, key); };
+  }
+
+  /// The last link whose key precedes, and what comes behind it.
+  template <class Precedes>
+  window find(guard& hold, const Precedes& precedes, unsigned slot = 0) const {
+    for (link* before = &head_;;) {
+      const word next = hold.protect(slot, before->next, acquire);
+      if (sets_detail::is_marked(next)) {  // under hazard pointers alone: what comes behind it may be freed
+        before = &head_;
+        continue;
+      }
+      node* here = node_at(next);
+      if (here == nullptr || !precedes(here->key)) return {before, here, slot};
+      before = here;
+      slot ^= 1;
+    }
+  }
+
+  template <class Other>
+  bool is_at(const window& at, const Other& key) const {
+    return at.here != nullptr && !compare_(key, at.here->key);
+  }
+
+  /// The second walk: whether the window's first link, which is locked, is in the list, and leads to the second.
+  bool is_in_list(guard& hold, const window& at) const {
+    if (at.before != &head_) {
+      const node* wanted = static_cast<const node*>(at.before);
+      link* before = &head_;
+      for (unsigned slot = 2;;) {  // 0 and 1 hold the window
+        const word next = hold.protect(slot, before->next, acquire);
+        if (sets_detail::is_marked(next)) {
+          before = &head_;
+          continue;
+        }
+        node* here = node_at(next);
+        if (here == wanted) break;
+        if (here == nullptr || compare_(wanted->key, here->key)) return false;
+        before = here;
+        slot ^= 1;
+      }
+    }
+    // relaxed: the lock orders it.
+    return at.before->next.load(std::memory_order_relaxed) == sets_detail::word_of(at.here);
+  }
+
+  /// work(window) under the locks of two neighbours, or of the last link, between which the key belongs.
+  template <class Other, class Work>
+  auto between_neighbours(guard& hold, const Other& key, const Work& work) const {
+    for (;;) {
+      const window at = find(hold, less_than(key));
+      const std::lock_guard hold_before(at.before->lock);
+      std::unique_lock<sets_detail::basic_node_lock<Policy>> hold_here;
+      if (at.here != nullptr) hold_here = std::unique_lock(at.here->lock);
+      if (is_in_list(hold, at)) return work(at);
+    }
+  }
+
+  template <class Argument>
+  bool add(Argument&& key) {
+    guard hold(domain_);
+    return between_neighbours(hold, key, [&](const window& at) {
+      if (is_at(at, key)) return false;
+      node* made = nodes_.make(std::forward<Argument>(key));
+      made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
+      at.before->next.store(sets_detail::word_of(made), release);
+      count_.add(1);
+      return true;
+    });
+  }
+
+  template <class Other>
+  bool remove(const Other& key) {
+    guard hold(domain_);
+    node* gone = between_neighbours(hold, key, [&](const window& at) -> node* {
+      if (!is_at(at, key)) return nullptr;
+      const word next = at.here->next.load(std::memory_order_relaxed);  // its lock orders it
+      // Before it is taken out: who finds no mark has found a node that is in the list. seq_cst: see hazard_pointers.
+      if constexpr (!Reclamation::walks_past_removed)
+        at.here->next.store(next | sets_detail::mark, std::memory_order_seq_cst);
+      at.before->next.store(next, Reclamation::unlink_order);
+      count_.add(-1);
+      return at.here;
+    });
+    if (gone != nullptr) hold.retire(gone);
+    return gone != nullptr;
+  }
+
+  template <class Other, class Function>
+  bool look_up(const Other& key, Function& function) const {
+    guard hold(domain_);
+    const node* found =
+        between_neighbours(hold, key, [&](const window& at) { return is_at(at, key) ? at.here : nullptr; });
+    if (found == nullptr) return false;
+    function(found->key);  // not under the locks; the guard keeps the node
+    return true;
+  }
+
+  std::int64_t count() const noexcept { return count_.sum(); }
+
+  [[no_unique_address]] Compare compare_;
+  sets_detail::node_factory<node, Allocator> nodes_;
+  mutable typename Reclamation::domain domain_{
+      this, [](void* set, sets_detail::reclaimable* node_to_free) noexcept {
+        static_cast<optimistic_list_set*>(set)->nodes_.destroy(static_cast<node*>(node_to_free));
+      }};
+  mutable link head_;
+  sets_detail::shared_count<Policy> count_;
+};
+
+}  // namespace gradus

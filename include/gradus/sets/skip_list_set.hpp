@@ -1,0 +1,344 @@
+/// skip_list_set: a sorted lock-free list with express lanes: O(log n) steps.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gradus/sets/detail/interface.hpp"
+#include "gradus/sets/detail/list_cursor.hpp"
+#include "gradus/sets/detail/shared_count.hpp"
+#include "gradus/sets/detail/word.hpp"
+#include "gradus/sets/epoch.hpp"
+
+namespace gradus {
+
+/// A sorted set of keys as a lock-free skip list. Level 0 is the list of lock_free_list_set; a quarter of its nodes, at
+/// random, are linked on level 1 as well, a quarter of these on level 2, and so on. A search walks on each level as far
+/// as the key allows and goes down. O(log n) expected steps; 1.33 links a key on average.
+///
+/// A key is in the set while its node is linked on level 0 and not marked there; the other levels are only ways to
+/// get there. To erase is to mark the node's links from the highest level down, and to walk once more, which takes it
+/// out everywhere. A node counts the levels on which it is linked, and its inserter while it still links it: whoever
+/// ends the last of these retires it, once.
+///
+/// Lock-free: a thread that stops anywhere holds up no other. `contains` and `visit` change nothing, except under
+/// hazard_pointers, where they help and may start again.
+///
+/// A loop over the set takes no locks. In ascending order it sees every key that is there all the while, no key twice,
+/// and others that are inserted or erased meanwhile or not.
+///
+/// Memory orders: on level 0 as in lock_free_list_set. On the levels above links and marks are seq_cst for another
+/// reason: who links a node looks at its mark afterwards, who marks it looks for the link afterwards, and one of them
+/// has to see what the other did and take the node out.
+///
+/// Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004); M. Herlihy and N. Shavit, "The
+/// Art of Multiprocessor Programming", 14.4.
+template <class Key, class Reclamation = epoch, class Compare = std::less<>, class Allocator = std::allocator<Key>>
+class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Reclamation, Compare, Allocator>, Key,
+                                                        sets_detail::transparent<Compare>> {
+  using Policy = typename Reclamation::policy;
+  using word = sets_detail::word;
+  using guard = typename Reclamation::guard;
+  using link = typename Policy::template atomic<word>;
+  static constexpr unsigned most_levels = 20;  // four to the power of 20 keys and more
+
+  /// The list's head has links without a key: keys need no least value.
+  struct tower {
+    link links[most_levels];
+  };
+  /// Its links come behind it in memory.
+  struct node : sets_detail::reclaimable {
+    template <class Argument>
+    node(unsigned on_levels, Argument&& argument) : levels(on_levels), key(std::forward<Argument>(argument)) {}
+    link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
+    typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; and its inserter
+    const unsigned levels;
+    const Key key;
+  };
+  static_assert(alignof(node) >= alignof(link));
+
+ public:
+  explicit skip_list_set(const Compare& compare = {}, const Allocator& allocator = {})
+      : compare_(compare), allocator_(allocator) {}
+  skip_list_set(const skip_list_set&) = delete;
+  skip_list_set& operator=(const skip_list_set&) = delete;
+  ~skip_list_set() {
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    for (unsigned level = most_levels; level-- > 0;) {
+      for (link* before = head_.links; node* here = node_at(before[level].load(relaxed));) {
+        const word next = here->links()[level].load(relaxed);
+        if (!sets_detail::is_marked(next)) {
+          before = here->links();
+          continue;
+        }
+        before[level].store(sets_detail::without_mark(next), relaxed);
+        if (here->holds.fetch_sub(1, relaxed) == 1) destroy(here);
+      }
+    }
+    for (node* here = node_at(head_.links[0].load(relaxed)); here != nullptr;) {
+      node* next = node_at(here->links()[0].load(relaxed));
+      destroy(here);
+      here = next;
+    }
+  }
+
+  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere, of
+  /// which those of links are an average.
+  std::size_t garbage() const noexcept { return domain_.garbage(); }
+  std::size_t garbage_bytes() const noexcept { return domain_.garbage() * (sizeof(node) + 4 * sizeof(link) / 3); }
+
+ private:
+  template <class, class, bool>
+  friend class sets_detail::set_interface;
+  template <class>
+  friend class sets_detail::set_iterator;
+  friend class sets_detail::list_cursor<skip_list_set>;
+  using cursor = sets_detail::list_cursor<skip_list_set>;
+  static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
+  static constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+  static node* node_at(word link) { return sets_detail::node_at<node>(link); }
+  static const link& first_link(const tower& from) { return from.links[0]; }
+  static const link& first_link(const node& from) { return from.links()[0]; }
+
+  // --- memory
+  // ---------------------------------------------------------------------------------------------------------
+
+  struct alignas(node) unit {
+    std::byte bytes[alignof(node)];
+  };
+  using unit_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<unit>;
+  using unit_traits = std::allocator_traits<unit_allocator>;
+  static std::size_t units_of(unsigned levels) {
+    return (sizeof(node) + levels * sizeof(link) + sizeof(unit) - 1) / sizeof(unit);
+  }
+
+  template <class Argument>
+  node* make(unsigned levels, Argument&& key) {
+    unit_allocator allocator(allocator_);
+    auto place = unit_traits::allocate(allocator, units_of(levels));
+    node* made = reinterpret_cast<node*>(std::to_address(place));
+    try {
+      std::construct_at(made, levels, std::forward<Argument>(key));
+    } catch (...) {
+      unit_traits::deallocate(allocator, place, units_of(levels));
+      throw;
+    }
+    for (unsigned level = 0; level < levels; ++level) std::construct_at(made->links() + level, word{0});
+    return made;
+  }
+
+  void destroy(node* gone) noexcept {
+    unit_allocator allocator(allocator_);
+    const std::size_t units = units_of(gone->levels);
+    std::destroy_n(gone->links(), gone->levels);
+    std::destroy_at(gone);
+    unit_traits::deallocate(
+        allocator, std::pointer_traits<typename unit_traits::pointer>::pointer_to(*reinterpret_cast<unit*>(gone)),
+        units);
+  }
+
+  /// acquire and release: what others did with the node is done before it is retired.
+  void let_go(guard& hold, node* of) const noexcept {
+    if (of->holds.fetch_sub(1, std::memory_order_acq_rel) == 1) hold.retire(of);
+  }
+
+  /// 1, and one more with a probability of a quarter each.
+  static unsigned draw_levels() noexcept {
+    thread_local std::uint64_t state = 0x9E3779B97F4A7C15 * (sets_detail::thread_number() + 1);
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return 1 + static_cast<unsigned>(std::countr_zero(state | std::uint64_t{1} << 2 * (most_levels - 1))) / 2;
+  }
+
+  // --- the search
+  // -----------------------------------------------------------------------------------------------------
+
+  struct window {
+    link* before;  ///< the links of the last node that precedes
+    node* here;
+    unsigned slot;  ///< that keeps `here`
+  };
+
+  template <class Other>
+  auto less_than(const Other& key) const {
+    return [this, &key](const Key& other) { return compare_(other, key); };
+  }
+
+  /// Takes `here`, which is marked on the level, out of it; false where `before` was removed or leads elsewhere by now.
+  bool take_out(guard& hold, link& before, node* here, word next) const {
+    word expected = sets_detail::word_of(here);
+    // relaxed where it fails: the walk begins again.
+    if (!before.compare_exchange_strong(expected, sets_detail::without_mark(next), seq_cst, std::memory_order_relaxed))
+      return false;
+    let_go(hold, here);
+    return true;
+  }
+
+  /// On the level: the last links whose key precedes, and the node behind, which was not removed when it was looked at;
+  /// removed nodes on the way are taken out. Nothing where the walk stood on a removed node, or was overtaken.
+  template <class Precedes>
+  std::optional<window> try_find(guard& hold, const Precedes& precedes, unsigned slot, unsigned level) const {
+    link* before = head_.links;
+    for (unsigned at = std::max(height_.load(seq_cst), level + 1); at-- > level;)
+      for (;;) {
+        const word next = hold.protect(slot, before[at], seq_cst);
+        if (sets_detail::is_marked(next)) return std::nullopt;
+        node* here = node_at(next);
+        if (here != nullptr) {
+          const word after = here->links()[at].load(seq_cst);
+          if (sets_detail::is_marked(after)) {
+            if (!take_out(hold, before[at], here, after)) return std::nullopt;
+            continue;
+          }
+          if (precedes(here->key)) {
+            before = here->links();
+            slot ^= 1;  // the node on which the walk stands keeps its slot, also on the way down
+            continue;
+          }
+        }
+        if (at == level) return window{before, here, slot};
+        break;
+      }
+    return std::nullopt;  // never: the lowest level returns
+  }
+  template <class Precedes>
+  window find(guard& hold, const Precedes& precedes, unsigned slot = 0, unsigned level = 0) const {
+    for (;;)
+      if (const std::optional<window> at = try_find(hold, precedes, slot, level)) return *at;
+  }
+
+  template <class Other>
+  bool is_at(const node* here, const Other& key) const {
+    return here != nullptr && !compare_(key, here->key);
+  }
+
+  // --- the operations
+  // -------------------------------------------------------------------------------------------------
+
+  template <class Argument>
+  bool add(Argument&& key) {
+    guard hold(domain_);
+    window at = find(hold, less_than(key));
+    if (is_at(at.here, key)) return false;
+    const auto free = [this](node* unused) { destroy(unused); };
+    std::unique_ptr<node, decltype(free)> holder(make(draw_levels(), std::forward<Argument>(key)), free);
+    node& made = *holder;
+    for (;;) {
+      word next = sets_detail::word_of(at.here);
+      made.links()[0].store(next, std::memory_order_relaxed);  // nobody else knows it
+      // The key is in the set from here on.
+      if (at.before[0].compare_exchange_strong(next, sets_detail::word_of(&made), seq_cst, std::memory_order_relaxed))
+        break;
+      at = find(hold, less_than(made.key));
+      if (is_at(at.here, made.key)) return false;
+    }
+    holder.release();
+    count_.add(1);
+    // The hold of this thread keeps the node, although others may erase it by now.
+    try {
+      raise_height(made.levels);
+      for (unsigned level = 1; level < made.levels && link_on(hold, made, level); ++level) {
+      }
+    } catch (...) {
+      // The comparison throws: the key is in the set, and the way to it is longer than it might be.
+    }
+    let_go(hold, &made);
+    return true;
+  }
+
+  void raise_height(unsigned levels) noexcept {
+    unsigned height = height_.load(seq_cst);
+    while (height < levels && !height_.compare_exchange_strong(height, levels, seq_cst)) {
+    }
+  }
+
+  /// False if the node is removed: there is no use in linking it.
+  bool link_on(guard& hold, node& made, unsigned level) {
+    for (;;) {
+      const window at = find(hold, less_than(made.key), 0, level);
+      word own = made.links()[level].load(seq_cst);
+      const word next = sets_detail::word_of(at.here);
+      // Nobody else changes it, but for the mark.
+      if (sets_detail::is_marked(own) || !made.links()[level].compare_exchange_strong(own, next, seq_cst)) return false;
+      made.holds.fetch_add(1, std::memory_order_relaxed);  // before it can be taken out; this thread has a hold already
+      word expected = next;
+      if (at.before[level].compare_exchange_strong(expected, sets_detail::word_of(&made), seq_cst,
+                                                   std::memory_order_relaxed)) {
+        if (!sets_detail::is_marked(made.links()[level].load(seq_cst))) return true;
+        // Erased meanwhile, perhaps by a thread that did not see it on this level any more: this walk takes it out.
+        find(hold, less_than(made.key), 0, level);
+        return false;
+      }
+      made.holds.fetch_sub(1, std::memory_order_relaxed);  // not the last one
+    }
+  }
+
+  template <class Other>
+  bool remove(const Other& key) {
+    guard hold(domain_);
+    node* gone = find(hold, less_than(key)).here;
+    if (!is_at(gone, key)) return false;
+    for (unsigned level = gone->levels; --level > 0;) gone->links()[level].fetch_or(sets_detail::mark, seq_cst);
+    // The key is no longer in the set from here on, unless another thread was faster: then it was not in the set when
+    // that one had marked it, a moment after find() saw it.
+    if (sets_detail::is_marked(gone->links()[0].fetch_or(sets_detail::mark, seq_cst))) return false;
+    count_.add(-1);
+    try {
+      find(hold, less_than(key));  // takes it out on all levels
+    } catch (...) {
+      // The comparison throws: whoever comes by takes the node out.
+    }
+    return true;
+  }
+
+  template <class Other, class Function>
+  bool look_up(const Other& key, Function& function) const {
+    guard hold(domain_);
+    const node* here = nullptr;
+    if constexpr (walks_past_removed) here = search(key);
+    else here = find(hold, less_than(key)).here;
+    if (!is_at(here, key)) return false;
+    function(here->key);
+    return true;
+  }
+
+  /// The first node that is not less and that is not removed; takes nothing out. It never goes down from a removed
+  /// node, whose lower links may be of a time before this search began.
+  template <class Other>
+  const node* search(const Other& key) const {
+    const link* before = head_.links;
+    const node* here = nullptr;
+    for (unsigned level = height_.load(seq_cst); level-- > 0;)
+      for (word next = before[level].load(seq_cst);;) {
+        here = node_at(next);
+        if (here == nullptr) break;
+        next = here->links()[level].load(seq_cst);
+        if (sets_detail::is_marked(next)) continue;
+        if (!compare_(here->key, key)) break;
+        before = here->links();
+      }
+    return here;
+  }
+
+  std::int64_t count() const noexcept { return count_.sum(); }
+
+  [[no_unique_address]] Compare compare_;
+  [[no_unique_address]] Allocator allocator_;
+  mutable typename Reclamation::domain domain_{this, [](void* set, sets_detail::reclaimable* gone) noexcept {
+                                                 static_cast<skip_list_set*>(set)->destroy(static_cast<node*>(gone));
+                                               }};
+  mutable tower head_;
+  typename Policy::template atomic<unsigned> height_{1};  ///< levels on which there ever was a node
+  sets_detail::shared_count<Policy> count_;
+};
+
+}  // namespace gradus

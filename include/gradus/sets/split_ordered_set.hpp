@@ -1,0 +1,390 @@
+/// split_ordered_set: a lock-free hash set: one list, and doors into it that need not move when it grows.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "gradus/sets/detail/interface.hpp"
+#include "gradus/sets/detail/nodes.hpp"
+#include "gradus/sets/detail/shared_count.hpp"
+#include "gradus/sets/detail/word.hpp"
+#include "gradus/sets/epoch.hpp"
+
+namespace gradus {
+
+/// An unordered set of keys with a hash and an equality. All keys are in one lock-free list, in the order of their
+/// hashes read backwards, bit by bit. The keys of a bucket, whose hashes end alike, follow one another there; and when
+/// the number of buckets doubles, each is split in two where it lies: no key moves. A bucket's door is a node without a
+/// key at its beginning, put there by the first operation that wants it, which stays to the end. O(1) expected steps;
+/// about as many buckets as keys, of 16 bytes each, which are not given back when keys are erased.
+///
+/// Lock-free: a thread that stops anywhere holds up no other; where it stops while it opens a door, others come in by
+/// an earlier one. `contains` and `visit` change no keys and, except under hazard_pointers, walk once. Hashes are
+/// mixed, so that std::hash of numbers does.
+///
+/// A loop over the set takes no locks. In no particular order it sees every key that is there all the while, no key
+/// twice, and others that are inserted or erased meanwhile or not; under hazard_pointers it may pass over keys whose
+/// hashes agree in 62 bits with that of a key which is erased while the loop stands on it.
+///
+/// Memory orders: as in lock_free_list_set.
+///
+/// Source: O. Shalev and N. Shavit, "Split-ordered lists: lock-free extensible hash tables" (2006).
+template <class Key, class Reclamation = epoch, class Hash = std::hash<Key>, class Equal = std::equal_to<>,
+          class Allocator = std::allocator<Key>>
+class split_ordered_set
+    : public sets_detail::set_interface<split_ordered_set<Key, Reclamation, Hash, Equal, Allocator>, Key,
+                                        sets_detail::transparent<Hash> && sets_detail::transparent<Equal>> {
+  using Policy = typename Reclamation::policy;
+  using word = sets_detail::word;
+  using guard = typename Reclamation::guard;
+
+  /// In the list: a door or a node.
+  struct place {
+    typename Policy::template atomic<word> next{0};
+    /// By which the list is sorted. In the two lowest bits: what it is.
+    typename Policy::template atomic<std::uint64_t> order{0};
+  };
+  // A door's order is 0 at first; closed while a thread puts it into the list.
+  static constexpr std::uint64_t closed = 1;
+  static constexpr std::uint64_t open = 2;
+  static constexpr std::uint64_t is_node = 3;  // and so behind the door of the same bits
+
+  struct node : place, sets_detail::reclaimable {
+    template <class Argument>
+    explicit node(std::uint64_t of_order, Argument&& argument) : key(std::forward<Argument>(argument)) {
+      this->order.store(of_order, std::memory_order_relaxed);
+    }
+    const Key key;
+  };
+
+ public:
+  explicit split_ordered_set(const Hash& hash = {}, const Equal& equal = {}, const Allocator& allocator = {})
+      : hash_(hash), equal_(equal), nodes_(allocator), doors_(allocator) {
+    segments_[0].store(make_doors(first_buckets), std::memory_order_relaxed);
+    door(0).order.store(open, std::memory_order_relaxed);
+  }
+  split_ordered_set(const split_ordered_set&) = delete;
+  split_ordered_set& operator=(const split_ordered_set&) = delete;
+  ~split_ordered_set() {
+    constexpr std::memory_order relaxed = std::memory_order_relaxed;  // no operation is under way
+    for (place* at = place_at(door(0).next.load(relaxed)); at != nullptr;) {
+      place* next = place_at(at->next.load(relaxed));
+      if (is_key(at->order.load(relaxed))) nodes_.destroy(static_cast<node*>(at));
+      at = next;
+    }
+    for (unsigned segment = 0; segment < segments; ++segment)
+      if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
+  }
+
+  /// Removed nodes that wait until nobody looks at them, and their bytes without what their keys own elsewhere.
+  std::size_t garbage() const noexcept { return domain_.garbage(); }
+  std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
+
+ private:
+  template <class, class, bool>
+  friend class sets_detail::set_interface;
+  template <class>
+  friend class sets_detail::set_iterator;
+  static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
+  static constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+  static place* place_at(word link) { return sets_detail::node_at<place>(link); }
+  static bool is_key(std::uint64_t order) { return (order & 3) == is_node; }
+
+  // --- hashes and buckets
+  // ---------------------------------------------------------------------------------------------
+
+  static constexpr std::uint64_t first_buckets = 64;
+  static constexpr unsigned segments = 40;
+
+  /// The finalizer of MurmurHash3: each bit of the hash has a say in each bit of the result.
+  template <class Other>
+  std::uint64_t hash_of(const Other& key) const {
+    std::uint64_t bits = static_cast<std::uint64_t>(hash_(key));
+    bits = (bits ^ bits >> 33) * 0xFF51AFD7ED558CCD;
+    bits = (bits ^ bits >> 33) * 0xC4CEB9FE1A85EC53;
+    return bits ^ bits >> 33;
+  }
+
+  static std::uint64_t reversed(std::uint64_t bits) {
+    bits = (bits >> 1 & 0x5555555555555555) | (bits & 0x5555555555555555) << 1;
+    bits = (bits >> 2 & 0x3333333333333333) | (bits & 0x3333333333333333) << 2;
+    bits = (bits >> 4 & 0x0F0F0F0F0F0F0F0F) | (bits & 0x0F0F0F0F0F0F0F0F) << 4;
+    return __builtin_bswap64(bits);
+  }
+  static std::uint64_t order_of_hash(std::uint64_t hash) { return reversed(hash) | is_node; }
+  static std::uint64_t order_of_door(std::uint64_t bucket) { return reversed(bucket); }  // buckets are below 2^62
+
+  /// Segment 0 has the first buckets, and each further one as many as all before it.
+  static std::uint64_t doors_of(unsigned segment) {
+    return segment == 0 ? first_buckets : first_buckets << (segment - 1);
+  }
+  place& door(std::uint64_t bucket) const {
+    const auto segment = static_cast<unsigned>(std::bit_width(bucket / first_buckets));
+    // acquire: the doors are there, by the thread whose exchange stored the address.
+    place* doors = segments_[segment].load(std::memory_order_acquire);
+    return doors[segment == 0 ? bucket : bucket - doors_of(segment)];
+  }
+
+  using door_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<place>;
+  using door_traits = std::allocator_traits<door_allocator>;
+  place* make_doors(std::uint64_t count) {
+    door_allocator allocator(doors_);
+    place* doors = std::to_address(door_traits::allocate(allocator, count));
+    std::uninitialized_value_construct_n(doors, count);
+    return doors;
+  }
+  void free_doors(place* doors, std::uint64_t count) noexcept {
+    door_allocator allocator(doors_);
+    std::destroy_n(doors, count);
+    door_traits::deallocate(allocator, std::pointer_traits<typename door_traits::pointer>::pointer_to(*doors), count);
+  }
+
+  /// An open door at or before the place of the hash.
+  place& door_for(guard& hold, std::uint64_t hash) const {
+    // acquire: the doors of all these buckets are there.
+    const std::uint64_t bucket = hash & (buckets_.load(std::memory_order_acquire) - 1);
+    place& wanted = door(bucket);
+    return is_open(wanted) ? wanted : open_door(hold, bucket, wanted);
+  }
+  /// acquire: it is in the list.
+  static bool is_open(const place& one) { return (one.order.load(std::memory_order_acquire) & 3) == open; }
+
+  /// The bucket's door, which this thread puts into the list; or, where another thread is about to, one before it.
+  place& open_door(guard& hold, std::uint64_t bucket, place& wanted) const {
+    const std::uint64_t parent = bucket & ~std::bit_floor(bucket);  // of which this bucket is a part
+    place& earlier = door(parent);
+    place& start = is_open(earlier) ? earlier : open_door(hold, parent, earlier);
+    std::uint64_t none = 0;
+    const std::uint64_t order = order_of_door(bucket);
+    // relaxed: to have the door is all.
+    if (!wanted.order.compare_exchange_strong(none, order | closed, std::memory_order_relaxed)) return start;
+    for (;;) {
+      const window at = find(hold, start, order, never_equal);
+      word next = sets_detail::word_of(at.here);
+      wanted.next.store(next, std::memory_order_relaxed);  // nobody comes this way yet
+      // seq_cst, as every link that leads to keys.
+      if (at.before->next.compare_exchange_strong(next, sets_detail::word_of(&wanted), seq_cst,
+                                                  std::memory_order_relaxed))
+        break;
+    }
+    wanted.order.store(order | open, std::memory_order_release);  // see is_open()
+    return wanted;
+  }
+
+  /// Doubles the buckets where there are fewer than keys. Without memory they stay as many as they are.
+  void grow() noexcept {
+    std::uint64_t buckets = buckets_.load(std::memory_order_acquire);
+    if (count_.sum() <= static_cast<std::int64_t>(buckets)) return;
+    const auto segment = static_cast<unsigned>(std::bit_width(buckets / first_buckets));
+    if (segment >= segments) return;
+    if (segments_[segment].load(std::memory_order_acquire) == nullptr) {
+      place* doors = nullptr;
+      try {
+        doors = make_doors(doors_of(segment));
+      } catch (const std::bad_alloc&) {
+        return;
+      }
+      place* none = nullptr;
+      // release: the doors are there. acquire: those of another thread are.
+      if (!segments_[segment].compare_exchange_strong(none, doors, std::memory_order_acq_rel))
+        free_doors(doors, doors_of(segment));
+    }
+    // release: the segment is there, whichever thread made it.
+    buckets_.compare_exchange_strong(buckets, 2 * buckets, std::memory_order_acq_rel);
+  }
+
+  // --- the list
+  // -------------------------------------------------------------------------------------------------------
+
+  struct window {
+    place* before;
+    place* here;    ///< is a node with an equal key, or comes behind where one would be
+    unsigned slot;  ///< that keeps `here`
+    bool is_equal;
+    unsigned keys_seen;  ///< on the way
+  };
+  static constexpr auto never_equal = [](const Key&) { return false; };
+  /// A walk over more keys asks whether there are too few buckets.
+  static constexpr unsigned many_keys = 3;
+
+  template <class Other>
+  auto equal_to(const Other& key) const {
+    return [this, &key](const Key& other) { return equal_(other, key); };
+  }
+
+  /// Takes `here`, which is marked, out of the list; false where `before` was removed or leads elsewhere by now.
+  bool take_out(guard& hold, place& before, node* here, word next) const {
+    word expected = sets_detail::word_of<place>(here);
+    // relaxed where it fails: the walk begins again.
+    if (!before.next.compare_exchange_strong(expected, sets_detail::without_mark(next), Reclamation::unlink_order,
+                                             std::memory_order_relaxed))
+      return false;
+    hold.retire(here);
+    return true;
+  }
+
+  /// From a door on: past all that comes before the order, and past all keys of that order but an equal one; removed
+  /// nodes on the way are taken out. Nothing where the walk stood on a removed node, or was overtaken.
+  template <class IsEqual>
+  std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
+                                 unsigned slot) const {
+    unsigned keys_seen = 0;
+    for (place* before = &door;;) {
+      const word next = hold.protect(slot, before->next, seq_cst);
+      if (sets_detail::is_marked(next)) return std::nullopt;
+      place* here = place_at(next);
+      if (here == nullptr) return window{before, nullptr, slot, false, keys_seen};
+      // relaxed: the link's load has acquired what is not changed any more; a door may open meanwhile.
+      const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
+      if (is_key(order_here)) {
+        node* key_here = static_cast<node*>(here);
+        const word after = here->next.load(seq_cst);
+        if (sets_detail::is_marked(after)) {
+          if (!take_out(hold, *before, key_here, after)) return std::nullopt;
+          continue;
+        }
+        if (order_here == order && is_equal(key_here->key)) return window{before, here, slot, true, keys_seen};
+        ++keys_seen;
+      }
+      if (order_here > order) return window{before, here, slot, false, keys_seen};
+      before = here;
+      slot ^= 1;
+    }
+  }
+  template <class IsEqual>
+  window find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal, unsigned slot = 0) const {
+    for (;;)
+      if (const std::optional<window> at = try_find(hold, door, order, is_equal, slot)) return *at;
+  }
+
+  // --- the operations
+  // -------------------------------------------------------------------------------------------------
+
+  template <class Argument>
+  bool add(Argument&& key) {
+    const std::uint64_t hash = hash_of(key);
+    const std::uint64_t order = order_of_hash(hash);
+    guard hold(domain_);
+    place& door = door_for(hold, hash);
+    window at = find(hold, door, order, equal_to(key));
+    if (at.is_equal) return false;
+    typename sets_detail::node_factory<node, Allocator>::holder made(nodes_);
+    made.hold(nodes_.make(order, std::forward<Argument>(key)));
+    for (const Key& own = made.get()->key;;) {
+      word next = sets_detail::word_of(at.here);
+      made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
+      // The key is in the set from here on.
+      if (at.before->next.compare_exchange_strong(next, sets_detail::word_of<place>(made.get()), seq_cst,
+                                                  std::memory_order_relaxed))
+        break;
+      at = find(hold, door, order, equal_to(own));
+      if (at.is_equal) return false;
+    }
+    made.release();
+    count_.add(1);
+    if (at.keys_seen > many_keys) grow();
+    return true;
+  }
+
+  template <class Other>
+  bool remove(const Other& key) {
+    const std::uint64_t hash = hash_of(key);
+    guard hold(domain_);
+    place& door = door_for(hold, hash);
+    const window at = find(hold, door, order_of_hash(hash), equal_to(key));
+    if (!at.is_equal) return false;
+    // The key is no longer in the set from here on, unless another thread was faster: then it was not in the set when
+    // that one had marked it, a moment after find() saw it.
+    const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
+    if (sets_detail::is_marked(next)) return false;
+    count_.add(-1);
+    // Where it does not come out by this, it does by a walk past all of its order.
+    if (!take_out(hold, *at.before, static_cast<node*>(at.here), next))
+      find(hold, door, order_of_hash(hash), never_equal);
+    return true;
+  }
+
+  template <class Other, class Function>
+  bool look_up(const Other& key, Function& function) const {
+    const std::uint64_t hash = hash_of(key);
+    const std::uint64_t order = order_of_hash(hash);
+    guard hold(domain_);
+    place& door = door_for(hold, hash);
+    if constexpr (walks_past_removed) {
+      for (place* here = place_at(door.next.load(seq_cst)); here != nullptr;
+           here = place_at(here->next.load(seq_cst))) {
+        const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);  // as in try_find()
+        if (order_here < order) continue;
+        if (order_here > order) return false;
+        const node* found = static_cast<const node*>(here);
+        if (!equal_(found->key, key)) continue;
+        if (sets_detail::is_marked(here->next.load(seq_cst))) return false;
+        function(found->key);
+        return true;
+      }
+      return false;
+    } else {
+      const window at = find(hold, door, order, equal_to(key));
+      if (at.is_equal) function(static_cast<const node*>(at.here)->key);
+      return at.is_equal;
+    }
+  }
+
+  std::int64_t count() const noexcept { return count_.sum(); }
+
+  class cursor {
+   public:
+    explicit cursor(const split_ordered_set& set) : set_(set), hold_(set.domain_), here_(&set.door(0)) { next(); }
+    const Key& key() const { return static_cast<const node*>(here_)->key; }
+    bool is_at_end() const { return here_ == nullptr; }
+    void next() {
+      do step();
+      while (here_ != nullptr && (!is_key(here_->order.load(std::memory_order_relaxed)) ||
+                                  sets_detail::is_marked(here_->next.load(seq_cst))));
+    }
+
+   private:
+    void step() {
+      slot_ ^= 1;
+      const word next = hold_.protect(slot_, here_->next, seq_cst);
+      if (walks_past_removed || !sets_detail::is_marked(next)) {
+        here_ = place_at(next);
+        return;
+      }
+      // Removed, and what comes behind it may be freed: on to what is behind all of its order.
+      const window at =
+          set_.find(hold_, set_.door(0), here_->order.load(std::memory_order_relaxed), never_equal, slot_);
+      here_ = at.here;
+      slot_ = at.slot;
+    }
+    const split_ordered_set& set_;
+    guard hold_;
+    place* here_;
+    unsigned slot_ = 0;
+  };
+
+  [[no_unique_address]] Hash hash_;
+  [[no_unique_address]] Equal equal_;
+  mutable sets_detail::node_factory<node, Allocator> nodes_;
+  [[no_unique_address]] door_allocator doors_;
+  mutable typename Reclamation::domain domain_{
+      this,
+      [](void* set, sets_detail::reclaimable* gone) noexcept {
+        static_cast<split_ordered_set*>(set)->nodes_.destroy(static_cast<node*>(gone));
+      },
+      // From where links lead to what is retired.
+      sizeof(place)};
+  typename Policy::template atomic<place*> segments_[segments] = {};
+  alignas(sets_detail::record_alignment) typename Policy::template atomic<std::uint64_t> buckets_{first_buckets};
+  sets_detail::shared_count<Policy> count_;
+};
+
+}  // namespace gradus

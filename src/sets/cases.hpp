@@ -1,0 +1,54 @@
+// Cases on which every set is tried: by sets_test, by `gradus verify`, and before anything is timed. A case is a small
+// range of keys, so that operations collide, and a mix of calls.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "execution/ways.hpp"
+#include "sets/problem.hpp"
+
+namespace gradus::sets_detail {
+
+struct Case {
+  std::string name;
+  std::function<Problem(std::uint64_t seed)> make;
+};
+
+const std::vector<Case>& cases();
+
+/// What is wrong with what became of the job, or "": every call was made, the history is linearizable where it was
+/// recorded, keys and their sum are accounted for, a loop over the set shows each key once and in order, the set knows
+/// its size, and it has given back all of its memory.
+std::string find_fault(const Problem& problem, const Outcome& outcome);
+
+/// A case as the loops over table and cases want it. There is no one right result.
+template <class T>
+class PreparedCase {
+ public:
+  explicit PreparedCase(const Problem& problem) : problem_(problem) {}
+
+  Shape shape() const { return problem_.shape(); }
+  const Problem& truth() const { return problem_; }
+  static bool promises(const core::Contract&) { return true; }
+  std::string check(const Variant& variant, const Execution& execution) const {
+    std::vector<Phase> phases;
+    return find_fault(problem_, variant.run(problem_, execution, phases));
+  }
+
+ private:
+  Problem problem_;
+};
+
+/// What a loop over table and cases wants to know of the room.
+struct Trial : Room {
+  using Variant = sets_detail::Variant;
+  using Case = sets_detail::Case;
+  template <class T>
+  using PreparedCase = sets_detail::PreparedCase<T>;
+  static std::span<const Variant> variants() { return sets_detail::variants(); }
+  static const std::vector<Case>& cases() { return sets_detail::cases(); }
+};
+
+}  // namespace gradus::sets_detail

@@ -1,0 +1,24 @@
+// fine_list: a lock in each node, taken hand over hand.
+//
+// Idea: a thread holds the locks of two neighbours only, and takes the next one before it lets go of the last one. So
+// threads may work on different parts of the list. But they cannot overtake one another, and each step costs an atomic
+// exchange of a word that the thread before has just changed.
+//
+// Work: n / 2 steps with a lock each.
+// Limits: a thread that stops holds up all that come behind it.
+//
+// Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor Programming", 9.5. The set itself:
+// include/gradus/sets/fine_list_set.hpp.
+#include "gradus/sets/fine_list_set.hpp"
+
+#include "sets/job.hpp"
+#include "sets/variants.hpp"
+
+namespace gradus::sets_detail {
+
+Outcome fine_list(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  using Set = fine_list_set<std::int64_t, std::less<>, CountingAllocator<std::int64_t>>;
+  return run_job<Set>(problem, execution, phases, /*is_ordered=*/true);
+}
+
+}  // namespace gradus::sets_detail

@@ -1,0 +1,40 @@
+// What threads asked of a set and what it answered, and whether that is linearizable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradus::sets_detail {
+
+enum class Call : std::uint8_t { contains, insert, erase };
+
+/// A call and its answer. Times are numbers of a clock that all threads share and that never shows a number twice.
+struct Event {
+  std::int64_t key = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  int thread = 0;
+  Call call = Call::contains;
+  bool answer = false;
+};
+
+/// The keys of a set before or after a history, each once.
+using Keys = std::vector<std::int64_t>;
+
+/// Whether there is an order of the calls that keeps the order of any two of which one ended before the other began, in
+/// which a sequential set that begins with `before` gives all the answers and ends with `after`. "" or, of one key,
+/// what is wrong.
+///
+/// A set is as many independent sets of one key, and a history is linearizable if that of each key is (M. Herlihy and
+/// J. Wing, "Linearizability", 1990). For one key the events are taken in the order of time, and all states are kept in
+/// which the set may be: which of the calls under way have taken effect, and whether the key is there (G. Lowe,
+/// "Testing for linearizability", 2017). A call has to have taken effect when it ends. Calls that change nothing take
+/// effect as soon as their answer fits, which never does harm; so only changes make several states. Calls of 64 threads
+/// at most may overlap.
+std::string find_fault(std::vector<Event> history, const Keys& before, const Keys& after);
+
+/// "insert(3) = true".
+std::string text(const Event& event);
+
+}  // namespace gradus::sets_detail

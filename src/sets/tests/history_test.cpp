@@ -1,0 +1,111 @@
+// The judge of histories: it accepts what is right and refuses what is wrong, by small histories and by all orders of
+// them.
+#include "sets/history.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace gradus::sets_detail {
+namespace {
+
+Event call(int thread, Call what, std::int64_t key, bool answer, std::uint64_t begin, std::uint64_t end) {
+  return {.key = key, .begin = begin, .end = end, .thread = thread, .call = what, .answer = answer};
+}
+
+constexpr Call contains = Call::contains;
+constexpr Call insert = Call::insert;
+constexpr Call erase = Call::erase;
+
+TEST(History, AcceptsWhatSomeOrderExplains) {
+  EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
+  EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, false, 2, 3)}, {}, {5}), "");
+  EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, true, 2, 3)}, {}, {5}), "");
+  // Only erase, insert, erase explains it, in that order, whatever the order of the beginnings.
+  EXPECT_EQ(
+      find_fault({call(0, insert, 7, true, 1, 9), call(1, erase, 7, true, 2, 9 + 1), call(2, erase, 7, true, 3, 8)},
+                 {7}, {}),
+      "");
+}
+
+TEST(History, RefusesWhatNoOrderExplains) {
+  // An answer of after the change, and one of before it.
+  EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2), call(1, contains, 5, false, 3, 4)}, {}, {5}), "");
+  EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 2), call(1, contains, 5, true, 3, 4)}, {5}, {}), "");
+  // Two threads insert the same key.
+  EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 4), call(1, insert, 5, true, 2, 3)}, {}, {5}), "");
+  EXPECT_NE(find_fault({call(0, erase, 5, true, 1, 4), call(1, erase, 5, true, 2, 3)}, {5}, {}), "");
+  // Seen, and then no longer seen, while nobody erases.
+  EXPECT_NE(
+      find_fault({call(0, insert, 5, true, 1, 9), call(1, contains, 5, true, 2, 3), call(1, contains, 5, false, 4, 5)},
+                 {}, {5}),
+      "");
+  EXPECT_NE(find_fault({call(0, insert, 5, false, 1, 2)}, {}, {}), "");
+  EXPECT_NE(find_fault({call(0, erase, 5, false, 1, 2)}, {5}, {5}), "");
+  // The end.
+  EXPECT_NE(find_fault({call(0, insert, 5, true, 1, 2)}, {}, {}), "");
+  EXPECT_NE(find_fault({}, {5}, {}), "");
+  EXPECT_NE(find_fault({}, {}, {5}), "");
+  EXPECT_NE(find_fault({}, {5}, {5, 5}), "");
+}
+
+/// The definition itself: all orders are tried.
+bool some_order_explains(const std::vector<Event>& calls, bool before, bool after) {
+  std::vector<std::size_t> order(calls.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    bool is_there = before;
+    bool fits = true;
+    for (std::size_t at = 0; fits && at < order.size(); ++at) {
+      const Event& event = calls[order[at]];
+      for (std::size_t later = at + 1; later < order.size(); ++later) fits &= calls[order[later]].end > event.begin;
+      bool answer = is_there;
+      if (event.call == insert) {
+        answer = !is_there;
+        is_there = true;
+      } else if (event.call == erase) {
+        is_there = false;
+      }
+      fits &= answer == event.answer;
+    }
+    if (fits && is_there == after) return true;
+  } while (std::ranges::next_permutation(order).found);
+  return false;
+}
+
+TEST(History, AgreesWithTheDefinitionOnRandomHistories) {
+  std::mt19937 random(1);
+  int right = 0;
+  int wrong = 0;
+  for (int round = 0; round < 20000; ++round) {
+    // Up to 7 calls of up to 4 threads at random times, which of each thread follow one another.
+    std::vector<std::uint64_t> times(14);
+    std::iota(times.begin(), times.end(), 1);
+    std::ranges::shuffle(times, random);
+    std::vector<Event> calls;
+    const int threads = 1 + static_cast<int>(random() % 4);
+    std::size_t used = 0;
+    for (int thread = 0; thread < threads; ++thread) {
+      const std::size_t count = 1 + random() % (threads < 4 ? 2 : 1);
+      std::vector<std::uint64_t> own(times.begin() + static_cast<std::ptrdiff_t>(used),
+                                     times.begin() + static_cast<std::ptrdiff_t>(used + 2 * count));
+      used += 2 * count;
+      std::ranges::sort(own);
+      for (std::size_t at = 0; at < count; ++at)
+        calls.push_back(
+            call(thread, static_cast<Call>(random() % 3), 1, random() % 2 == 0, own[2 * at], own[2 * at + 1]));
+    }
+    const bool before = random() % 2 == 0;
+    const bool after = random() % 2 == 0;
+    const bool expected = some_order_explains(calls, before, after);
+    (expected ? right : wrong) += 1;
+    ASSERT_EQ(find_fault(calls, before ? Keys{1} : Keys{}, after ? Keys{1} : Keys{}).empty(), expected) << round;
+  }
+  EXPECT_GT(right, 1000);
+  EXPECT_GT(wrong, 1000);
+}
+
+}  // namespace
+}  // namespace gradus::sets_detail

@@ -1,0 +1,91 @@
+// Sets whose threads are held up at random between any two of their atomic operations: at the moments that matter,
+// since sets touch shared memory by atomic operations alone. And sets with a fault put in by the same means.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "gradus/sets/policy.hpp"
+
+namespace gradus::sets_detail {
+
+/// Now and then a thread lets others go first, for a moment or for a while.
+inline void be_held_up() {
+  static constinit std::atomic<std::uint32_t> threads{0};
+  thread_local std::uint32_t state = 2654435761U * (1 + threads.fetch_add(1, std::memory_order_relaxed));
+  state ^= state << 13;
+  state ^= state >> 17;
+  state ^= state << 5;
+  if (state % 64 == 0) std::this_thread::yield();
+  if (state % 4096 == 1)
+    for (int again = 0; again < 20; ++again) std::this_thread::yield();
+}
+
+struct NoFault {
+  template <class T>
+  static T loaded(T value) {
+    return value;
+  }
+};
+
+/// Nobody sees a mark: a change makes sure that its first node leads to the second, and not that it is in the list.
+struct BlindToMarks {
+  template <class T>
+  static T loaded(T value) {
+    if constexpr (sizeof(T) == sizeof(std::uintptr_t) && std::is_unsigned_v<T>) return value & ~std::uintptr_t{1};
+    else return value;
+  }
+};
+
+template <class Fault = NoFault>
+struct ShakenPolicy {
+  template <class T>
+  class atomic {
+   public:
+    constexpr atomic(T value = {}) : value_(value) {}
+    T load(std::memory_order order) const {
+      be_held_up();
+      return Fault::loaded(value_.load(order));
+    }
+    void store(T value, std::memory_order order) {
+      be_held_up();
+      value_.store(value, order);
+      be_held_up();
+    }
+    T exchange(T value, std::memory_order order) {
+      be_held_up();
+      return value_.exchange(value, order);
+    }
+    bool compare_exchange_strong(T& expected, T value, std::memory_order order) {
+      be_held_up();
+      return value_.compare_exchange_strong(expected, value, order);
+    }
+    bool compare_exchange_strong(T& expected, T value, std::memory_order order, std::memory_order otherwise) {
+      be_held_up();
+      return value_.compare_exchange_strong(expected, value, order, otherwise);
+    }
+    bool compare_exchange_weak(T& expected, T value, std::memory_order order) {
+      be_held_up();
+      return value_.compare_exchange_weak(expected, value, order);
+    }
+    T fetch_add(T value, std::memory_order order) {
+      be_held_up();
+      return value_.fetch_add(value, order);
+    }
+    T fetch_sub(T value, std::memory_order order) {
+      be_held_up();
+      return value_.fetch_sub(value, order);
+    }
+    T fetch_or(T value, std::memory_order order) {
+      be_held_up();
+      return value_.fetch_or(value, order);
+    }
+
+   private:
+    std::atomic<T> value_;
+  };
+  using spinner = set_policy::spinner;
+};
+
+}  // namespace gradus::sets_detail
