@@ -1,10 +1,10 @@
-// Hopper's matrix instructions of a warpgroup (four neighbouring warps), and what brings their operands: copies of whole
-// tiles by the copy engine, which count their bytes at a barrier in shared memory.
+// Hopper's matrix instructions of a warpgroup (four neighbouring warps), and what brings their operands: copies of
+// whole tiles by the copy engine, which count their bytes at a barrier in shared memory.
 //
-// A tile in shared memory has rows of 128 bytes, 64 elements of FP16 along the dimension that is summed over, and begins
-// at a multiple of 1024 bytes. Within a row the eight units of 16 bytes are permuted by swizzled(), so that the eight
-// rows that the matrix unit reads at once lie in different banks.
-// Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
+// A tile in shared memory has rows of 128 bytes, 64 elements of FP16 along the dimension that is summed over, and
+// begins at a multiple of 1024 bytes. Within a row the eight units of 16 bytes are permuted by swizzled(), so that the
+// eight rows that the matrix unit reads at once lie in different banks. Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk,
+// mbarrier.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -118,11 +118,10 @@ class Barrier {
   }
   /// Bytes, a multiple of 16, by the copy engine; their arrival counts here.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            shared_address(to)),
-        "l"(from), "r"(bytes), "r"(address())
-        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(address())
+                 : "memory");
   }
 
  private:

@@ -42,7 +42,8 @@ bool runs_on(std::string_view architectures, int major, int minor) {
 bool is_compiled() { return true; }
 
 bool has_warpgroup_code(const Gpu& gpu) {
-  return gpu.compute_capability == "9.0" && std::string_view(GRADUS_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
+  return gpu.compute_capability == "9.0" &&
+         std::string_view(GRADUS_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
 }
 
 namespace {

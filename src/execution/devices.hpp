@@ -14,8 +14,8 @@ namespace gradus::execution {
 /// exactly this one), portable code on everything from its version on.
 bool runs_on(std::string_view architectures, int major, int minor);
 
-/// Whether this build has code for the GPU that uses the matrix instructions of warpgroups, which are no part of code for
-/// plain 90.
+/// Whether this build has code for the GPU that uses the matrix instructions of warpgroups, which are no part of code
+/// for plain 90.
 bool has_warpgroup_code(const Gpu& gpu);
 
 /// Whether the GPU variants are compiled into this build.

@@ -2,9 +2,9 @@
 // than its memory, and for all whose way there takes as long as their product.
 //
 // What changes from `cuda_pipelined`: not all matrices lie on the GPU before the first product begins. C is cut into
-// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a thread
-// brings the panels that the next one needs and takes the block before away: copies in both directions are hidden
-// behind the arithmetic, but for the first panels and the last block.
+// blocks, each the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
+// thread brings the panels that the next one needs and takes the block before away: copies in both directions are
+// hidden behind the arithmetic, but for the first panels and the last block.
 //
 // * k is not cut: a block needs nothing of the others, and has the bits that it would have alone.
 // * Panels stay on the GPU until their place is needed for one that is needed sooner: the order of the blocks is known.
@@ -298,9 +298,10 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
                             std::int64_t columns) {
     return way_of(Given<const T>{operand, batches, rows, columns, false}) == Way::sent_and_turned;
   };
-  const PanelNeeds needs{.a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
-                         .b_is_turned = is_turned(problem.b, problem.batches, problem.k, problem.n),
-                         .working = [](const Shape& step) { return working_memory_there(step, execution::this_machine()); }};
+  const PanelNeeds needs{
+      .a_is_turned = is_turned(problem.a, problem.batches, problem.m, problem.k),
+      .b_is_turned = is_turned(problem.b, problem.batches, problem.k, problem.n),
+      .working = [](const Shape& step) { return working_memory_there(step, execution::this_machine()); }};
   const Shape shape = problem.shape();
   const PanelPlan plan = plan_panels(shape, needs, most);
   if (plan.rows == 0)

@@ -103,8 +103,8 @@ __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* 
 #pragma unroll
       for (int turn = 0; turn < columns; ++turn) {
         const int c = r % 2 == 0 ? turn : columns - 1 - turn;  // there and back: an operand stays for the next product
-        sums[r][c] = fma(here[inner % 2][r / vector].at[r % vector], there[inner % 2][c / vector].at[c % vector],
-                         sums[r][c]);
+        sums[r][c] =
+            fma(here[inner % 2][r / vector].at[r % vector], there[inner % 2][c / vector].at[c % vector], sums[r][c]);
       }
   }
 }
@@ -126,7 +126,8 @@ __global__ void __launch_bounds__(ShapeOf<T, kernel>::threads, ShapeOf<T, kernel
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
-  const int row = warp / Shape::warps_across * (Shape::lanes_down * Shape::own_rows) + lane / Shape::lanes_across * vector;
+  const int row =
+      warp / Shape::warps_across * (Shape::lanes_down * Shape::own_rows) + lane / Shape::lanes_across * vector;
   const int column =
       warp % Shape::warps_across * (Shape::lanes_across * Shape::own_columns) + lane % Shape::lanes_across * vector;
 

@@ -24,8 +24,8 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-/// Four of k for 128 lines lie together: for each sixteen lines the elements of a lane, those of line lane / 4 and eight
-/// more at k = lane % 4.
+/// Four of k for 128 lines lie together: for each sixteen lines the elements of a lane, those of line lane / 4 and
+/// eight more at k = lane % 4.
 struct ByLanes {
   static constexpr int depth = 4;
   __device__ static int line(int place) { return place % 512 / 64 * 16 + place % 2 * 8 + place % 64 / 8; }
@@ -75,8 +75,7 @@ struct HalfPacked : PackedProduct<double> {
 };
 /// Whether rows can be copied: from and to multiples of 16 bytes, and no tile ends beyond k.
 bool has_copied_rows(const Problem<double>& problem) {
-  return has_vectors(problem.b) && problem.n % vector_length<double> == 0 &&
-         problem.k % plain_tile_depth<double> == 0;
+  return has_vectors(problem.b) && problem.n % vector_length<double> == 0 && problem.k % plain_tile_depth<double> == 0;
 }
 
 /// For multiply_panels(): eight warps, 64 x 32 elements each.
@@ -106,8 +105,9 @@ class TensorCells {
 
   __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t) {
     const double* const a = reinterpret_cast<const double*>(tile) + row_ * 4 + lane_ * 2;
-    const double* const b = reinterpret_cast<const double*>(tile + tile_bytes) +
-                            (b_is_packed ? column_ * 4 + lane_ * 2 : lane_ % 4 * HalfPacked::pitch + column_ + lane_ / 4);
+    const double* const b =
+        reinterpret_cast<const double*>(tile + tile_bytes) +
+        (b_is_packed ? column_ * 4 + lane_ * 2 : lane_ % 4 * HalfPacked::pitch + column_ + lane_ / 4);
     constexpr int steps = plain_tile_depth<double> / 4;
     constexpr int between_steps = panel_lines * 4;
     Vector<double> rows[2][down];
@@ -118,7 +118,9 @@ class TensorCells {
 #pragma unroll
       for (int c = 0; c < across / 2; ++c)
         if constexpr (b_is_packed) columns[step % 2][c] = load_vector(b + step * between_steps + c * 64);
-        else columns[step % 2][c] = {{b[step * 4 * HalfPacked::pitch + c * 16], b[step * 4 * HalfPacked::pitch + c * 16 + 8]}};
+        else
+          columns[step % 2][c] = {
+              {b[step * 4 * HalfPacked::pitch + c * 16], b[step * 4 * HalfPacked::pitch + c * 16 + 8]}};
     };
     load(0);
 #pragma unroll

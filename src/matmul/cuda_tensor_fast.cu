@@ -1,8 +1,8 @@
 // cuda_tensor_fast: the tensor cores multiply, in FP16; few digits at the highest rate. The accuracy `fast`.
 //
-// What changes from `cuda_pipelined`: the units. A tensor core does 64 x 128 x 16 multiplications and additions with one
-// instruction of four warps (wgmma), which reads its operands from shared memory by itself: no thread loads an operand,
-// and there is no register of operands. What is left to threads is to keep it fed:
+// What changes from `cuda_pipelined`: the units. A tensor core does 64 x 128 x 16 multiplications and additions with
+// one instruction of four warps (wgmma), which reads its operands from shared memory by itself: no thread loads an
+// operand, and there is no register of operands. What is left to threads is to keep it fed:
 //
 // * Rows of A and columns of B are scaled by powers of two and packed as FP16, tile after tile, each as it will lie in
 //   shared memory (tensor/packing.cuh).

@@ -304,11 +304,11 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
 
 const Variant& choose_there(const Shape& shape, const execution::Machine& machine) {
   const bool in_parts = shape.accuracy == MatmulAccuracy::split || shape.accuracy == MatmulAccuracy::fast;
-  const Variant& tensor = find(shape.element_bytes == sizeof(double)           ? "cuda_tensor_f64"
-                               : shape.accuracy == MatmulAccuracy::fast        ? "cuda_tensor_fast"
-                                                                               : "cuda_tensor_split");
-  const bool pays = shape.element_bytes == sizeof(double) ? tensor_f64_pays(shape)
-                                                          : in_parts && panels_of_halves_pay(shape);
+  const Variant& tensor = find(shape.element_bytes == sizeof(double)    ? "cuda_tensor_f64"
+                               : shape.accuracy == MatmulAccuracy::fast ? "cuda_tensor_fast"
+                                                                        : "cuda_tensor_split");
+  const bool pays =
+      shape.element_bytes == sizeof(double) ? tensor_f64_pays(shape) : in_parts && panels_of_halves_pay(shape);
   static const Variant& pipelined = find("cuda_pipelined");
   return pays && tensor.supports(shape, machine) ? tensor : pipelined;
 }

@@ -71,7 +71,8 @@ Memory dpx_memory(const Shape& shape, int threads) {
 Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   const execution::Gpu least = execution::least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least.memory_bytes), panel_granule).pivot == 0 &&
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least.memory_bytes), panel_granule)
+              .pivot == 0 &&
       shape.vertices > 0)
     return Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
   return execution::fits_shared(panel_shared_bytes(shape.element_bytes), "tiles", machine);
@@ -234,7 +235,8 @@ bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
 // A core relaxes at best a vector of 64 bytes in a clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
-  return shape.relaxations() * shape.element_bytes >= execution::gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
+  return shape.relaxations() * shape.element_bytes >=
+             execution::gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
          !searches_beat_gpu(shape, machine);
 }
 

@@ -153,13 +153,13 @@ class Product {
 #pragma unroll
       for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
         cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
-                              all + static_cast<unsigned int>(2 * part), chunk + part);
+                                    all + static_cast<unsigned int>(2 * part), chunk + part);
     } else {
       cuda::begin_products();
 #pragma unroll 1
       for (int part = 0; part < parts; ++part)
         cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
-                              all + static_cast<unsigned int>(2 * part), chunk + part);
+                                    all + static_cast<unsigned int>(2 * part), chunk + part);
     }
     cuda::end_products();
     cuda::wait_for_products<Shape::behind>();

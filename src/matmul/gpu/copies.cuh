@@ -13,15 +13,16 @@ struct Wide {
   bool c;
 };
 
-/// The copies of a thread: the same elements of every portion, one portion after the other. A stage holds a portion of A
-/// by k, each with its elements of all rows side by side, Shape::a_pitch apart, and behind it, from Shape::a_elements
+/// The copies of a thread: the same elements of every portion, one portion after the other. A stage holds a portion of
+/// A by k, each with its elements of all rows side by side, Shape::a_pitch apart, and behind it, from Shape::a_elements
 /// on, one of B, rows Shape::b_pitch apart. A is turned on its way, which only copies of single elements can.
 template <class T, class Shape>
 class Copies {
  public:
   /// From k = `first` on. Rows beyond the last one of A are copies of it, and the elements of C that come from them are
   /// not stored.
-  __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first, const Wide& wide)
+  __device__ Copies(const Product<T>& product, std::int64_t top, std::int64_t left, std::int64_t first,
+                    const Wide& wide)
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / Shape::portion;
@@ -44,8 +45,7 @@ class Copies {
     for (int turn = 0; turn < Shape::rows * Shape::portion / Shape::threads; ++turn) {
       constexpr int rows_at_once = Shape::threads / Shape::portion;
       T* const to = stage + a_to_ + turn * rows_at_once;
-      if (a_left_ > 0)
-        cuda::copy_or_zero<sizeof(T)>(to, a_ + min(turn * rows_at_once, a_rows_) * a_stride_, sizeof(T));
+      if (a_left_ > 0) cuda::copy_or_zero<sizeof(T)>(to, a_ + min(turn * rows_at_once, a_rows_) * a_stride_, sizeof(T));
       else *to = T(-0.0);
     }
 #pragma unroll

@@ -21,9 +21,10 @@ struct PanelPlan {
   std::int64_t products = 1;  ///< of a batch at a time; more than 1 only where they are whole
   std::int64_t a_places = 1;  ///< for panels on the GPU
   std::int64_t b_places = 1;
-  bool rows_outside = true;  ///< all columns for a panel of rows, then the next panel of rows; otherwise likewise turned
-  std::uint64_t bytes = 0;   ///< that it takes
-  std::uint64_t working_bytes = 0;  ///< of these, for a step beyond its panels
+  bool rows_outside =
+      true;                 ///< all columns for a panel of rows, then the next panel of rows; otherwise likewise turned
+  std::uint64_t bytes = 0;  ///< that it takes
+  std::uint64_t working_bytes = 0;                           ///< of these, for a step beyond its panels
   double seconds = std::numeric_limits<double>::infinity();  ///< estimated
 };
 
@@ -43,11 +44,10 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   for (const std::int64_t rows : {plan.rows, last(shape.m, plan.rows)})
     for (const std::int64_t columns : {plan.columns, last(shape.n, plan.columns)})
       for (const std::int64_t products : {plan.products, last(shape.batches, plan.products)})
-        most = std::max(most, needs.working({.batches = products,
-                                             .m = rows,
-                                             .n = columns,
-                                             .k = shape.k,
-                                             .element_bytes = shape.element_bytes}));
+        most = std::max(
+            most,
+            needs.working(
+                {.batches = products, .m = rows, .n = columns, .k = shape.k, .element_bytes = shape.element_bytes}));
   return most;
 }
 
@@ -67,9 +67,8 @@ struct PanelBytes {
 inline PanelPlan with_places(const Shape& shape, PanelPlan plan, const PanelNeeds& needs, std::int64_t a_places,
                              std::int64_t b_places) {
   const PanelBytes bytes(shape, plan);
-  const bool one_step = pieces(shape.m, plan.rows) * pieces(shape.n, plan.columns) *
-                            pieces(shape.batches, plan.products) ==
-                        1;
+  const bool one_step =
+      pieces(shape.m, plan.rows) * pieces(shape.n, plan.columns) * pieces(shape.batches, plan.products) == 1;
   plan.a_places = a_places;
   plan.b_places = b_places;
   plan.working_bytes = working_bytes(shape, plan, needs);

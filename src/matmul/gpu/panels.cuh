@@ -66,9 +66,10 @@ template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;
 
-// One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add up.
-// Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole block, so
-// that while some warps add up or store, products of the others run. Most registers go to those that multiply.
+// One thread orders copies, a tile of A's panel and one of B's for each stage; two warpgroups multiply them, and add
+// up. Who waits for whom stands in two barriers of each stage, `filled` and `emptied`: there is none of the whole
+// block, so that while some warps add up or store, products of the others run. Most registers go to those that
+// multiply.
 //
 // A Consumer has the constants `stages`, `stage_bytes` and `own_shared_bytes`, the type `Job` (a PackedProduct, or what
 // is derived from one, with a Source of its own), a constructor from (job, its shared memory), and

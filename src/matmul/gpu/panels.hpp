@@ -1,10 +1,10 @@
 // Operands packed for the copy engine of a GPU: how large they are. Plain C++: also in builds without CUDA, for the
 // estimate of memory.
 //
-// A panel has 128 rows of A, or 128 columns of B, and is cut along k into tiles. Each tile is in memory as it will lie in
-// shared memory, so that an instruction copies it whole; those of a panel follow each other. What the elements are and
-// how they lie in a tile is the matter of who packs and multiplies them. Beyond the borders are elements whose products
-// change no sum.
+// A panel has 128 rows of A, or 128 columns of B, and is cut along k into tiles. Each tile is in memory as it will lie
+// in shared memory, so that an instruction copies it whole; those of a panel follow each other. What the elements are
+// and how they lie in a tile is the matter of who packs and multiplies them. Beyond the borders are elements whose
+// products change no sum.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Panels {
 template <class T>
 constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 8;
 template <class T>
-constexpr int plain_tile_bytes = panel_lines * plain_tile_depth<T> * static_cast<int>(sizeof(T));
+constexpr int plain_tile_bytes = panel_lines* plain_tile_depth<T>* static_cast<int>(sizeof(T));
 
 /// Of plain elements.
 template <class T>

@@ -54,8 +54,8 @@ Operand<T> in_place(const Given<T>& given) {
   return operand;
 }
 
-/// Copies matrices in host memory to rows with nothing between them on the job's GPU; returns when they are there, or in
-/// the job's stream. `unturned`: room there for as many elements, for those that are sent and turned.
+/// Copies matrices in host memory to rows with nothing between them on the job's GPU; returns when they are there, or
+/// in the job's stream. `unturned`: room there for as many elements, for those that are sent and turned.
 template <class T, class Element, class Job>
 void fill(const Given<T>& given, Way way, Element* to, Element* unturned, Job& job) {
   switch (way) {

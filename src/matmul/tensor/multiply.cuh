@@ -162,8 +162,7 @@ struct Batches {
   std::int64_t end;
 
   __device__ Batches(const Panels& panels, std::int64_t line, std::int64_t batches)
-      : first(panels.matrices == 1 ? 0 : line / panels.lines),
-        end(panels.matrices == 1 ? batches : first + 1) {}
+      : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
 // Launch shape: a block for each 128 columns of C; blocks beside each other along y take the odd rows in turn.
@@ -222,17 +221,18 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
     const core::PhaseTimer timer(phases, "pack");
     const bool wide = has_vectors(problem.a);
     find_lifts_of_rows<<<static_cast<unsigned>(a.matrices * a.lines), packing_threads, 0, stream>>>(problem.a, a, wide,
-                                                                                                   a_lifts, odd_rows);
+                                                                                                    a_lifts, odd_rows);
     const std::int64_t columns = b.matrices * b.lines;
     auto* const extremes = reinterpret_cast<Extremes*>(cuda::zero_part<unsigned int>(memory, 2 * columns, stream));
-    const std::int64_t looks = b.matrices * ((b.lines + 31) / 32) * ((b.depth + stretch_of_columns - 1) / stretch_of_columns);
+    const std::int64_t looks =
+        b.matrices * ((b.lines + 31) / 32) * ((b.depth + stretch_of_columns - 1) / stretch_of_columns);
     find_extremes_of_columns<<<static_cast<unsigned>(looks), packing_threads, 0, stream>>>(problem.b, b, extremes);
     find_lifts_of_columns<<<cuda::blocks_for(columns, packing_threads), packing_threads, 0, stream>>>(
         extremes, columns, b_lifts, odd_columns);
-    pack_rows<parts><<<static_cast<unsigned>(a.tiles()), packing_threads, 0, stream>>>(problem.a, a, wide, a_lifts,
-                                                                                     a_packed);
-    pack_columns<parts><<<static_cast<unsigned>(b.tiles()), packing_threads, 0, stream>>>(problem.b, b, b_lifts,
-                                                                                        b_packed);
+    pack_rows<parts>
+        <<<static_cast<unsigned>(a.tiles()), packing_threads, 0, stream>>>(problem.a, a, wide, a_lifts, a_packed);
+    pack_columns<parts>
+        <<<static_cast<unsigned>(b.tiles()), packing_threads, 0, stream>>>(problem.b, b, b_lifts, b_packed);
     cuda::check_launch("pack");
   }
   int odd[2];
@@ -248,10 +248,12 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
   multiply_packed<TensorCores<parts>>(packed, execution, problem.stop, problem.batches, stream);
   constexpr int most_beside = 4096;
   if (odd[0] > 0)
-    multiply_odd_rows<<<dim3(cuda::blocks_for(problem.n, odd_threads), static_cast<unsigned>(std::min(odd[0], most_beside))),
+    multiply_odd_rows<<<dim3(cuda::blocks_for(problem.n, odd_threads),
+                             static_cast<unsigned>(std::min(odd[0], most_beside))),
                         odd_threads, 0, stream>>>(packed, problem.batches, odd_rows);
   if (odd[1] > 0)
-    multiply_odd_columns<<<dim3(cuda::blocks_for(problem.m, odd_threads), static_cast<unsigned>(std::min(odd[1], most_beside))),
+    multiply_odd_columns<<<dim3(cuda::blocks_for(problem.m, odd_threads),
+                                static_cast<unsigned>(std::min(odd[1], most_beside))),
                            odd_threads, 0, stream>>>(packed, problem.batches, odd_columns);
   cuda::check_launch("multiply_odd_lines");
   stream.wait();

@@ -1,7 +1,7 @@
 // Floats packed for the tensor cores.
 //
-// FP16 has the 11 significant bits of TF32 at twice the rate of its products, and half the bytes, but a narrow range. So
-// each row of A and each column of B is lifted: multiplied by the power of two that puts its greatest magnitude into
+// FP16 has the 11 significant bits of TF32 at twice the rate of its products, and half the bytes, but a narrow range.
+// So each row of A and each column of B is lifted: multiplied by the power of two that puts its greatest magnitude into
 // [2^14, 2^15). What is at least 2^-14 then is split without loss of range; a line with smaller elements other than
 // zero, with infinity or NaN, is `odd`: its elements of C are computed as `strict` has them, by the kernels at the end
 // of multiply.cuh. Powers of two change no digit, and are taken back at the end.
@@ -22,8 +22,8 @@ static_assert(tile_depth == cuda::tile_depth && part_bytes == panel_lines * cuda
 
 inline constexpr int greatest_exponent = 14;
 inline constexpr int least_exponent = -14;
-inline constexpr int low_exponent = 11;            ///< of the factor of the lower part
-inline constexpr int odd_line = -(1 << 20);        ///< in place of a lift
+inline constexpr int low_exponent = 11;      ///< of the factor of the lower part
+inline constexpr int odd_line = -(1 << 20);  ///< in place of a lift
 
 /// What is known of a line: the greatest magnitude, as bits, and 0x7fffffff less the least one that is not 0; 0 where
 /// there is none.
@@ -75,8 +75,8 @@ static __global__ void __launch_bounds__(packing_threads)
   for (std::int64_t at = in_vectors + threadIdx.x; at < panels.depth; at += packing_threads) extremes.meet(row[at]);
 #pragma unroll
   for (int lanes = 16; lanes > 0; lanes /= 2)
-    extremes.meet({__shfl_xor_sync(0xffffffffu, extremes.greatest, lanes),
-                   __shfl_xor_sync(0xffffffffu, extremes.least, lanes)});
+    extremes.meet(
+        {__shfl_xor_sync(0xffffffffu, extremes.greatest, lanes), __shfl_xor_sync(0xffffffffu, extremes.least, lanes)});
   __shared__ Extremes of_warps[packing_threads / 32];
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = extremes;
   __syncthreads();  // all warps' extremes are there
@@ -104,7 +104,8 @@ static __global__ void __launch_bounds__(packing_threads)
   const float* const from = matrices.data + matrix * matrices.batch_stride + column;
   if (column < panels.lines)
 #pragma unroll 8
-    for (std::int64_t at = first + threadIdx.x / 32; at < end; at += warps) extremes.meet(from[at * matrices.row_stride]);
+    for (std::int64_t at = first + threadIdx.x / 32; at < end; at += warps)
+      extremes.meet(from[at * matrices.row_stride]);
   __shared__ Extremes of_warps[warps][32];
   of_warps[threadIdx.x / 32][threadIdx.x % 32] = extremes;
   __syncthreads();  // all warps' extremes are there
@@ -130,7 +131,8 @@ struct Factors {
   float second;
 
   __device__ explicit Factors(int lift)
-      : first(lift == odd_line ? 0 : scalbnf(1, lift / 2)), second(scalbnf(1, lift == odd_line ? 0 : lift - lift / 2)) {}
+      : first(lift == odd_line ? 0 : scalbnf(1, lift / 2)), second(scalbnf(1, lift == odd_line ? 0 : lift - lift / 2)) {
+  }
   __device__ float operator()(float value) const { return value * first * second; }
 };
 
@@ -165,7 +167,8 @@ __global__ void __launch_bounds__(packing_threads)
     float values[8] = {};
     if (line < panels.lines) {
       const Factors factors(lifts[place.matrix * panels.lines + line]);
-      const float* const from = matrices.data + place.matrix * matrices.batch_stride + line * matrices.row_stride + inner;
+      const float* const from =
+          matrices.data + place.matrix * matrices.batch_stride + line * matrices.row_stride + inner;
       if (wide && inner + 8 <= panels.depth) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {

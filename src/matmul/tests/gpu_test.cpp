@@ -299,7 +299,8 @@ void check_large(std::string_view variant) {
     std::int64_t batches, m, n, k;
     Layout of_b;
   };
-  for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows}, {2, 1700, 1400, 577, Layout::repeated},
+  for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows},
+                             {2, 1700, 1400, 577, Layout::repeated},
                              {1, 1600, 1537, 2000, Layout::padded_columns}}) {
     const LaidOut<T> a = matrices<T>(sizes.batches, sizes.m, sizes.k);
     const LaidOut<T> b = matrices<T>(sizes.batches, sizes.k, sizes.n, sizes.of_b);
@@ -370,9 +371,10 @@ void check_accuracy(std::string_view name, const LaidOut<float>& a, const LaidOu
   LaidOut<float> c(1, m, n, Layout::rows);
   matmul(a.view(), b.view(), {}, MatmulMemory<float>{c.view()}, by(name));
   const Problem<float> problem = problem_of<float>(a.view(), b.view(), c.view(), 1, 0);
-  for (std::int64_t index = 0; index < m * n; index += m * n > 40000 ? 97 : 1) {
-    const std::string wrong = judge(c.view()(index / n, index % n), true_element(problem, 0, index / n, index % n, 0.0f),
-                                    problem, variant.contract, variant.facts.accuracy);
+  for (std::int64_t index = 0; index<m * n; index += m * n> 40000 ? 97 : 1) {
+    const std::string wrong =
+        judge(c.view()(index / n, index % n), true_element(problem, 0, index / n, index % n, 0.0f), problem,
+              variant.contract, variant.facts.accuracy);
     ASSERT_EQ(wrong, "") << name << ", " << what << ", element (" << index / n << ", " << index % n << ")";
   }
 }
@@ -409,7 +411,8 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
       check_accuracy(variant, changed(a, one_in(911, 1e-12F)), b, "some tiny elements of A");
       check_accuracy(variant, a, changed(b, one_in(911, 1e12F)), "some great elements of B");
       check_accuracy(variant, changed(a, one_in(3, 0)), changed(b, one_in(2, 0)), "zeros");
-      check_accuracy(variant, changed(a, one_in(1, 1e-30F)), changed(b, one_in(1, 1e-14F)), "results without all digits");
+      check_accuracy(variant, changed(a, one_in(1, 1e-30F)), changed(b, one_in(1, 1e-14F)),
+                     "results without all digits");
       check_accuracy(variant, changed(a, one_in(1, 1e-41F)), b, "denormal numbers");
       check_accuracy(variant, changed(a, one_in(1, 2e38F)), changed(b, one_in(1, 1e-3F)), "near the greatest number");
       // Sums of which a tensor core cuts off as much as it can: one great term and many small ones; all of one sign.
