@@ -2,7 +2,6 @@
 #include "matmul/variants.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "core/checked.hpp"
@@ -31,7 +30,7 @@ Memory row_of_sums(const Shape& shape, int threads) {
 }
 
 Memory tiles_of_threads(const Shape& shape, int threads) {
-  constexpr std::uint64_t elements = (64 + 256) * 256;
+  constexpr std::uint64_t elements = std::uint64_t{64 + 256} * 256;
   return {.host = elements * static_cast<std::uint64_t>(shape.element_bytes) * static_cast<std::uint64_t>(threads)};
 }
 
@@ -272,10 +271,11 @@ const Variant& find(std::string_view name) { return core::find_variant(variants(
 
 /// Whether C has tiles enough for the multiprocessors, so that packing pays.
 bool tensor_f64_pays(const Shape& shape) {
-  const double tiles = static_cast<double>(shape.batches) * std::ceil(static_cast<double>(shape.m) / panel_lines) *
-                       std::ceil(static_cast<double>(shape.n) / panel_lines);
-  const auto filled = static_cast<double>(std::min(shape.m, shape.n));
-  return tiles >= 40 && filled >= panel_lines / 2 && shape.k >= panel_lines;
+  const double tiles = static_cast<double>(shape.batches) * static_cast<double>(pieces(shape.m, panel_lines)) *
+                       static_cast<double>(pieces(shape.n, panel_lines));
+  constexpr double enough = 40;
+  constexpr std::int64_t half_filled = panel_lines / 2;
+  return tiles >= enough && std::min(shape.m, shape.n) >= half_filled && shape.k >= panel_lines;
 }
 
 /// Whether the tensor cores gain more than it takes to split and pack.

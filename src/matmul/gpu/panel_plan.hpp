@@ -28,8 +28,6 @@ struct PanelPlan {
   double seconds = std::numeric_limits<double>::infinity();  ///< estimated
 };
 
-inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
-
 /// What a plan has to reckon with beside the shape.
 struct PanelNeeds {
   bool a_is_turned = true;  ///< a panel of A comes with its columns side by side: it needs another place

@@ -14,6 +14,8 @@
 
 namespace gradus::matmul_detail {
 
+inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
+
 enum class Kernel : std::uint8_t {
   cells,    ///< a thread for each element: products of a few elements each
   rows,     ///< a matrix times a column
@@ -53,7 +55,7 @@ inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
 /// For sums of blocks, at most.
 inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
-inline std::int64_t blocks_of_k(const Shape& shape) { return (shape.k + block_depth - 1) / block_depth; }
+inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
 
 /// The blocks of k whose sums are in memory at a time where they are found side by side; 0 where they never are. The
 /// same for the transposed product, and for a batch joined to one.
@@ -105,8 +107,8 @@ inline Plan plan_of(const Shape& shape) {
   Plan plan;
   const auto tiles = [&](Kernel kernel) {
     const TileSize size = tile_of(kernel, shape.element_bytes);
-    return static_cast<double>(shape.batches) * static_cast<double>((shape.m + size.rows - 1) / size.rows) *
-           static_cast<double>((shape.n + size.columns - 1) / size.columns);
+    return static_cast<double>(shape.batches) * static_cast<double>(pieces(shape.m, size.rows)) *
+           static_cast<double>(pieces(shape.n, size.columns));
   };
   const std::int64_t most_slices = slices_of(shape);
   constexpr std::int64_t few = 16;
