@@ -332,7 +332,7 @@ struct Inputs {
 
 template <class T>
 void check_factor(const char* name, double factor) {
-  if (std::isinf(static_cast<T>(factor)))
+  if (std::isinf(static_cast<T>(factor)) || (factor != 0 && static_cast<T>(factor) == 0))
     throw UsageError(
         fmt::format("{}: {} is beyond the range of {}", name, core::number_text(factor), execution::element_name<T>()));
 }
@@ -459,8 +459,8 @@ Action setup_matmul(Options& options, Session& session) {
   const std::vector<std::string> accuracies{"strict", "split", "fast"};
   options.value(
       "--accuracy", "strict|split|fast",
-      "strict: the same bits everywhere; split and fast permit f32 on tensor cores, for which there is no "
-      "variant yet: both are strict [strict]",
+      "strict: the same bits everywhere; split permits f32 from several passes of a GPU's tensor cores, fast from "
+      "one, with few digits; both are strict where there are none that serve [strict]",
       [arguments = arguments.get(), accuracies](const std::string& text) {
         constexpr MatmulAccuracy meanings[] = {MatmulAccuracy::strict, MatmulAccuracy::split, MatmulAccuracy::fast};
         arguments->options.accuracy = meanings[parse_choice("--accuracy", text, accuracies)];

@@ -10,12 +10,15 @@
 ///   beta = 0.
 /// * A NaN is the quiet one with a positive sign and no payload.
 ///
+/// Rounding is to nearest, and denormal numbers count, whatever the calling thread is set to.
+///
 /// alpha and beta may be NaN or infinite, too, and propagate likewise; where k = 0, alpha is not looked at.
 /// Where beta = 0, C is not read; where alpha = 0, A and B are not. NaN and infinity in them are otherwise numbers like
 /// all others, and propagate as IEEE 754 says; so does a sum that overflows on its way.
 ///
-/// Error. Let M = |alpha| |A| |B| + |beta| |C|, u half the distance from 1 to the next T, and eta the least positive
-/// T. Where nothing overflows, each element differs from the exact one by at most
+/// Error. "Exact" is meant of alpha and beta as rounded to T. Let M = |alpha| |A| |B| + |beta| |C|, u half the distance
+/// from 1 to the next T, and eta the least positive T. Where nothing overflows, each element differs from the exact one
+/// by at most
 ///
 ///   matmul_error_bound() * M + 2 (k + 1) max(|alpha|, 1) eta
 ///
@@ -150,7 +153,8 @@ struct MatmulOptions {
 template <class T>
 struct MatmulMemory {
   /// C: m x n, as many as there are products; written, and read where beta is not 0. No element lies where another
-  /// does, nor where an element of A or B does. Empty: MatmulResult::product.
+  /// does, nor where an element of A or B does; where that cannot be seen from the extents, or from equal strides that
+  /// keep two views apart, it counts as if one did. Empty: MatmulResult::product.
   MatmulView<T> product = {};
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/checked.hpp"
+#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/memory.hpp"
@@ -96,7 +97,8 @@ void scale(const room::Problem<T>& problem) {
 /// all; or likewise side by side.
 template <class T>
 void join_batch(room::Problem<T>& problem) {
-  if (problem.batches <= 1) return;
+  // Sizes that there are in memory multiply to what fits; where there is nothing to multiply they may be anything.
+  if (problem.batches <= 1 || problem.m == 0 || problem.n == 0 || problem.k == 0) return;
   const auto below = [&](const auto& operand) { return operand.batch_stride == problem.m * operand.row_stride; };
   const auto beside = [&](const auto& operand) { return operand.batch_stride == problem.n * operand.column_stride; };
   if (problem.b.batch_stride == 0 && below(problem.a) && below(problem.c)) problem.m *= problem.batches;
@@ -367,6 +369,22 @@ double matmul_error_bound(MatmulAccuracy accuracy, std::int64_t depth, int eleme
   return std::max(strict, room::tensor::error_bound(depth, room::tensor::parts_of(accuracy)));
 }
 
+namespace {
+
+/// Of the elements that are kept until the error is measured.
+template <class T>
+std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& options) {
+  room::Problem<T> problem;
+  problem.batches = shape.batches;
+  problem.m = shape.rows;
+  problem.n = shape.columns;
+  problem.k = shape.depth;
+  problem.beta = static_cast<T>(options.beta);
+  return room::ErrorSample<T>::bytes(problem);
+}
+
+}  // namespace
+
 MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   execution::check_element_bytes(shape.element_bytes);
@@ -392,11 +410,16 @@ MemoryEstimate matmul_memory(const MatmulShape& shape, const MatmulOptions& opti
   MemoryEstimate most = variant.memory(sizes, threads);
   // A batch with one A or one B for all may become one product.
   for (std::int64_t room::Shape::*const side : {&room::Shape::m, &room::Shape::n}) {
+    if (sizes.operations() == 0) break;  // then sizes may be anything
     room::Shape joined = sizes;
     joined.*side *= joined.batches;
     joined.batches = 1;
     const MemoryEstimate of_joined = variant.memory(joined, threads);
     most = {std::max(most.host, of_joined.host), std::max(most.device, of_joined.device)};
+  }
+  if (options.measure_error) {
+    most.host += shape.element_bytes == sizeof(float) ? sample_bytes<float>(shape, options)
+                                                      : sample_bytes<double>(shape, options);
   }
   return most;
 }
@@ -410,6 +433,7 @@ MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> a, MatmulView<
                                               const Execution& execution) {
   using T = std::common_type_t<A, B>;
   const auto start = core::Clock::now();
+  const core::DefaultRounding rounding;
   return execution::within_memory([&] {
     execution::check_execution(execution);
     check_options(options, sizeof(T));

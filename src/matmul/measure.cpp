@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/default_rounding.hpp"
 #include "core/evenly_spread.hpp"
 #include "core/stop.hpp"
 #include "matmul/oracle.hpp"
@@ -55,6 +56,7 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : greatest) reduction(+ : compared)
   for (std::int64_t index = 0; index < elements_; ++index) {
     if (stop.stop_requested()) continue;
+    const core::DefaultRounding rounding;
     const Place place = place_of(index, problem);
     const T before = before_.empty() ? T{0} : before_[static_cast<std::size_t>(index)];
     const Element<T> right = true_element(problem, place.batch, place.row, place.column, before);

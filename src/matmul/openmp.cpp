@@ -13,6 +13,7 @@
 // Source: G. H. Golub, C. F. Van Loan, "Matrix Computations", the "ikj" order, by rows (saxpy).
 #include <algorithm>
 
+#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/textbook.hpp"
@@ -28,6 +29,7 @@ Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<P
   for_rows(problem, execution, rows, [&](auto a, auto b, auto c, std::int64_t first, std::int64_t count) {
 #pragma omp parallel num_threads(threads)
     {
+      const core::DefaultRounding rounding;
       Buffer<T> totals(problem.n);
 #pragma omp for schedule(static)
       for (std::int64_t row = first; row < first + count; ++row) {

@@ -16,6 +16,7 @@
 // (1991).
 #include <algorithm>
 
+#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
 #include "matmul/textbook.hpp"
@@ -106,6 +107,7 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const std::int64_t across = (problem.n + tile_columns - 1) / tile_columns;
 #pragma omp parallel num_threads(threads)
   {
+    const core::DefaultRounding rounding;
     Tiles<T> tiles;
 #pragma omp for collapse(3) schedule(dynamic)
     for (std::int64_t batch = 0; batch < problem.batches; ++batch)

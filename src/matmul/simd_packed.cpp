@@ -30,6 +30,7 @@
 #include <limits>
 
 #include "core/checked.hpp"
+#include "core/default_rounding.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/scratch.hpp"
@@ -94,7 +95,10 @@ struct Plan {
     far = !small_b;
     by_strips = few_rows;
     chunk = std::min(k, chunk_bytes / element_bytes);
-    if (a == Reading::in_place && b == Reading::in_place && slivers == 1) chunk = k;
+    if (a == Reading::in_place && b == Reading::in_place && slivers == 1) {
+      constexpr std::int64_t between_looks = 1024 * block_depth;  // at the stop request
+      chunk = std::min(k, between_looks);
+    }
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
@@ -336,14 +340,20 @@ class Products {
     if (lines_.is_one) {
       if (threads_ == 1) return multiply_lines(problem, 0, 1);
 #pragma omp parallel num_threads(threads_)
-      multiply_lines(problem, omp_get_thread_num(), omp_get_num_threads());
+      {
+        const core::DefaultRounding rounding;
+        multiply_lines(problem, omp_get_thread_num(), omp_get_num_threads());
+      }
       return;
     }
     Workspace<T> workspace(plan_, threads_);
     Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
     if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
 #pragma omp parallel num_threads(threads_)
-    Product<T>(problem, plan_, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
+    {
+      const core::DefaultRounding rounding;
+      Product<T>(problem, plan_, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
+    }
   }
 
   /// All of the batch, each thread of the team whole products; `threads` was 1.
@@ -351,6 +361,7 @@ class Products {
     const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
 #pragma omp parallel num_threads(team)
     {
+      const core::DefaultRounding rounding;
       Workspace<T> workspace(plan_, lines_.is_one ? 0 : 1);
       Buffer<T> totals(totals_size);
       const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());

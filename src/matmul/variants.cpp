@@ -64,8 +64,8 @@ Memory packed_gpu_memory(const Shape& shape, int threads) {
 }
 
 Support double_on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
-  if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cuda_pipelined");
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.element_bytes != sizeof(double)) return Support::no("made for double; products of float by cuda_pipelined");
   return execution::has_warpgroup_products(machine);
 }
 
@@ -89,8 +89,8 @@ Memory panels_memory(const Shape& shape, int) {
 
 // Panels of the tensor cores, and what `strict` takes where they cannot be used.
 Support on_tensor_cores(const Shape& shape, const execution::Machine& machine) {
-  if (shape.element_bytes != sizeof(float)) return Support::no("made for float; products of double by cuda_pipelined");
   if (Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
+  if (shape.element_bytes != sizeof(float)) return Support::no("made for float; products of double by cuda_tensor_f64");
   return execution::has_warpgroup_products(machine);
 }
 template <int parts>
@@ -269,13 +269,13 @@ namespace {
 
 const Variant& find(std::string_view name) { return core::find_variant(variants(), name, Room::name); }
 
-/// Whether C has tiles enough for the multiprocessors, so that packing pays.
+/// Whether C has tiles enough for the multiprocessors; then packing pays, however small k is.
 bool tensor_f64_pays(const Shape& shape) {
-  const double tiles = static_cast<double>(shape.batches) * static_cast<double>(pieces(shape.m, panel_lines)) *
-                       static_cast<double>(pieces(shape.n, panel_lines));
   constexpr double enough = 40;
   constexpr std::int64_t half_filled = panel_lines / 2;
-  return tiles >= enough && std::min(shape.m, shape.n) >= half_filled && shape.k >= panel_lines;
+  const double tiles = static_cast<double>(shape.batches) * static_cast<double>(pieces(shape.m, panel_lines)) *
+                       static_cast<double>(pieces(shape.n, panel_lines));
+  return tiles >= enough && std::min(shape.m, shape.n) >= half_filled;
 }
 
 /// Whether the tensor cores gain more than it takes to split and pack.

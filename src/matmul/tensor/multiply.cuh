@@ -217,6 +217,7 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
   int* const counts = cuda::zero_part<int>(memory, 2, stream);
   const OddLines odd_rows{counts, memory.take<std::int64_t>(a.matrices * a.lines)};
   const OddLines odd_columns{counts + 1, memory.take<std::int64_t>(b.matrices * b.lines)};
+  int odd[2];
   {
     const core::PhaseTimer timer(phases, "pack");
     const bool wide = has_vectors(problem.a);
@@ -234,9 +235,8 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
     pack_columns<parts>
         <<<static_cast<unsigned>(b.tiles()), packing_threads, 0, stream>>>(problem.b, b, b_lifts, b_packed);
     cuda::check_launch("pack");
+    cuda::fetch_part<int>(counts, odd, stream);  // waits for it all
   }
-  int odd[2];
-  cuda::fetch_part<int>(counts, odd, stream);
   const core::PhaseTimer timer(phases, "multiply");
   // Those are computed at a fraction of the speed of cuda_pipelined.
   constexpr double few = 1.0 / 64;
