@@ -185,23 +185,23 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   const Matrix<float> a = random_matrix<float>(50, 60, 1);
   const Matrix<double> b = random_matrix<double>(3 * 60, 4, 2);
   const MatmulView<const float> repeated = MatmulView<const float>(a.data(), 50, 60, 60, 1).batch(3, 0);
-  const MatmulView<const double> batch = MatmulView<const double>(b.data(), 60, 4, 4, 1).batch(3, 60 * 4);
+  const MatmulView<const double> batch = MatmulView<const double>(b.data(), 60, 4, 4, 1).batch(3, 240);
   Execution execution{.device = Device::cpu, .threads = 1};
-  const std::uint64_t product = 3 * 50 * 4 * 8;
+  const std::uint64_t product = std::uint64_t{3} * 50 * 4 * 8;
   const std::uint64_t own =
       matmul_memory({.rows = 50, .columns = 4, .depth = 60, .batches = 3, .element_bytes = 8}, {}, execution).host;
-  execution.memory_limit = product + own + 50 * 60 * 8;
+  execution.memory_limit = product + own + std::uint64_t{50} * 60 * 8;
   const Matrix<double> mixed = matmul(repeated, batch, {}, execution).product;
   Matrix<double> wide(50, 60);
-  for (std::int64_t index = 0; index < 50 * 60; ++index) wide.data()[index] = double{a.data()[index]};
+  for (std::int64_t index = 0; index < std::int64_t{50} * 60; ++index) wide.data()[index] = double{a.data()[index]};
   const MatmulView<const double> same = MatmulView<const double>(wide.data(), 50, 60, 60, 1).batch(3, 0);
   EXPECT_TRUE(tests::same_bits(mixed, matmul(same, batch).product));
   // The copy counts beside the job, which takes less.
   const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
   const Matrix<double> column = random_matrix<double>(1000, 1, 4);
-  execution.memory_limit = (1000 * 1000 + 1000) * 8 - 1;
+  execution.memory_limit = std::uint64_t{1000 * 1000 + 1000} * 8 - 1;
   EXPECT_THROW(matmul(large, column, {}, execution), Error);
-  execution.memory_limit = 2 * 1000 * 1000 * 8;
+  execution.memory_limit = std::uint64_t{2} * 1000 * 1000 * 8;
   EXPECT_NO_THROW(matmul(large, column, {}, execution));
   // Shapes are looked at before anything is copied, which would take more memory than there is.
   const float one = 1;
@@ -221,8 +221,8 @@ TEST(Matmul, MatricesOfABatchMayOverlap) {
   for (std::int64_t one = 0; one < 4; ++one) {
     const Matrix<float> first = matmul(MatmulView<const float>(&a(one, 0), 5, 20, 20, 1), b).product;
     const Matrix<float> second = matmul(a, MatmulView<const float>(&b(0, one), 20, 3, 6, 1)).product;
-    EXPECT_EQ(std::memcmp(&of_below(one * 5, 0), first.data(), 5 * 6 * sizeof(float)), 0);
-    EXPECT_EQ(std::memcmp(&of_beside(one * 9, 0), second.data(), 9 * 3 * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(&of_below(one * 5, 0), first.data(), std::size_t{5} * 6 * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(&of_beside(one * 9, 0), second.data(), std::size_t{9} * 3 * sizeof(float)), 0);
   }
 }
 
@@ -258,7 +258,7 @@ TEST(Matmul, KeepsToItsMemory) {
   const std::uint64_t needed =
       matmul_memory({.rows = 300, .columns = 300, .depth = 300, .element_bytes = 8}, {}, execution).host;
   EXPECT_GT(needed, 0U);
-  execution.memory_limit = needed + 300 * 300 * 8;
+  execution.memory_limit = needed + std::uint64_t{300} * 300 * 8;
   EXPECT_NO_THROW(matmul(a, a, {}, execution));
   execution.memory_limit = needed / 2;
   EXPECT_THROW(matmul(a, a, {}, execution), Error);
