@@ -183,7 +183,7 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
 
 TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   const Matrix<float> a = random_matrix<float>(50, 60, 1);
-  const Matrix<double> b = random_matrix<double>(3 * 60, 4, 2);
+  const Matrix<double> b = random_matrix<double>(180, 4, 2);
   const MatmulView<const float> repeated = MatmulView<const float>(a.data(), 50, 60, 60, 1).batch(3, 0);
   const MatmulView<const double> batch = MatmulView<const double>(b.data(), 60, 4, 4, 1).batch(3, 240);
   Execution execution{.device = Device::cpu, .threads = 1};
