@@ -49,7 +49,8 @@ inline double fma_per_second(int element_bytes) {
   thread_local Known known;
   int gpu = 0;
   check(cudaGetDevice(&gpu), "cudaGetDevice");
-  if (known.gpu == gpu) return element_bytes == 4 ? known.of_float : known.of_double;
+  const auto answer = [&] { return element_bytes == 4 ? known.of_float : known.of_double; };
+  if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
   // For each multiprocessor and clock: those of the large GPUs of a generation do half as many in double, others few.
@@ -57,7 +58,7 @@ inline double fma_per_second(int element_bytes) {
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
   known = {gpu, clocks * in_float, clocks * (is_large ? in_float / 2 : 2)};
-  return fma_per_second(element_bytes);
+  return answer();
 }
 
 /// Lets a kernel have `bytes` of dynamic shared memory on the current GPU, more than the default of 48 KiB.

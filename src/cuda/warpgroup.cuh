@@ -3,8 +3,9 @@
 //
 // A tile in shared memory has rows of 128 bytes, 64 elements of FP16 along the dimension that is summed over, and
 // begins at a multiple of 1024 bytes. Within a row the eight units of 16 bytes are permuted by swizzled(), so that the
-// eight rows that the matrix unit reads at once lie in different banks. Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk,
-// mbarrier.
+// eight rows that the matrix unit reads at once lie in different banks.
+//
+// Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
 
 #include <cuda_fp16.h>
