@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < stages; ++stage) {
       filled[stage].start(1);
-      emptied[stage].start(multiplying_threads / 32);
+      emptied[stage].start(multiplying_threads);
     }
     cuda::make_barriers_known();
   }
@@ -123,8 +123,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
       filled[stage].wait(parity);
       consumer.multiply(memory + stage * bytes, tile);
-      __syncwarp();  // all lanes have read the stage
-      if (threadIdx.x % 32 == 0) emptied[stage].arrive();
+      emptied[stage].arrive();
       advance();
       consumer.add(tile, tile + 1 == tiles_deep);
     }
