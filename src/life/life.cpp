@@ -1,0 +1,341 @@
+// The public entry points: check, choose, run.
+#include "gradus/life.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "life/tree.hpp"
+#include "life/variants.hpp"
+#include "life/world.hpp"
+
+namespace gradus {
+
+namespace room = life_detail;
+
+namespace {
+
+/// Whether a place is within 2^exponent of 0.
+bool is_near(std::int64_t place, int exponent) {
+  return place >= -(std::int64_t{1} << exponent) && place <= std::int64_t{1} << exponent;
+}
+
+void check_options(const LifeOptions& options) {
+  execution::check_choice(options.boundary, LifeBoundary::torus, "boundary");
+  if (options.generations < 0)
+    throw UsageError("the number of generations must not be negative, not " + std::to_string(options.generations));
+  if ((options.rule.birth | options.rule.survival) >= 1U << 9)
+    throw UsageError("rule: a list of neighbours has bits 0 to 8 alone");
+  if (!is_near(options.left, 62) || !is_near(options.top, 62))
+    throw UsageError("left and top: the first cell must lie within 2^62 of (0, 0)");
+}
+
+void check_sizes(std::int64_t height, std::int64_t width) {
+  if (height < 0 || width < 0)
+    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) +
+                     " must not be negative");
+  // So that sums of a few sizes and places never overflow.
+  constexpr std::int64_t most = std::int64_t{1} << 48;
+  if (height > most || width > most)
+    throw UsageError("cells: the sizes " + std::to_string(height) + " x " + std::to_string(width) + " are beyond 2^48");
+}
+
+/// UsageError for a grid that cannot be true.
+void check_grid(const LifeGridView& cells, const char* what) {
+  if (cells.width < 0)
+    throw UsageError(std::string(what) + ": the width must be not negative, not " + std::to_string(cells.width));
+  detail::check_view({cells.words, cells.height, cells.row_words(), cells.stride, cells.place, sizeof(std::uint64_t),
+                      alignof(std::uint64_t)},
+                     what);
+  check_sizes(cells.height, cells.width);
+  if (!cells.place.is_host())
+    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(cells.place.gpu) +
+                           "; life takes cells in host memory");
+}
+
+void check_memory_views(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory) {
+  check_grid(memory.cells, "memory for cells");
+  execution::check_view(memory.hashes, "memory for hashes");
+  if (memory.cells.words != nullptr) {
+    if (options.boundary == LifeBoundary::plane)
+      throw UsageError("memory for cells: how large the result on a plane will be is not known; leave it out");
+    if (memory.cells.height != cells.height || memory.cells.width != cells.width)
+      throw UsageError("memory for cells: it is for " + std::to_string(memory.cells.height) + " x " +
+                       std::to_string(memory.cells.width) + ", and the cells are " + std::to_string(cells.height) +
+                       " x " + std::to_string(cells.width));
+    const auto rows_of = [](const LifeGridView& grid) {
+      return MatrixView<const std::uint64_t>(grid.words, grid.height, grid.row_words(), grid.stride);
+    };
+    const bool same = memory.cells.words == cells.words && memory.cells.stride == cells.stride;
+    if (!same) execution::check_apart(rows_of(memory.cells), "memory for cells", rows_of(cells), "cells");
+  }
+  if (memory.hashes.empty()) return;
+  if (!options.hashes) throw UsageError("memory for hashes: there is some, but LifeOptions::hashes is not set");
+  if (!memory.hashes.place().is_host()) throw UsageError("memory for hashes: it must lie in host memory");
+  if (memory.hashes.size() - 1 != options.generations)
+    throw UsageError("memory for hashes: there is room for " + std::to_string(memory.hashes.size()) +
+                     "; for generations 0 to " + std::to_string(options.generations) + " there are " +
+                     std::to_string(static_cast<std::uint64_t>(options.generations) + 1));
+}
+
+room::Shape shape_of(std::int64_t height, std::int64_t width, const LifeOptions& options, bool tree = false) {
+  return {.height = height,
+          .width = width,
+          .generations = options.generations,
+          .boundary = options.boundary,
+          .lights_up = (options.rule.birth & 1) != 0,
+          .stepwise = options.hashes || options.until_stable,
+          .tree = tree};
+}
+
+const room::Variant& select(const room::Shape& shape, const Execution& execution) {
+  const room::Variant& variant =
+      execution::wanted_variant(room::variants(), room::choose, shape, execution, room::Room::name);
+  execution::check_runs_here(variant, shape, execution, room::Room::name);
+  return variant;
+}
+
+/// Of grids of a bit for each cell: the result, and for what is stepped through, compared or grows, copies of it.
+std::uint64_t host_memory(const room::Shape& shape, const LifeOptions& options, const room::Variant& variant,
+                          int threads) {
+  const auto row = static_cast<std::uint64_t>((shape.width + 63) / 64 * 8);
+  const std::uint64_t grid = core::checked_multiply(static_cast<std::uint64_t>(shape.height), row, "a grid");
+  const std::uint64_t grids = options.until_stable ? 4 : options.boundary == LifeBoundary::plane ? 2 : 1;
+  std::uint64_t bytes = core::checked_add(core::checked_multiply(grid, grids, "grids"),
+                                          variant.memory(shape, threads).host, "the memory of the job");
+  if (options.hashes)
+    bytes = core::checked_add(
+        bytes, core::checked_multiply(static_cast<std::uint64_t>(options.generations) + 1, std::uint64_t{8}, "hashes"),
+        "the memory of the job");
+  return bytes;
+}
+
+/// Looks at each generation: hashes, and whether it was there before.
+class Steps {
+ public:
+  Steps(const room::Job& job, room::World& world, const LifeMemory& memory, LifeResult& result)
+      : job_(job), world_(world), memory_(memory), result_(result) {}
+
+  void run() {
+    const LifeOptions& options = job_.options;
+    note_hash();
+    auto told = core::Clock::now();
+    for (std::int64_t generation = 0; generation < options.generations; ++generation) {
+      core::honour_stop(job_.execution->stop, "stopped while computing generations");
+      world_.advance(1);
+      note_hash();
+      if (result_.cycle) return;
+      if (!job_.execution->progress || core::seconds_since(told) < 0.05) continue;
+      told = core::Clock::now();
+      job_.execution->progress(
+          {.phase = "generation", .done = generation + 1, .total = options.generations, .detail = {}});
+    }
+  }
+
+ private:
+  void note_hash() {
+    const core::PhaseTimer timer(*job_.phases, "hash");
+    const std::uint64_t hash = world_.hash();
+    const std::int64_t generation = world_.generation();
+    if (job_.options.hashes) {
+      if (memory_.hashes.empty()) result_.hashes.push_back(hash);
+      else memory_.hashes[generation] = hash;
+    }
+    if (!job_.options.until_stable) return;
+    const auto [first, last] = seen_.equal_range(hash);
+    for (auto before = first; before != last; ++before)
+      if (is_generation(before->second)) {
+        result_.cycle = LifeCycle{before->second, generation - before->second};
+        return;
+      }
+    seen_.emplace(hash, generation);
+    if (std::has_single_bit(seen_.size()))  // the table of so many more entries is next
+      execution::check_memory(core::checked_multiply(std::uint64_t{64}, std::uint64_t{seen_.size()}, "generations"),
+                              *job_.execution, "generations that are all different are kept; set a lower limit");
+  }
+
+  /// Whether the pattern is that of an earlier generation, cell by cell: it is computed again.
+  bool is_generation(std::int64_t generation) {
+    room::World earlier(job_, {});
+    earlier.advance(generation);
+    return earlier.hash() == world_.hash() && earlier.same_as(world_);
+  }
+
+  const room::Job& job_;
+  room::World& world_;
+  const LifeMemory& memory_;
+  LifeResult& result_;
+  std::unordered_multimap<std::uint64_t, std::int64_t> seen_;
+};
+
+void finish_report(LifeResult& result, const room::Variant& variant, const Execution& execution, int threads,
+                   std::vector<Phase> phases, core::Clock::time_point start) {
+  result.report.variant = variant.name;
+  result.report.device = execution::device_name(variant.backend == core::Backend::cuda, execution);
+  result.report.threads = threads;
+  core::add_phase(phases, "total", core::seconds_since(start));
+  result.report.phases = std::move(phases);
+}
+
+/// A plane whose variant takes it as it is.
+LifeResult solve_plane(const room::Variant& variant, const LifeGridView& cells, const LifeTree* tree,
+                       const LifeOptions& options, const Execution& execution, std::vector<Phase>& phases) {
+  const room::Problem problem{.cells = cells,
+                              .result = {},
+                              .even = options.rule,
+                              .odd = options.rule,
+                              .boundary = options.boundary,
+                              .generations = options.generations,
+                              .stop = execution.stop,
+                              .left = options.left,
+                              .top = options.top,
+                              .tree = tree};
+  room::Solved solved = variant.run(problem, execution, phases);
+  LifeResult result;
+  result.cells = std::move(solved.cells);
+  result.left = solved.left;
+  result.top = solved.top;
+  result.tree = std::move(solved.tree);
+  result.population = solved.population;
+  result.generations = options.generations;
+  return result;
+}
+
+/// `cells` or `tree`.
+LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOptions& options,
+                   const LifeMemory& memory, const Execution& execution) {
+  const auto start = core::Clock::now();
+  std::vector<Phase> phases;
+  const room::Box box = tree != nullptr ? room::box_of(*tree) : room::Box{0, cells.height, 0, cells.width};
+  const room::Shape shape = shape_of(box.height(), box.width(), options, tree != nullptr);
+  const room::Variant& variant = select(shape, execution);
+  LifeGrid of_tree;
+  LifeGridView given = cells;
+  LifeOptions placed = options;
+  if (tree != nullptr && !variant.facts.plane) {
+    room::GridOfTree unfolded = room::grid_of(*tree, execution);
+    of_tree = std::move(unfolded.cells);
+    given = of_tree.view();
+    placed.left += unfolded.left;
+    placed.top += unfolded.top;
+  }
+  const bool alone = variant.backend == core::Backend::sequential || variant.backend == core::Backend::simd;
+  int threads = alone ? 1 : cpu::thread_count(execution);
+  execution::check_memory(host_memory(shape, options, variant, threads), execution);
+  cpu::start_team(threads);
+  LifeResult result;
+  {
+    const cpu::PinnedTeam team(threads, execution.pinning);
+    if (variant.facts.plane) {
+      result = solve_plane(variant, given, tree, placed, execution, phases);
+    } else {
+      const room::Job job{
+          .cells = given, .options = placed, .variant = &variant, .execution = &execution, .phases = &phases};
+      // What is compared with earlier generations needs the first one to the end.
+      LifeGrid first;
+      room::Job again = job;
+      if (options.until_stable && memory.cells.words == given.words && given.words != nullptr) {
+        first = LifeGrid(given.height, given.width, LifeGrid::Uninitialised{});
+        room::copy_cells(given, 0, 0, first.span(), execution.stop);
+        core::honour_stop(execution.stop, "stopped while copying cells");
+        again.cells = first.view();
+      }
+      room::World world(again, memory.cells);
+      if (shape.stepwise) Steps(again, world, memory, result).run();
+      else world.advance(placed.generations);
+      const core::PhaseTimer timer(phases, "count");
+      result.generations = world.generation();
+      result.background = world.background();
+      result.population.low = world.population();
+      result.cells = world.take_cells();
+      result.left = world.left();
+      result.top = world.top();
+    }
+  }
+  finish_report(result, variant, execution, threads, std::move(phases), start);
+  return result;
+}
+
+}  // namespace
+
+LifeResult life(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
+                const Execution& execution) {
+  execution::check_execution(execution);
+  check_options(options);
+  check_grid(cells, "cells");
+  check_memory_views(cells, options, memory);
+  return execution::within_memory([&] { return compute(cells, nullptr, options, memory, execution); });
+}
+
+LifeOptions life_options(const LifePattern& pattern) {
+  LifeOptions options;
+  options.rule = pattern.rule.value_or(LifeRule{});
+  options.boundary = pattern.boundary.value_or(LifeBoundary::plane);
+  return options;
+}
+
+LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int64_t height, std::int64_t width,
+                const Execution& execution) {
+  execution::check_execution(execution);
+  check_options(options);
+  if (!is_near(pattern.left, 60) || !is_near(pattern.top, 60))
+    throw UsageError("pattern: its first cell must lie within 2^60 of (0, 0)");
+  return execution::within_memory([&] {
+    if (pattern.tree) room::check_tree(*pattern.tree);
+    else check_grid(pattern.cells.view(), "cells");
+    if (options.boundary == LifeBoundary::plane) {
+      LifeOptions placed = options;
+      placed.left += pattern.left;
+      placed.top += pattern.top;
+      return compute(pattern.tree ? LifeGridView{} : pattern.cells.view(), pattern.tree ? &*pattern.tree : nullptr,
+                     placed, {}, execution);
+    }
+    check_sizes(height, width);
+    LifeOptions in_grid = options;
+    in_grid.left += -(width / 2);
+    in_grid.top += -(height / 2);
+    execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(height),
+                                                   static_cast<std::uint64_t>((width + 63) / 64 * 8), "a grid"),
+                            execution);
+    room::GridOfTree of_tree;
+    if (pattern.tree) of_tree = room::grid_of(*pattern.tree, execution);
+    const LifeGrid& cells = pattern.tree ? of_tree.cells : pattern.cells;
+    const std::int64_t top = (pattern.tree ? of_tree.top : 0) + pattern.top + height / 2;
+    const std::int64_t left = (pattern.tree ? of_tree.left : 0) + pattern.left + width / 2;
+    const room::Box box = room::live_box(cells.view());
+    if (!box.empty() &&
+        (box.top + top < 0 || box.left + left < 0 || box.bottom + top > height || box.right + left > width))
+      throw InputError("cells: live ones lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
+                       std::to_string(box.right + left - width / 2 - 1) + " and rows " +
+                       std::to_string(box.top + top - height / 2) + " to " +
+                       std::to_string(box.bottom + top - height / 2 - 1) + ", and the grid of " +
+                       std::to_string(width) + " x " + std::to_string(height) + " begins at (" +
+                       std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")");
+    LifeGrid grid(height, width, LifeGrid::Uninitialised{});
+    room::copy_cells(cells.view(), -top, -left, grid.span(), execution.stop);
+    core::honour_stop(execution.stop, "stopped while copying cells");
+    LifeMemory memory;
+    memory.cells = grid.span();
+    LifeResult result = compute(grid.view(), nullptr, in_grid, memory, execution);
+    result.cells = std::move(grid);
+    return result;
+  });
+}
+
+MemoryEstimate life_memory(const LifeShape& shape, const LifeOptions& options, const Execution& execution) {
+  execution::check_execution(execution);
+  check_options(options);
+  check_sizes(shape.height, shape.width);
+  if (!shape.place.is_host()) throw UnsupportedError("life takes cells in host memory");
+  const room::Shape sizes = shape_of(shape.height, shape.width, options);
+  const room::Variant& variant = select(sizes, execution);
+  const int threads = cpu::thread_count(execution);
+  return {.host = host_memory(sizes, options, variant, threads), .device = variant.memory(sizes, threads).device};
+}
+
+}  // namespace gradus

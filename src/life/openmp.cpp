@@ -1,0 +1,80 @@
+// openmp: the same cells and sums, with the rows of a generation shared among threads.
+//
+// What changes from `sequential`: a generation depends on the one before alone, so its rows may be computed in any
+// order and at once. All threads wait for each other after each generation: small grids feel it. Rows are always the
+// same thread's, which finds most of them in its core's caches again; of large grids all threads wait for memory.
+//
+// Work: as `sequential`; a barrier for each generation. Memory: likewise.
+//
+// Limits: none.
+//
+// Source: the published experiment life-openmp.
+#include <utility>
+
+#include "cpu/threads.hpp"
+#include "life/textbook.hpp"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+Solved openmp(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const std::int64_t height = problem.cells.height;
+  const std::int64_t width = problem.cells.width;
+  const int threads = cpu::thread_count(execution);
+  const std::stop_token& stop = problem.stop;
+  Numbers<int> now(height, width);
+  Numbers<int> next(height, width);
+  {
+    const core::PhaseTimer timer(phases, "unpack");
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t y = 0; y < height; ++y) {
+      if (stop.stop_requested()) continue;
+      unpack_row(problem, y, now);
+      next.kill_border_cells(y);
+    }
+    for (Numbers<int>* grid : {&now, &next}) {
+      grid->kill_border_row(-1);
+      grid->kill_border_row(height);
+    }
+    core::honour_stop(stop, while_computing);
+  }
+  {
+    const core::PhaseTimer timer(phases, "generations");
+    Ticker tick(problem, execution);
+    for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
+      if (problem.is_torus()) now.wrap_ends();
+      const LifeRule& rule = problem.rule_of(generation);
+      int lives[2][9];  // [alive now][live neighbours]
+      for (int neighbours = 0; neighbours <= 8; ++neighbours) {
+        lives[0][neighbours] = rule.birth >> neighbours & 1;
+        lives[1][neighbours] = rule.survival >> neighbours & 1;
+      }
+      // The barrier at the end: the next generation reads rows of neighbours.
+#pragma omp parallel for num_threads(threads) schedule(static)
+      for (std::int64_t y = 0; y < height; ++y) {
+        if (stop.stop_requested()) continue;
+        const int* const above = now.row(y - 1);
+        const int* const here = now.row(y);
+        const int* const below = now.row(y + 1);
+        int* const result = next.row(y);
+        for (std::int64_t x = 0; x < width; ++x) {
+          const int neighbours = above[x - 1] + above[x] + above[x + 1] + here[x - 1] + here[x + 1] + below[x - 1] +
+                                 below[x] + below[x + 1];
+          result[x] = lives[here[x]][neighbours];
+        }
+        if (problem.is_torus()) next.wrap_row(y);
+      }
+      core::honour_stop(stop, while_computing);
+      std::swap(now, next);
+      tick(generation + 1);
+    }
+  }
+  const core::PhaseTimer timer(phases, "pack");
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t y = 0; y < height; ++y)
+    if (!stop.stop_requested()) pack_row(now, y, problem);
+  core::honour_stop(stop, while_computing);
+  return {};
+}
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,38 @@
+// The canonical result, computed plainly. It is never a rung and never timed as a rival.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gradus/life.hpp"
+
+namespace gradus::life_detail {
+
+/// A rectangle of cells that are known, one byte each, and what all others are.
+struct Field {
+  std::int64_t top = 0;
+  std::int64_t left = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  bool background = false;
+  std::vector<std::uint8_t> cells;
+
+  bool at(std::int64_t y, std::int64_t x) const {
+    if (y < top || y >= top + height || x < left || x >= left + width) return background;
+    return cells[static_cast<std::size_t>((y - top) * width + x - left)] != 0;
+  }
+};
+
+struct Truth {
+  Field field;
+  std::uint64_t population = 0;       ///< of cells that are not as the background
+  std::vector<std::uint64_t> hashes;  ///< of generations 0 to N
+};
+
+/// All generations, one after the other. Of a plane the field grows by a cell on each side in each.
+Truth oracle(const LifeGridView& cells, const LifeOptions& options);
+
+/// One generation. A bounded grid keeps its size.
+Field next_generation(const Field& now, LifeRule rule, LifeBoundary boundary);
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,103 @@
+// Cells as numbers, one each, with a border around the grid: how the textbook's rungs keep them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/checked.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "life/bits/cells.hpp"
+#include "life/problem.hpp"
+
+namespace gradus::life_detail {
+
+/// The cells of a grid and a border of one cell around it, which stands for what lies beyond: dead ones, or those of
+/// the opposite side.
+template <class Cell>
+class Numbers {
+ public:
+  Numbers(std::int64_t height, std::int64_t width)
+      : height_(height), width_(width), stride_(width + 2), cells_((height + 2) * (width + 2)) {}
+
+  std::int64_t height() const { return height_; }
+  std::int64_t width() const { return width_; }
+  /// Of row y, -1 <= y <= height, the cell of column 0; columns -1 to `width` are there.
+  Cell* row(std::int64_t y) { return cells_.data() + (y + 1) * stride_ + 1; }
+  const Cell* row(std::int64_t y) const { return cells_.data() + (y + 1) * stride_ + 1; }
+
+  void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
+  void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
+  /// On a torus: what lies beyond row y at its ends, and what lies beyond the first and the last row.
+  void wrap_row(std::int64_t y) {
+    row(y)[-1] = row(y)[width_ - 1];
+    row(y)[width_] = row(y)[0];
+  }
+  void wrap_ends() {
+    std::copy_n(row(height_ - 1) - 1, stride_, row(-1) - 1);
+    std::copy_n(row(0) - 1, stride_, row(height_) - 1);
+  }
+
+ private:
+  std::int64_t height_;
+  std::int64_t width_;
+  std::int64_t stride_;
+  Buffer<Cell> cells_;
+};
+
+/// Rows of a stretch, after which it is time to look at the stop request.
+inline std::int64_t stretch_of_rows(const Problem& problem, int threads) {
+  return core::stretch_length(problem.cells.height, problem.cells.width * 4, threads);
+}
+
+/// The cells of a row as numbers, and those beyond its ends.
+template <class Cell>
+void unpack_row(const Problem& problem, std::int64_t y, Numbers<Cell>& to) {
+  const std::uint64_t* const from = problem.cells.row(y);
+  Cell* const row = to.row(y);
+  for (std::int64_t x = 0; x < to.width(); ++x) row[x] = static_cast<Cell>(from[x / 64] >> (x % 64) & 1);
+  if (problem.is_torus()) to.wrap_row(y);
+  else to.kill_border_cells(y);
+}
+
+template <class Cell>
+void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem) {
+  const Cell* const row = from.row(y);
+  std::uint64_t* const to = problem.result.row(y);
+  for (std::int64_t first = 0; first < from.width(); first += 64) {
+    std::uint64_t word = 0;
+    for (std::int64_t x = first; x < std::min(first + 64, from.width()); ++x)
+      word |= static_cast<std::uint64_t>(row[x]) << (x - first);
+    to[first / 64] = word;
+  }
+}
+
+/// Bytes of two such grids.
+template <class Cell>
+core::Memory two_grids(const Shape& shape, int) {
+  const auto area = core::checked_multiply(static_cast<std::uint64_t>(shape.height) + 2,
+                                           static_cast<std::uint64_t>(shape.width) + 2, "a grid");
+  return {.host = core::checked_multiply(area, std::uint64_t{2 * sizeof(Cell)}, "two grids")};
+}
+
+/// Tells of generations that are done, some twenty times a second.
+class Ticker {
+ public:
+  Ticker(const Problem& problem, const Execution& execution)
+      : progress_(execution.progress), total_(problem.generations) {}
+  void operator()(std::int64_t done) {
+    if (!progress_) return;
+    if (done < total_ && core::seconds_since(last_) < 0.05) return;
+    last_ = core::Clock::now();
+    progress_({.phase = "generation", .done = done, .total = total_, .detail = {}});
+  }
+
+ private:
+  const std::function<void(const Progress&)>& progress_;
+  std::int64_t total_;
+  core::Clock::time_point last_ = core::Clock::now();
+};
+
+inline constexpr std::string_view while_computing = "stopped while computing generations";
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,52 @@
+// THE table of Life's variants, in the order of the ladder, and the choice among them.
+#include "life/variants.hpp"
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#include "execution/gpu_support.hpp"
+#include "life/textbook.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+using core::Backend;
+using core::Memory;
+using core::Support;
+
+constexpr Variant table[] = {
+    {.name = "sequential",
+     .summary = "a whole number for each cell, its neighbours added up, on one core",
+     .backend = Backend::sequential,
+     .memory = two_grids<int>,
+     .run = {sequential}},
+    {.name = "openmp",
+     .summary = "the same, the rows of a generation among threads",
+     .backend = Backend::openmp,
+     .memory = two_grids<int>,
+     .run = {openmp}},
+};
+
+}  // namespace
+
+std::span<const Variant> variants() { return table; }
+
+constinit const core::Ladder ladder{
+    .problem = Room::name,
+    .variants = [] { return std::vector<core::VariantInfo>(variants().begin(), variants().end()); },
+    .support =
+        [](std::string_view name, const execution::Machine& machine) {
+          constexpr Shape usual[] = {
+              {.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::plane},
+              {.height = 1000, .width = 1000, .generations = 1000, .boundary = LifeBoundary::torus}};
+          return core::supports_any(core::find_variant(variants(), name, Room::name), usual, machine);
+        },
+};
+
+const Variant& choose(const Shape&, const execution::Machine&, Device device) {
+  if (device == Device::gpu) throw UnsupportedError("life has no variant for a GPU; use the CPU (--device cpu)");
+  return core::find_variant(variants(), "openmp", Room::name);
+}
+
+}  // namespace gradus::life_detail

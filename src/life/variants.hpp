@@ -1,0 +1,11 @@
+// Every variant's entry point, for the table in variants.cpp.
+#pragma once
+
+#include "life/problem.hpp"
+
+namespace gradus::life_detail {
+
+Solved sequential(const Problem&, const Execution&, std::vector<Phase>&);
+Solved openmp(const Problem&, const Execution&, std::vector<Phase>&);
+
+}  // namespace gradus::life_detail

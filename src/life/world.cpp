@@ -1,0 +1,202 @@
+#include "life/world.hpp"
+
+#include <algorithm>
+
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "execution/request.hpp"
+#include "life/textbook.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+/// The greatest multiple of 64 that is not greater.
+constexpr std::int64_t word_start(std::int64_t column) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(column) & ~std::uint64_t{63});
+}
+
+constexpr std::uint16_t all_counts = 0x1FF;
+
+constexpr std::uint16_t reversed(std::uint16_t list) {
+  std::uint16_t result = 0;
+  for (int n = 0; n <= 8; ++n)
+    if ((list >> n & 1) != 0) result = static_cast<std::uint16_t>(result | 1U << (8 - n));
+  return result;
+}
+
+}  // namespace
+
+LifeRule against_background(LifeRule rule, bool alive_before, bool alive_after) {
+  // With a live background n dead neighbours are 8 - n live ones, and a stored cell is a dead one.
+  if (alive_before) rule = {reversed(rule.survival), reversed(rule.birth)};
+  if (alive_after)
+    rule = {static_cast<std::uint16_t>(~rule.birth & all_counts),
+            static_cast<std::uint16_t>(~rule.survival & all_counts)};
+  return rule;
+}
+
+World::World(const Job& job, const LifeGridSpan& memory)
+    : job_(&job), memory_(memory), left_(job.options.left), top_(job.options.top) {
+  if (job.is_plane()) load();
+}
+
+void World::load() {
+  if (loaded_) return;
+  loaded_ = true;
+  const core::PhaseTimer timer(*job_->phases, "copy");
+  const LifeGridView& cells = job_->cells;
+  if (job_->is_plane()) {
+    const std::int64_t left = word_start(left_);
+    own_ = LifeGrid(cells.height, (cells.width + left_ - left + 63) / 64 * 64, LifeGrid::Uninitialised{});
+    copy_cells(cells, 0, left - left_, own_.span(), job_->execution->stop);
+    left_ = left;
+  } else {
+    if (memory_.words == nullptr) own_ = LifeGrid(cells.height, cells.width, LifeGrid::Uninitialised{});
+    if (here().words != cells.words) copy_cells(cells, 0, 0, here(), job_->execution->stop);
+  }
+  core::honour_stop(job_->execution->stop, while_computing);
+}
+
+LifeRule World::rule_at(std::int64_t generation) const {
+  const LifeRule rule = job_->options.rule;
+  if (!job_->is_plane() || (rule.birth & 1) == 0) return rule;
+  const bool stays = (rule.survival >> 8 & 1) != 0;  // once the background is alive
+  const bool before = stays ? generation > 0 : generation % 2 == 1;
+  const bool after = stays || !before;
+  return against_background(rule, before, after);
+}
+
+void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
+                bool reports) {
+  Problem problem{.cells = from,
+                  .result = to,
+                  .even = rule_at(generation_),
+                  .odd = rule_at(generation_ + 1),
+                  .boundary = boundary,
+                  .generations = generations,
+                  .stop = job_->execution->stop};
+  if (from.height == 0 || from.width == 0) {
+    // Nothing is there to be computed.
+  } else if (reports) {
+    job_->variant->run(problem, *job_->execution, *job_->phases);
+  } else {
+    Execution silent = *job_->execution;
+    silent.progress = nullptr;
+    job_->variant->run(problem, silent, *job_->phases);
+  }
+  generation_ += generations;
+}
+
+void World::advance(std::int64_t generations) {
+  if (generations == 0) return;
+  if (!job_->is_plane()) {
+    const bool whole = generations == job_->options.generations;
+    if (!loaded_ && memory_.words == nullptr)
+      own_ = LifeGrid(job_->cells.height, job_->cells.width, LifeGrid::Uninitialised{});
+    run(loaded_ ? LifeGridView(here()) : job_->cells, here(), job_->options.boundary, generations, whole);
+    loaded_ = true;
+    return;
+  }
+  const bool lights_up = (job_->options.rule.birth & 1) != 0;
+  while (generations > 0) {
+    if (slack_ == 0) {
+      trim();
+      if (own_.height() == 0) {
+        // Nothing is left that anything could come from.
+        background_ =
+            lights_up && ((job_->options.rule.survival >> 8 & 1) != 0 || (generation_ + generations) % 2 == 1);
+        generation_ += generations;
+        return;
+      }
+      // Larger steps mean less copying and a larger border.
+      const std::int64_t side = std::max(own_.height(), own_.width());
+      grow(std::clamp<std::int64_t>(side / 8, 64, 1024));
+    }
+    std::int64_t step = std::min(generations, slack_);
+    if (lights_up && generation_ == 0) step = 1;  // the rule of the generations after it is another one
+    run(own_.view(), own_.span(), LifeBoundary::dead, step, false);
+    slack_ -= step;
+    generations -= step;
+    if (lights_up) background_ = (job_->options.rule.survival >> 8 & 1) != 0 || generation_ % 2 == 1;
+    if (job_->execution->progress && generations > 0 && !job_->options.until_stable && !job_->options.hashes)
+      job_->execution->progress(
+          {.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
+  }
+}
+
+void World::trim() {
+  const Box box = live_box(own_.view());
+  const std::int64_t skip = word_start(box.left);
+  const std::int64_t width = (box.right - skip + 63) / 64 * 64;
+  slack_ = 0;
+  if (box.height() == own_.height() && skip == 0 && width == own_.width()) return;
+  const core::PhaseTimer timer(*job_->phases, "copy");
+  LifeGrid cells(box.height(), width, LifeGrid::Uninitialised{});
+  copy_cells(own_.view(), box.top, skip, cells.span(), job_->execution->stop);
+  core::honour_stop(job_->execution->stop, while_computing);
+  own_ = std::move(cells);
+  top_ += box.top;
+  left_ += skip;
+}
+
+void World::grow(std::int64_t margin) {
+  const core::PhaseTimer timer(*job_->phases, "copy");
+  const std::int64_t beside = (margin + 63) / 64 * 64;
+  const Shape shape{.height = own_.height() + 2 * margin,
+                    .width = own_.width() + 2 * beside,
+                    .generations = margin,
+                    .boundary = LifeBoundary::dead};
+  constexpr std::int64_t furthest = std::int64_t{1} << 62;
+  if (std::abs(top_) > furthest || std::abs(left_) > furthest)
+    throw InputError(
+        "the pattern moves more than 2^62 cells away from (0, 0), further than rows and columns are counted");
+  execution::check_memory(job_->variant->memory(shape, 1).host +
+                              static_cast<std::uint64_t>(shape.height) * static_cast<std::uint64_t>(shape.width / 8),
+                          *job_->execution,
+                          "the plane's live cells take more and more room; ask for fewer generations");
+  LifeGrid cells(shape.height, shape.width, LifeGrid::Uninitialised{});
+  copy_cells(own_.view(), -margin, -beside, cells.span(), job_->execution->stop);
+  core::honour_stop(job_->execution->stop, while_computing);
+  own_ = std::move(cells);
+  top_ -= margin;
+  left_ -= beside;
+  slack_ = margin;
+}
+
+std::uint64_t World::hash() {
+  load();
+  return hash_of(here(), left_, top_);
+}
+
+std::uint64_t World::population() {
+  load();
+  return life_detail::population(here());
+}
+
+bool World::same_as(World& other) {
+  if (background_ != other.background_) return false;
+  if (job_->is_plane()) {
+    trim();
+    other.trim();
+    if (own_.height() == 0 && other.own_.height() == 0) return true;
+    if (top_ != other.top_ || left_ != other.left_ || own_.height() != other.own_.height() ||
+        own_.width() != other.own_.width())
+      return false;
+  }
+  return same_cells(here(), other.here());
+}
+
+LifeGrid World::take_cells() {
+  load();
+  if (!job_->is_plane()) return std::move(own_);
+  const Box box = live_box(own_.view());
+  LifeGrid cells(box.height(), box.width(), LifeGrid::Uninitialised{});
+  copy_cells(own_.view(), box.top, box.left, cells.span(), job_->execution->stop);
+  core::honour_stop(job_->execution->stop, while_computing);
+  top_ = box.empty() ? 0 : top_ + box.top;
+  left_ = box.empty() ? 0 : left_ + box.left;
+  return cells;
+}
+
+}  // namespace gradus::life_detail
