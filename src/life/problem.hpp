@@ -12,6 +12,10 @@
 #include "execution/machine.hpp"
 #include "gradus/life.hpp"
 
+namespace gradus::cuda {
+class Job;
+}
+
 namespace gradus::life_detail {
 
 /// On what the choice of a variant and the estimates of memory depend.
@@ -46,6 +50,8 @@ struct Problem {
   std::int64_t left = 0;
   std::int64_t top = 0;
   const LifeTree* tree = nullptr;
+
+  cuda::Job* gpu = nullptr;  ///< of a variant that takes cells there: both grids lie on it, and are not the same memory
 
   bool is_torus() const { return boundary == LifeBoundary::torus; }
   const LifeRule& rule_of(std::int64_t generation) const { return generation % 2 == 0 ? even : odd; }

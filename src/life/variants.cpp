@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/checked.hpp"
+#include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
 #include "life/textbook.hpp"
 
@@ -14,6 +15,18 @@ namespace {
 using core::Backend;
 using core::Memory;
 using core::Support;
+
+Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
+
+/// On the GPU: what the frame brings there, the result, and `grids` of so many bits for each cell.
+template <int grids, int bits>
+Memory grids_on_gpu(const Shape& shape, int) {
+  const auto height = static_cast<std::uint64_t>(shape.height);
+  const auto rounded = (static_cast<std::uint64_t>(shape.width) + 63) / 64 * 64;
+  const std::uint64_t grid = core::checked_multiply(height, rounded, "a grid");
+  const std::uint64_t bytes = core::checked_multiply(grid, std::uint64_t{2 + grids * bits}, "grids") / 8;
+  return {.host = cuda::staging_bytes, .device = core::checked_add(bytes, std::uint64_t{4096}, "grids")};
+}
 
 constexpr Variant table[] = {
     {.name = "sequential",
@@ -26,6 +39,34 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "cuda_naive",
+     .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = grids_on_gpu<2, 8>,
+     .run = GRADUS_CUDA_RUNS(cuda_naive)},
+    {.name = "cuda_shared",
+     .summary = "tiles of cells in shared memory, each cell read once",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = grids_on_gpu<2, 8>,
+     .run = GRADUS_CUDA_RUNS(cuda_shared)},
+    {.name = "cuda_bit_sliced",
+     .summary = "32 cells in a word, counted by a network of logic operations",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = grids_on_gpu<1, 1>,
+     .run = GRADUS_CUDA_RUNS(cuda_bit_sliced)},
+    {.name = "cuda_resident",
+     .summary = "cells stay in registers for many generations; tiles exchange their borders",
+     .backend = Backend::cuda,
+     .device_input = true,
+     .supports = on_gpu,
+     .memory = grids_on_gpu<1, 1>,
+     .run = GRADUS_CUDA_RUNS(cuda_resident)},
 };
 
 }  // namespace
@@ -45,7 +86,7 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
-  if (device == Device::gpu) throw UnsupportedError("life has no variant for a GPU; use the CPU (--device cpu)");
+  if (device == Device::gpu) return core::find_variant(variants(), "cuda_resident", Room::name);
   return core::find_variant(variants(), "openmp", Room::name);
 }
 

@@ -7,5 +7,9 @@ namespace gradus::life_detail {
 
 Solved sequential(const Problem&, const Execution&, std::vector<Phase>&);
 Solved openmp(const Problem&, const Execution&, std::vector<Phase>&);
+Solved cuda_naive(const Problem&, const Execution&, std::vector<Phase>&);
+Solved cuda_shared(const Problem&, const Execution&, std::vector<Phase>&);
+Solved cuda_bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);
+Solved cuda_resident(const Problem&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::life_detail

@@ -5,6 +5,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "execution/request.hpp"
+#include "life/gpu/run_on_gpu.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -76,14 +77,18 @@ void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary b
                   .boundary = boundary,
                   .generations = generations,
                   .stop = job_->execution->stop};
+  const auto run_with = [&](const Execution& execution) {
+    if (!job_->variant->device_input) job_->variant->run(problem, execution, *job_->phases);
+    else if constexpr (cuda::is_compiled) run_on_gpu(problem, *job_->variant, execution, *job_->phases);
+  };
   if (from.height == 0 || from.width == 0) {
     // Nothing is there to be computed.
   } else if (reports) {
-    job_->variant->run(problem, *job_->execution, *job_->phases);
+    run_with(*job_->execution);
   } else {
     Execution silent = *job_->execution;
     silent.progress = nullptr;
-    job_->variant->run(problem, silent, *job_->phases);
+    run_with(silent);
   }
   generation_ += generations;
 }

@@ -1,0 +1,75 @@
+// cuda_bit_sliced: 32 cells in a word, whose neighbours are counted by a network of logic operations, all 32 at once.
+//
+// What changes from `cuda_shared`: a thread has a word instead of a cell. Of each of the three rows it loads its own
+// word and those left and right of it, shifts the outer ones' bits in, and adds up by full adders, bit by bit: sums and
+// carries are words too (network/plan.hpp). A LOP3 instruction is any function of three words, so that a rule takes
+// some ten of them. Nothing is unpacked: the cells stay the caller's bits.
+//
+// Bytes: a bit is read and a bit is written for each cell, an eighth of `cuda_shared`; the two other rows and columns
+// are in the caches. Operations: for 32 cells nine loads, six shifts and some 27 logic operations. A pass over memory
+// for each generation is the floor of large grids; small ones wait for launches.
+//
+// Limits: none.
+//
+// Source: bits in parallel, L. Lamport, "Multiple byte processing with full-word instructions" (1975).
+#include "life/gpu/generations.hpp"
+#include "life/gpu/words.cuh"
+#include "cuda/launch.hpp"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+// A thread for each word. Launch shape: blocks of 256 threads, side by side over the words of all rows.
+constexpr int block_threads = 256;
+
+__global__ void next_generation_of_words(ConstWords from, Words to, Extent extent,
+                                         const __grid_constant__ Coefficients rule) {
+  const std::int64_t words = extent.row_words();
+  const std::int64_t index = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (index >= extent.height * words) return;
+  const std::int64_t y = index / words;
+  const std::int64_t column = index % words;
+  const Column left(extent, column - 1);
+  const Column here(extent, column);
+  const Column right(extent, column + 1);
+  Word cells = 0;  // of this word, in the row that was added up last
+  const auto sums_of_row = [&](std::int64_t at) {
+    cells = 0;
+    if (extent.torus) at = wrapped(at, extent.height);
+    else if (at < 0 || at >= extent.height) return RowSums<Word>{0, 0};
+    const Word* const row = from.row(at);
+    cells = here.load(row);
+    return sums_of(left.load(row), cells, right.load(row));
+  };
+  const RowSums<Word> above = sums_of_row(y - 1);
+  const RowSums<Word> below = sums_of_row(y + 1);
+  const RowSums<Word> own = sums_of_row(y);
+  to.row(y)[column] = GeneralNetwork<WordOps>(&rule).next(above, own, below, cells) & extent.mask(column);
+}
+
+}  // namespace
+
+Solved cuda_bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const core::PhaseTimer timer(phases, "generations");
+  const cuda::Stream& stream = problem.gpu->stream();
+  const Extent extent = extent_of(problem);
+  const AnyRule rule = any_rule(problem);
+  const Turns<Words> turns{words_of(problem.result), take_words(extent, problem.gpu->memory()), problem.generations};
+  const unsigned int blocks = cuda::blocks_for(extent.height * extent.row_words(), block_threads);
+  for_passes(problem, execution, problem.generations, 1, 2e10, [&](std::int64_t first, std::int64_t number) {
+    for (std::int64_t generation = first; generation < first + number; ++generation) {
+      const ConstWords from = generation == 0 ? words_of(problem.cells)
+                                              : ConstWords{turns.source(generation).words,
+                                                           turns.source(generation).stride};
+      next_generation_of_words<<<blocks, block_threads, 0, stream>>>(from, turns.target(generation), extent,
+                                                                     rule.of[generation % 2]);
+      cuda::check_launch("next_generation_of_words");
+    }
+  });
+  stream.wait();
+  return {};
+}
+
+}  // namespace gradus::life_detail

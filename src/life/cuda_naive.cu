@@ -1,0 +1,52 @@
+// cuda_naive: a byte for each cell in GPU memory, and a thread for each cell of a generation.
+//
+// What changes from the processor's rungs: the loops over rows and columns are gone. Each thread looks up the eight
+// neighbours of its cell and the cell itself, adds up, and writes the cell of the next generation. A launch is a
+// generation: the next one begins when all of it is there.
+//
+// Bytes: nine are read for each cell, most of them from the first-level cache, since the threads of a warp read
+// neighbours; one is written. Operations: some forty for each cell, of which the nine loads and the sums are the larger
+// part.
+//
+// Limits: none.
+//
+// Source: NVIDIA, CUDA C++ Programming Guide: thread hierarchy.
+#include "life/gpu/bytes.cuh"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+// Launch shape: blocks of 32 x 8 threads, side by side over the grid.
+constexpr int block_width = 32;
+constexpr int block_height = 8;
+
+__global__ void next_generation(Bytes from, Bytes to, Lists rule) {
+  const std::int64_t x = std::int64_t{blockIdx.x} * block_width + threadIdx.x;
+  for (std::int64_t y = std::int64_t{blockIdx.y} * block_height + threadIdx.y; y < from.extent.height;
+       y += std::int64_t{gridDim.y} * block_height) {
+    if (x >= from.extent.width) return;
+    const int neighbours = from.alive(y - 1, x - 1) + from.alive(y - 1, x) + from.alive(y - 1, x + 1) +
+                           from.alive(y, x - 1) + from.alive(y, x + 1) + from.alive(y + 1, x - 1) +
+                           from.alive(y + 1, x) + from.alive(y + 1, x + 1);
+    to.at(y, x) = rule.lives(from.at(y, x), neighbours) ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+Solved cuda_naive(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const cuda::Stream& stream = problem.gpu->stream();
+  constexpr std::int64_t most_blocks_down = 65535;
+  const dim3 blocks(cuda::blocks_for(problem.cells.width, block_width),
+                    static_cast<unsigned int>(
+                        std::min((problem.cells.height + block_height - 1) / block_height, most_blocks_down)));
+  generations_of_bytes(problem, execution, phases, [&](const Bytes& from, const Bytes& to, const Lists& rule) {
+    next_generation<<<blocks, dim3(block_width, block_height), 0, stream>>>(from, to, rule);
+    cuda::check_launch("next_generation");
+  });
+  return {};
+}
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,63 @@
+// cuda_shared: a tile of cells in shared memory, read once for all threads of a block.
+//
+// What changes from `cuda_naive`: there each cell is loaded nine times. Here a block loads its tile of 32 x 32 cells and
+// a border of one cell around it, each cell once, and after a barrier all threads find their neighbours in shared
+// memory. A thread has four cells, one below the other's tile row.
+//
+// Bytes: 34 x 34 are read from memory for 32 x 32 cells instead of nine times as many from the first-level cache; one
+// is written for each. Where that cache holds the three rows anyway, as it does since Volta, little is won: the loads
+// from shared memory take the place of those that hit.
+//
+// Limits: none.
+//
+// Source: NVIDIA, CUDA C++ Programming Guide: shared memory; the stencil is its classic example.
+#include "life/gpu/bytes.cuh"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+// Launch shape: blocks of 32 x 8 threads for tiles of 32 x 32 cells.
+constexpr int tile = 32;
+constexpr int block_height = 8;
+
+__global__ void next_generation_by_tiles(Bytes from, Bytes to, Lists rule) {
+  __shared__ unsigned char cells[tile + 2][tile + 2];
+  const std::int64_t left = std::int64_t{blockIdx.x} * tile;
+  for (std::int64_t top = std::int64_t{blockIdx.y} * tile; top < from.extent.height;
+       top += std::int64_t{gridDim.y} * tile) {
+    for (int place = static_cast<int>(threadIdx.y * tile + threadIdx.x); place < (tile + 2) * (tile + 2);
+         place += tile * block_height)
+      cells[place / (tile + 2)][place % (tile + 2)] =
+          static_cast<unsigned char>(from.alive(top + place / (tile + 2) - 1, left + place % (tile + 2) - 1));
+    __syncthreads();  // the tile and its border are there
+    const int column = static_cast<int>(threadIdx.x) + 1;
+    for (int row = static_cast<int>(threadIdx.y) + 1; row <= tile; row += block_height) {
+      const int neighbours = cells[row - 1][column - 1] + cells[row - 1][column] + cells[row - 1][column + 1] +
+                             cells[row][column - 1] + cells[row][column + 1] + cells[row + 1][column - 1] +
+                             cells[row + 1][column] + cells[row + 1][column + 1];
+      const std::int64_t y = top + row - 1;
+      const std::int64_t x = left + column - 1;
+      if (y < to.extent.height && x < to.extent.width)
+        to.at(y, x) = rule.lives(cells[row][column], neighbours) ? 1 : 0;
+    }
+    __syncthreads();  // all have read it before the next tile takes its place
+  }
+}
+
+}  // namespace
+
+Solved cuda_shared(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const cuda::Stream& stream = problem.gpu->stream();
+  constexpr std::int64_t most_blocks_down = 65535;
+  const dim3 blocks(cuda::blocks_for(problem.cells.width, tile),
+                    static_cast<unsigned int>(std::min((problem.cells.height + tile - 1) / tile, most_blocks_down)));
+  generations_of_bytes(problem, execution, phases, [&](const Bytes& from, const Bytes& to, const Lists& rule) {
+    next_generation_by_tiles<<<blocks, dim3(tile, block_height), 0, stream>>>(from, to, rule);
+    cuda::check_launch("next_generation_by_tiles");
+  });
+  return {};
+}
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,52 @@
+// A job's part on a GPU: what the frame does around a variant that works there.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "execution/gpu_job.hpp"
+#include "life/problem.hpp"
+
+namespace gradus::life_detail {
+
+inline MatrixView<const std::uint64_t> rows_of(const LifeGridView& grid) {
+  return {grid.words, grid.height, grid.row_words(), grid.stride, grid.place};
+}
+inline MatrixView<std::uint64_t> rows_of(const LifeGridSpan& grid) {
+  return {grid.words, grid.height, grid.row_words(), grid.stride, grid.place};
+}
+
+/// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Templates, so that
+/// a build without CUDA does not compile them.
+template <class Job = cuda::Job>
+void run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution, std::vector<Phase>& phases) {
+  const Shape shape{.height = given.cells.height, .width = given.cells.width};
+  Problem problem = given;
+  std::shared_ptr<Job> job;
+  {
+    const core::PhaseTimer timer(phases, "to_device");
+    job = execution::start_gpu_job(execution, variant.memory(shape, 1).device);
+    problem.gpu = job.get();
+    const std::int64_t words = given.cells.row_words();
+    const auto copy = [&] { return job->memory().template take<std::uint64_t>(given.cells.height * words); };
+    // A variant reads and writes different memory.
+    const bool in_place = given.cells.words == given.result.words;
+    if (!given.cells.place.is_host() && !in_place) {
+      job->admit(given.cells.words, "cells");
+    } else {
+      if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
+      problem.cells = {copy(), given.cells.height, given.cells.width, words, job->place()};
+      job->copy_here(rows_of(given.cells), const_cast<std::uint64_t*>(problem.cells.words));
+    }
+    if (given.result.place.is_host())
+      problem.result = {copy(), given.cells.height, given.cells.width, words, job->place()};
+    else job->admit(given.result.words, "memory for cells");
+  }
+  variant.run(problem, execution, phases);
+  if (!given.result.place.is_host()) return;
+  const core::PhaseTimer timer(phases, "to_host");
+  job->copy_back(rows_of(LifeGridView(problem.result)), rows_of(given.result));
+}
+
+}  // namespace gradus::life_detail
