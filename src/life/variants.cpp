@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "execution/gpu_support.hpp"
+#include "life/bits/padded.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -14,6 +15,10 @@ namespace {
 using core::Backend;
 using core::Memory;
 using core::Support;
+
+Memory two_padded_grids(const Shape& shape, int) {
+  return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
+}
 
 constexpr Variant table[] = {
     {.name = "sequential",
@@ -26,6 +31,11 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "bit_sliced",
+     .summary = "64 cells in a word, added up by logic operations on registers, on one core",
+     .backend = Backend::simd,
+     .memory = two_padded_grids,
+     .run = {bit_sliced}},
 };
 
 }  // namespace
@@ -46,7 +56,7 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
   if (device == Device::gpu) throw UnsupportedError("life has no variant for a GPU; use the CPU (--device cpu)");
-  return core::find_variant(variants(), "openmp", Room::name);
+  return core::find_variant(variants(), "bit_sliced", Room::name);
 }
 
 }  // namespace gradus::life_detail
