@@ -186,6 +186,7 @@ GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);
+GRADUS_INSTANTIATE(std::uint64_t);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::cuda

@@ -5,6 +5,7 @@
 
 #include "core/philox.hpp"
 #include "life/bits/cells.hpp"
+#include "life/network/plan.hpp"
 
 namespace gradus::life_detail {
 
@@ -21,14 +22,14 @@ struct Setting {
   std::int64_t width;
   LifeBoundary boundary;
   std::int64_t generations;
-  std::string_view rule = "B3/S23";
+  std::string rule = "B3/S23";
   double density = 0.4;
   bool hashes = false;
 };
 
 std::string name_of(const Setting& setting) {
   return std::to_string(setting.height) + "x" + std::to_string(setting.width) + " " +
-         std::string(to_string(setting.boundary)) + " " + std::string(setting.rule) + " " +
+         std::string(to_string(setting.boundary)) + " " + setting.rule + " " +
          std::to_string(setting.generations) + (setting.hashes ? " hashes" : "");
 }
 
@@ -113,25 +114,15 @@ std::vector<Case> make_cases() {
   all.push_back(soup_case({300, 700, torus, 33}));
   all.push_back(soup_case({301, 1301, dead, 33}));
   int index = 0;
-  for (const NamedRule& named : named_rules()) {
+  for (const auto& named : compiled_rules) {
     constexpr LifeBoundary boundaries[] = {torus, dead, plane};
-    all.push_back(soup_case({50, 150, boundaries[index++ % 3], 12, named.rule, 0.3}));
+    all.push_back(soup_case({50, 150, boundaries[index++ % 3], 12, to_string(named.rule), 0.3}));
   }
   for (int number = 0; number < 30; ++number) all.push_back(random_rule(number));
   return all;
 }
 
 }  // namespace
-
-std::span<const NamedRule> named_rules() {
-  static constexpr NamedRule rules[] = {
-      {"Conway's Life", "B3/S23"},     {"HighLife", "B36/S23"},       {"Seeds", "B2/S"},
-      {"Day & Night", "B3678/S34678"}, {"Replicator", "B1357/S1357"}, {"Life without Death", "B3/S012345678"},
-      {"Maze", "B3/S12345"},           {"Diamoeba", "B35678/S5678"},  {"2x2", "B36/S125"},
-      {"Morley", "B368/S245"},         {"Anneal", "B4678/S35678"},    {"DryLife", "B37/S23"},
-  };
-  return rules;
-}
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> list = make_cases();

@@ -6,6 +6,7 @@
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
+#include "life/bits/padded.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -15,6 +16,10 @@ namespace {
 using core::Backend;
 using core::Memory;
 using core::Support;
+
+Memory two_padded_grids(const Shape& shape, int) {
+  return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
+}
 
 Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
 
@@ -39,6 +44,11 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "bit_sliced",
+     .summary = "64 cells in a word, added up by logic operations on registers, on one core",
+     .backend = Backend::simd,
+     .memory = two_padded_grids,
+     .run = {bit_sliced}},
     {.name = "cuda_naive",
      .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
      .backend = Backend::cuda,
@@ -86,6 +96,8 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape&, const execution::Machine&, Device device) {
+  if (device == Device::gpu) return core::find_variant(variants(), "cuda_resident", Room::name);
+  return core::find_variant(variants(), "bit_sliced", Room::name);
   if (device == Device::gpu) return core::find_variant(variants(), "cuda_resident", Room::name);
   return core::find_variant(variants(), "openmp", Room::name);
 }

@@ -6,6 +6,7 @@
 
 #include "core/phases.hpp"
 #include "execution/gpu_job.hpp"
+#include "life/gpu/look.hpp"
 #include "life/problem.hpp"
 
 namespace gradus::life_detail {
@@ -17,10 +18,11 @@ inline MatrixView<std::uint64_t> rows_of(const LifeGridSpan& grid) {
   return {grid.words, grid.height, grid.row_words(), grid.stride, grid.place};
 }
 
-/// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Templates, so that
-/// a build without CUDA does not compile them.
+/// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Returns the number of
+/// live cells where the result stays there, and otherwise 0. A template, so that a build without CUDA does not compile
+/// it.
 template <class Job = cuda::Job>
-void run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution, std::vector<Phase>& phases) {
+std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution, std::vector<Phase>& phases) {
   const Shape shape{.height = given.cells.height, .width = given.cells.width};
   Problem problem = given;
   std::shared_ptr<Job> job;
@@ -32,10 +34,8 @@ void run_on_gpu(const Problem& given, const Variant& variant, const Execution& e
     const auto copy = [&] { return job->memory().template take<std::uint64_t>(given.cells.height * words); };
     // A variant reads and writes different memory.
     const bool in_place = given.cells.words == given.result.words;
-    if (!given.cells.place.is_host() && !in_place) {
-      job->admit(given.cells.words, "cells");
-    } else {
-      if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
+    if (!given.cells.place.is_host()) job->admit(given.cells.words, "cells");
+    if (given.cells.place.is_host() || in_place) {
       problem.cells = {copy(), given.cells.height, given.cells.width, words, job->place()};
       job->copy_here(rows_of(given.cells), const_cast<std::uint64_t*>(problem.cells.words));
     }
@@ -43,10 +43,15 @@ void run_on_gpu(const Problem& given, const Variant& variant, const Execution& e
       problem.result = {copy(), given.cells.height, given.cells.width, words, job->place()};
     else job->admit(given.result.words, "memory for cells");
   }
-  variant.run(problem, execution, phases);
-  if (!given.result.place.is_host()) return;
+  if (problem.generations > 0) variant.run(problem, execution, phases);
+  else copy_there(problem.cells, problem.result, *job);
+  if (!given.result.place.is_host()) {
+    const core::PhaseTimer timer(phases, "count");
+    return count_there(problem.result, *job);
+  }
   const core::PhaseTimer timer(phases, "to_host");
   job->copy_back(rows_of(LifeGridView(problem.result)), rows_of(given.result));
+  return 0;
 }
 
 }  // namespace gradus::life_detail
