@@ -184,10 +184,10 @@ struct LifeOptions {
   bool until_stable = false;
 };
 
-/// Where results go instead of into new memory, in host memory. Empty ones: new memory.
+/// Where results go instead of into new memory. Empty ones: new memory of the host.
 struct LifeMemory {
   LifeGridSpan cells = {};                ///< of the grid's size; may be the input. Not of a `plane`
-  VectorView<std::uint64_t> hashes = {};  ///< N + 1
+  VectorView<std::uint64_t> hashes = {};  ///< N + 1, in host memory
 };
 
 /// A pattern that came back: that of generation `preperiod` is there again after `period` more, for the first time.
@@ -219,7 +219,8 @@ struct LifeShape {
   MemoryPlace place = {};
 };
 
-/// Generations of these cells. Of `dead` and `torus` the grid is the whole world. Throws UsageError for impossible
+/// Generations of these cells. Of `dead` and `torus` the grid is the whole world, and cells and memory for them may lie
+/// on a GPU, which then does the work; not where hashes or cycles are asked for. Throws UsageError for impossible
 /// options and views, UnsupportedError for a variant or device that cannot run here, Error where memory does not
 /// suffice (on a `plane`, also when it has grown that far), InterruptedError after a stop request. After an error the
 /// caller's memory holds anything.

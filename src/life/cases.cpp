@@ -29,8 +29,8 @@ struct Setting {
 
 std::string name_of(const Setting& setting) {
   return std::to_string(setting.height) + "x" + std::to_string(setting.width) + " " +
-         std::string(to_string(setting.boundary)) + " " + setting.rule + " " +
-         std::to_string(setting.generations) + (setting.hashes ? " hashes" : "");
+         std::string(to_string(setting.boundary)) + " " + setting.rule + " " + std::to_string(setting.generations) +
+         (setting.hashes ? " hashes" : "");
 }
 
 Case soup_case(const Setting& setting) {

@@ -12,9 +12,9 @@
 // Limits: none.
 //
 // Source: bits in parallel, L. Lamport, "Multiple byte processing with full-word instructions" (1975).
+#include "cuda/launch.hpp"
 #include "life/gpu/generations.hpp"
 #include "life/gpu/words.cuh"
-#include "cuda/launch.hpp"
 #include "life/variants.hpp"
 
 namespace gradus::life_detail {
@@ -60,9 +60,9 @@ Solved cuda_bit_sliced(const Problem& problem, const Execution& execution, std::
   const unsigned int blocks = cuda::blocks_for(extent.height * extent.row_words(), block_threads);
   for_passes(problem, execution, problem.generations, 1, 2e10, [&](std::int64_t first, std::int64_t number) {
     for (std::int64_t generation = first; generation < first + number; ++generation) {
-      const ConstWords from = generation == 0 ? words_of(problem.cells)
-                                              : ConstWords{turns.source(generation).words,
-                                                           turns.source(generation).stride};
+      const ConstWords from = generation == 0
+                                  ? words_of(problem.cells)
+                                  : ConstWords{turns.source(generation).words, turns.source(generation).stride};
       next_generation_of_words<<<blocks, block_threads, 0, stream>>>(from, turns.target(generation), extent,
                                                                      rule.of[generation % 2]);
       cuda::check_launch("next_generation_of_words");

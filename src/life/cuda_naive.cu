@@ -39,9 +39,9 @@ __global__ void next_generation(Bytes from, Bytes to, Lists rule) {
 Solved cuda_naive(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();
   constexpr std::int64_t most_blocks_down = 65535;
-  const dim3 blocks(cuda::blocks_for(problem.cells.width, block_width),
-                    static_cast<unsigned int>(
-                        std::min((problem.cells.height + block_height - 1) / block_height, most_blocks_down)));
+  const dim3 blocks(
+      cuda::blocks_for(problem.cells.width, block_width),
+      static_cast<unsigned int>(std::min((problem.cells.height + block_height - 1) / block_height, most_blocks_down)));
   generations_of_bytes(problem, execution, phases, [&](const Bytes& from, const Bytes& to, const Lists& rule) {
     next_generation<<<blocks, dim3(block_width, block_height), 0, stream>>>(from, to, rule);
     cuda::check_launch("next_generation");

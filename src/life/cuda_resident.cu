@@ -95,7 +95,8 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// What is computed: passes [first_pass, first_pass + count) of `depth` generations, the last one of as many as are left.
+/// What is computed: passes [first_pass, first_pass + count) of `depth` generations, the last one of as many as are
+/// left.
 struct Passes {
   ConstWords cells;  ///< generation 0
   Turns<Words> turns;
@@ -119,8 +120,8 @@ __global__ void __launch_bounds__(most_warps(rows) * Tiling::lanes, 1)
   const std::int64_t first_row = top - tiling.depth + warp * rows;
   const std::int64_t column = blockIdx.x % tiling.across * tiling.own_words + lane - tiling.border_words;
   const bool is_own = lane >= tiling.border_words && lane < tiling.border_words + tiling.own_words && column < words;
-  // Words that a neighbour's border shows: the outermost ones, and on a torus, whose seam may lie within a word, those of
-  // which it shows a part at the other side.
+  // Words that a neighbour's border shows: the outermost ones, and on a torus, whose seam may lie within a word, those
+  // of which it shows a part at the other side.
   const bool is_rim = lane <= tiling.border_words || lane + 1 >= tiling.border_words + tiling.own_words ||
                       column + 3 >= words || column < 3;
   const Word mask = extent.mask(column);
@@ -207,8 +208,8 @@ Solved cuda_resident(const Problem& problem, const Execution& execution, std::ve
   const Tiling tiling = tiling_of(extent.height, extent.row_words(), one_wraps, problem.generations,
                                   cuda::multiprocessors(), has_short_rows(rule_index));
   constexpr auto all = std::make_integer_sequence<int, compiled_rule_count>();
-  const Launch launch = extent.torus ? launch_of<false>(rule_index, tiling.rows, all)
-                                     : launch_of<true>(rule_index, tiling.rows, all);
+  const Launch launch =
+      extent.torus ? launch_of<false>(rule_index, tiling.rows, all) : launch_of<true>(rule_index, tiling.rows, all);
   const std::int64_t passes = (problem.generations + tiling.depth - 1) / tiling.depth;
   const Turns<Words> turns{words_of(problem.result), take_words(extent, problem.gpu->memory()), passes};
   for_passes(problem, execution, passes, tiling.depth, 1e11, [&](std::int64_t first, std::int64_t number) {

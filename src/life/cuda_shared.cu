@@ -1,7 +1,7 @@
 // cuda_shared: a tile of cells in shared memory, read once for all threads of a block.
 //
-// What changes from `cuda_naive`: there each cell is loaded nine times. Here a block loads its tile of 32 x 32 cells and
-// a border of one cell around it, each cell once, and after a barrier all threads find their neighbours in shared
+// What changes from `cuda_naive`: there each cell is loaded nine times. Here a block loads its tile of 32 x 32 cells
+// and a border of one cell around it, each cell once, and after a barrier all threads find their neighbours in shared
 // memory. A thread has four cells, one below the other's tile row.
 //
 // Bytes: 34 x 34 are read from memory for 32 x 32 cells instead of nine times as many from the first-level cache; one
@@ -39,8 +39,7 @@ __global__ void next_generation_by_tiles(Bytes from, Bytes to, Lists rule) {
                              cells[row + 1][column] + cells[row + 1][column + 1];
       const std::int64_t y = top + row - 1;
       const std::int64_t x = left + column - 1;
-      if (y < to.extent.height && x < to.extent.width)
-        to.at(y, x) = rule.lives(cells[row][column], neighbours) ? 1 : 0;
+      if (y < to.extent.height && x < to.extent.width) to.at(y, x) = rule.lives(cells[row][column], neighbours) ? 1 : 0;
     }
     __syncthreads();  // all have read it before the next tile takes its place
   }

@@ -10,6 +10,7 @@
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "life/gpu/run_on_gpu.hpp"
 #include "life/tree.hpp"
 #include "life/variants.hpp"
 #include "life/world.hpp"
@@ -53,9 +54,18 @@ void check_grid(const LifeGridView& cells, const char* what) {
                       alignof(std::uint64_t)},
                      what);
   check_sizes(cells.height, cells.width);
-  if (!cells.place.is_host())
-    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(cells.place.gpu) +
-                           "; life takes cells in host memory");
+}
+
+/// UnsupportedError for what is done with cells in host memory alone.
+void check_stays_there(MemoryPlace place, const char* what, const LifeOptions& options) {
+  if (place.is_host()) return;
+  const char* const wish = options.boundary == LifeBoundary::plane ? "a plane"
+                           : options.hashes                        ? "hashes of generations"
+                           : options.until_stable                  ? "a search for cycles"
+                                                                   : nullptr;
+  if (wish != nullptr)
+    throw UnsupportedError(std::string(what) + ": they lie on " + execution::gpu_number(place.gpu) + ", and " + wish +
+                           " needs them in host memory; copy them there");
 }
 
 void check_memory_views(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory) {
@@ -206,6 +216,32 @@ LifeResult solve_plane(const room::Variant& variant, const LifeGridView& cells, 
   return result;
 }
 
+/// Where the cells or the memory for the result lie on a GPU. `execution` names that one.
+LifeResult solve_there(const room::Variant& variant, const LifeGridView& cells, const LifeOptions& options,
+                       const LifeMemory& memory, const Execution& execution, std::vector<Phase>& phases) {
+  LifeResult result;
+  LifeGridSpan to = memory.cells;
+  if (to.words == nullptr) {
+    result.cells = LifeGrid(cells.height, cells.width, LifeGrid::Uninitialised{});
+    to = result.cells.span();
+  }
+  result.left = options.left;
+  result.top = options.top;
+  result.generations = options.generations;
+  if (cells.height == 0 || cells.width == 0) return result;
+  const room::Problem problem{.cells = cells,
+                              .result = to,
+                              .even = options.rule,
+                              .odd = options.rule,
+                              .boundary = options.boundary,
+                              .generations = options.generations,
+                              .stop = execution.stop};
+  if constexpr (cuda::is_compiled) result.population.low = room::run_on_gpu(problem, variant, execution, phases);
+  const core::PhaseTimer timer(phases, "count");
+  if (to.place.is_host()) result.population.low = room::population(to);
+  return result;
+}
+
 /// `cells` or `tree`.
 LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOptions& options,
                    const LifeMemory& memory, const Execution& execution) {
@@ -233,6 +269,8 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     const cpu::PinnedTeam team(threads, execution.pinning);
     if (variant.facts.plane) {
       result = solve_plane(variant, given, tree, placed, execution, phases);
+    } else if (!given.place.is_host() || !memory.cells.place.is_host()) {
+      result = solve_there(variant, given, placed, memory, execution, phases);
     } else {
       const room::Job job{
           .cells = given, .options = placed, .variant = &variant, .execution = &execution, .phases = &phases};
@@ -269,7 +307,11 @@ LifeResult life(const LifeGridView& cells, const LifeOptions& options, const Lif
   check_options(options);
   check_grid(cells, "cells");
   check_memory_views(cells, options, memory);
-  return execution::within_memory([&] { return compute(cells, nullptr, options, memory, execution); });
+  const execution::NamedPlace places[] = {{cells.place, "cells"}, {memory.cells.place, "memory for cells"}};
+  for (const execution::NamedPlace& one : places) check_stays_there(one.place, one.what, options);
+  const Execution here =
+      execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
+  return execution::within_memory([&] { return compute(cells, nullptr, options, memory, here); });
 }
 
 LifeOptions life_options(const LifePattern& pattern) {
@@ -331,9 +373,12 @@ MemoryEstimate life_memory(const LifeShape& shape, const LifeOptions& options, c
   execution::check_execution(execution);
   check_options(options);
   check_sizes(shape.height, shape.width);
-  if (!shape.place.is_host()) throw UnsupportedError("life takes cells in host memory");
+  check_stays_there(shape.place, "cells", options);
+  const execution::NamedPlace places[] = {{shape.place, "cells"}};
+  const Execution here =
+      execution::where_views_lie<room::Variant>(places, room::variants(), room::Room::name, execution);
   const room::Shape sizes = shape_of(shape.height, shape.width, options);
-  const room::Variant& variant = select(sizes, execution);
+  const room::Variant& variant = select(sizes, here);
   const int threads = cpu::thread_count(execution);
   return {.host = host_memory(sizes, options, variant, threads), .device = variant.memory(sizes, threads).device};
 }

@@ -12,7 +12,8 @@ namespace {
 constexpr int block_threads = 256;
 
 unsigned int blocks_for_words(std::int64_t words) {
-  return static_cast<unsigned int>(std::min<std::int64_t>(cuda::blocks_for(words, block_threads), 8 * cuda::multiprocessors()));
+  return static_cast<unsigned int>(
+      std::min<std::int64_t>(cuda::blocks_for(words, block_threads), 8 * cuda::multiprocessors()));
 }
 
 __global__ void copy_words(LifeGridView from, LifeGridSpan to, std::uint64_t last_mask) {
@@ -21,7 +22,8 @@ __global__ void copy_words(LifeGridView from, LifeGridSpan to, std::uint64_t las
        index += std::int64_t{gridDim.x} * block_threads) {
     const std::int64_t y = index / row_words;
     const std::int64_t word = index % row_words;
-    to.words[y * to.stride + word] = from.words[y * from.stride + word] & (word + 1 == row_words ? last_mask : ~std::uint64_t{0});
+    to.words[y * to.stride + word] =
+        from.words[y * from.stride + word] & (word + 1 == row_words ? last_mask : ~std::uint64_t{0});
   }
 }
 

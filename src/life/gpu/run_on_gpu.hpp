@@ -18,11 +18,12 @@ inline MatrixView<std::uint64_t> rows_of(const LifeGridSpan& grid) {
   return {grid.words, grid.height, grid.row_words(), grid.stride, grid.place};
 }
 
-/// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Returns the number of
-/// live cells where the result stays there, and otherwise 0. A template, so that a build without CUDA does not compile
-/// it.
+/// As variant.run() for a variant that works on a GPU: brings the cells there, and the result back. Returns the number
+/// of live cells where the result stays there, and otherwise 0. A template, so that a build without CUDA does not
+/// compile it.
 template <class Job = cuda::Job>
-std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution, std::vector<Phase>& phases) {
+std::uint64_t run_on_gpu(const Problem& given, const Variant& variant, const Execution& execution,
+                         std::vector<Phase>& phases) {
   const Shape shape{.height = given.cells.height, .width = given.cells.width};
   Problem problem = given;
   std::shared_ptr<Job> job;

@@ -8,27 +8,28 @@ namespace gradus::life_detail {
 
 /// A tile is what a block of threads holds in registers: 32 words side by side, one for each lane of a warp, and in
 /// each thread some rows of that word; the warps of a block lie one below the other. Around the cells that it is
-/// responsible for, a tile holds a border of what its neighbours are responsible for, in which wrong cells creep inwards
-/// by one in each generation.
+/// responsible for, a tile holds a border of what its neighbours are responsible for, in which wrong cells creep
+/// inwards by one in each generation.
 struct Tiling {
   static constexpr int lanes = 32;
   static constexpr int most_depth = 32;  ///< generations: as many as the border is wide
 
-  int rows = 16;            ///< of a thread
-  int warps = 1;            ///< of a block
-  int border_words = 1;     ///< left and right; 0 where a tile is as wide as the torus
+  int rows = 16;               ///< of a thread
+  int warps = 1;               ///< of a block
+  int border_words = 1;        ///< left and right; 0 where a tile is as wide as the torus
   std::int64_t own_words = 0;  ///< for which a tile is responsible, side by side
   std::int64_t own_rows = 0;   ///< and one below the other
   std::int64_t across = 0;     ///< tiles side by side
   std::int64_t down = 0;       ///< and one below the other
-  int depth = most_depth;   ///< generations of a pass
-  bool stays = false;       ///< all tiles are held at once, and keep their cells from pass to pass
+  int depth = most_depth;      ///< generations of a pass
+  bool stays = false;          ///< all tiles are held at once, and keep their cells from pass to pass
 
   std::int64_t tiles() const { return across * down; }
   int threads() const { return warps * lanes; }
   /// Cells that are computed for each one that is wanted.
   double redundancy(std::int64_t height, std::int64_t words) const {
-    return static_cast<double>(tiles()) * lanes * warps * rows / (static_cast<double>(height) * static_cast<double>(words));
+    return static_cast<double>(tiles()) * lanes * warps * rows /
+           (static_cast<double>(height) * static_cast<double>(words));
   }
 };
 

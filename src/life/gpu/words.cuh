@@ -62,8 +62,8 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
   return value < 0 ? value + size : value;
 }
 
-/// Cells 32 `column` to 32 `column` + 31 of any row, where `column` may lie anywhere: beyond a border they are dead, and
-/// on a torus those of the other side. What other blocks have written meanwhile is seen.
+/// Cells 32 `column` to 32 `column` + 31 of any row, where `column` may lie anywhere: beyond a border they are dead,
+/// and on a torus those of the other side. What other blocks have written meanwhile is seen.
 ///
 /// The seam of a torus whose width is no multiple of 32 lies within a word: then the cells come from up to three words.
 class Column {

@@ -214,9 +214,8 @@ HWY_INLINE RowSums<Vector> sums_of(const Beside& beside, std::int64_t row, Vecto
   Vector joined = cell;
   if (beside.more != nullptr)
     joined = hn::Or(joined, hn::ShiftLeftSame(hn::Load(d, beside.more + row), beside.more_shift));
-  const Vector left = beside.left == nullptr
-                          ? hn::Zero(d)
-                          : hn::ShiftLeftSame(hn::Load(d, beside.left + row), beside.left_shift);
+  const Vector left =
+      beside.left == nullptr ? hn::Zero(d) : hn::ShiftLeftSame(hn::Load(d, beside.left + row), beside.left_shift);
   const Vector right = beside.right == nullptr ? hn::Zero(d) : hn::Load(d, beside.right + row);
   return row_sums<Bits>(Shift::from_left(left, joined), cell, Shift::from_right(joined, right));
 }
@@ -336,7 +335,9 @@ const bool has_double_shifts = __builtin_cpu_supports("avx512vbmi2") != 0;
 
 }  // namespace
 
-void advance_band(const Step& step, const Band& band) { HWY_DYNAMIC_DISPATCH(band_with)(step, band, has_double_shifts); }
+void advance_band(const Step& step, const Band& band) {
+  HWY_DYNAMIC_DISPATCH(band_with)(step, band, has_double_shifts);
+}
 void advance_columns(const Step& step, const Columns& grid) {
   HWY_DYNAMIC_DISPATCH(columns_with)(step, grid, has_double_shifts);
 }
