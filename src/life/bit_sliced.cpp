@@ -1,16 +1,16 @@
 // bit_sliced: 64 cells in a word, added up by logic operations on whole registers; one core.
 //
-// What changes from `openmp_bytes`: a cell is one bit instead of eight, and the sum of its neighbours is never a number:
-// bit by bit, full adders of bits in parallel form it for 64 cells of a word, and for 512 of a register, at once. The
-// sums of a row's three neighbours are formed once and serve the rows above and below too. Where the processor has
-// operations of three inputs (AVX-512: vpternlog), a full adder is two of them, and B3/S23 takes 10, beside the shifts
-// by which neighbours come side by side. plan.hpp has the network, for every rule.
+// What changes from `openmp_bytes`: a cell is one bit instead of eight, and the sum of its neighbours is never a
+// number: bit by bit, full adders of bits in parallel form it for 64 cells of a word, and for 512 of a register, at
+// once. The sums of a row's three neighbours are formed once and serve the rows above and below too. Where the
+// processor has operations of three inputs (AVX-512: vpternlog), a full adder is two of them, and B3/S23 takes 10,
+// beside the shifts by which neighbours come side by side. plan.hpp has the network, for every rule.
 //
 // In a grid of a few words across, registers hold words of several rows instead of several words of a row: otherwise
 // most of a register would be empty.
 //
-// Work, in AVX-512: 12 operations for 512 cells, two at a time: 6 clocks. AVX2: about 30 for 256. Memory: two grids of a
-// bit a cell; each passes by once in a generation, a sixteenth of a byte each way per four cells.
+// Work, in AVX-512: 12 operations for 512 cells, two at a time: 6 clocks. AVX2: about 30 for 256. Memory: two grids of
+// a bit a cell; each passes by once in a generation, a sixteenth of a byte each way per four cells.
 //
 // Limits: none. One core.
 //
@@ -42,11 +42,10 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    const std::int64_t rows = 32;
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
-      for (std::int64_t y = 0; y < height; y += rows) {
+      for (std::int64_t y = 0; y < height; y += cached_rows) {
         core::honour_stop(problem.stop, while_computing);
-        from->advance_rows(steps[generation % 2], *to, y, std::min(y + rows, height));
+        from->advance_rows(steps[generation % 2], *to, y, std::min(y + cached_rows, height));
       }
       to->close_ends();
       std::swap(from, to);

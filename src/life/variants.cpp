@@ -31,12 +31,38 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "openmp_bytes",
+     .summary = "a byte for each cell, as many at once as a vector register holds",
+     .backend = Backend::openmp,
+     .memory = two_grids<std::uint8_t>,
+     .run = {openmp_bytes}},
     {.name = "bit_sliced",
      .summary = "64 cells in a word, added up by logic operations on registers, on one core",
      .backend = Backend::simd,
      .memory = two_padded_grids,
      .run = {bit_sliced}},
+    {.name = "openmp_bit_sliced",
+     .summary = "packed cells, the rows of a generation among threads",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_bit_sliced}},
+    {.name = "openmp_temporal",
+     .summary = "packed cells, several generations in one pass over the grid",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_temporal}},
 };
+
+// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. The plane's
+// grids are computed some hundred generations at a time, at least.
+bool threads_pay(const Shape& shape, const execution::Machine& machine) {
+  const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
+  const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
+  // One core keeps the grid in its own cache: then there is nothing to gain from several generations in a pass.
+  constexpr double worth_a_team = 4e6;
+  const bool few_columns = shape.width <= 256 && shape.height <= 4096;
+  return machine.cores > 1 ? updates > worth_a_team && !few_columns : updates > 16 * worth_a_team && !few_columns;
+}
 
 }  // namespace
 
@@ -54,9 +80,9 @@ constinit const core::Ladder ladder{
         },
 };
 
-const Variant& choose(const Shape&, const execution::Machine&, Device device) {
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   if (device == Device::gpu) throw UnsupportedError("life has no variant for a GPU; use the CPU (--device cpu)");
-  return core::find_variant(variants(), "bit_sliced", Room::name);
+  return core::find_variant(variants(), threads_pay(shape, machine) ? "openmp_temporal" : "bit_sliced", Room::name);
 }
 
 }  // namespace gradus::life_detail

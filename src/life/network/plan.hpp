@@ -1,8 +1,8 @@
 // From a rule to a network of three-input operations, in which 64 cells, or as many as a register has bits, are looked
 // up at once. Here a rule known at compile time becomes a plan; network-inl.hpp carries it out, on any device.
 //
-// A row of cells w c e (a cell's left neighbour, itself, its right neighbour) is added up to sum = w ^ c ^ e and carry =
-// majority(w, c, e), once for the three rows of cells that need it. Of three such rows
+// A row of cells w c e (a cell's left neighbour, itself, its right neighbour) is added up to sum = w ^ c ^ e and carry
+// = majority(w, c, e), once for the three rows of cells that need it. Of three such rows
 //
 //   ones  = xor of the sums,       carry = majority of the sums,
 //   twos  = xor of the carries,    fours = majority of the carries,

@@ -1,4 +1,5 @@
-// A generation of packed cells, for each set of instructions: 64 cells of a word and several words of a register at once.
+// A generation of packed cells, for each set of instructions: 64 cells of a word and several words of a register at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace gradus::life_detail {
 
 /// A rule as the kernels take it.
 struct Step {
-  int compiled = -1;           ///< its place among compiled_rules, or -1: then
+  int compiled = -1;          ///< its place among compiled_rules, or -1: then
   Coefficients coefficients;  ///< the general network takes these
 };
 constexpr Step step_of(LifeRule rule) { return {compiled_index(rule), coefficients_of(rule)}; }
@@ -46,5 +47,8 @@ struct Columns {
 /// What lies beyond the first and the last row. Before the first generation; advance_columns() leaves it done.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
+
+/// Bits that are 1.
+std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count);
 
 }  // namespace gradus::life_detail
