@@ -42,11 +42,10 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    const std::int64_t rows = 32;
     for (std::int64_t generation = 0; generation < problem.generations; ++generation) {
-      for (std::int64_t y = 0; y < height; y += rows) {
+      for (std::int64_t y = 0; y < height; y += cached_rows) {
         core::honour_stop(problem.stop, while_computing);
-        from->advance_rows(steps[generation % 2], *to, y, std::min(y + rows, height));
+        from->advance_rows(steps[generation % 2], *to, y, std::min(y + cached_rows, height));
       }
       to->close_ends();
       std::swap(from, to);

@@ -260,8 +260,7 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     placed.left += unfolded.left;
     placed.top += unfolded.top;
   }
-  const bool alone = variant.backend == core::Backend::sequential || variant.backend == core::Backend::simd;
-  int threads = alone ? 1 : cpu::thread_count(execution);
+  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
   execution::check_memory(host_memory(shape, options, variant, threads), execution);
   cpu::start_team(threads);
   LifeResult result;
@@ -272,8 +271,12 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     } else if (!given.place.is_host() || !memory.cells.place.is_host()) {
       result = solve_there(variant, given, placed, memory, execution, phases);
     } else {
-      const room::Job job{
-          .cells = given, .options = placed, .variant = &variant, .execution = &execution, .phases = &phases};
+      const room::Job job{.cells = given,
+                          .options = placed,
+                          .variant = &variant,
+                          .execution = &execution,
+                          .phases = &phases,
+                          .threads = threads};
       // What is compared with earlier generations needs the first one to the end.
       LifeGrid first;
       room::Job again = job;

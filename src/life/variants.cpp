@@ -44,11 +44,26 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "openmp_bytes",
+     .summary = "a byte for each cell, as many at once as a vector register holds",
+     .backend = Backend::openmp,
+     .memory = two_grids<std::uint8_t>,
+     .run = {openmp_bytes}},
     {.name = "bit_sliced",
      .summary = "64 cells in a word, added up by logic operations on registers, on one core",
-     .backend = Backend::simd,
+     .backend = Backend::sequential,
      .memory = two_padded_grids,
      .run = {bit_sliced}},
+    {.name = "openmp_bit_sliced",
+     .summary = "packed cells, the rows of a generation among threads",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_bit_sliced}},
+    {.name = "openmp_temporal",
+     .summary = "packed cells, several generations in one pass over the grid",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_temporal}},
     {.name = "cuda_naive",
      .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
      .backend = Backend::cuda,
@@ -79,6 +94,32 @@ constexpr Variant table[] = {
      .run = GRADUS_CUDA_RUNS(cuda_resident)},
 };
 
+// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. The plane's
+// grids are computed some hundred generations at a time, at least.
+bool threads_pay(const Shape& shape, const execution::Machine& machine) {
+  const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
+  const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
+  // One core keeps the grid in its own cache: then there is nothing to gain from several generations in a pass.
+  constexpr double worth_a_team = 4e6;
+  const bool few_columns = shape.width <= 256 && shape.height <= 4096;
+  return machine.cores > 1 ? updates > worth_a_team && !few_columns : updates > 16 * worth_a_team && !few_columns;
+}
+
+/// Whether a GPU that nobody asked for is done sooner, the time it takes to get ready and the way there included. It
+/// takes grids that are computed in one go, not those that the frame looks at, or makes larger, again and again.
+bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
+  if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
+  constexpr double of_a_core = 7e10;  // cell updates a second (docs/results/life-h200.json)
+  constexpr double of_a_gpu = 1e13;
+  constexpr double bytes_of_the_bus = 2e10;
+  const double there_and_back = static_cast<double>(shape.height) * static_cast<double>(shape.width) / 4;
+  const double on_gpu_seconds =
+      execution::gpu_ready_seconds + shape.cell_updates() / of_a_gpu + there_and_back / bytes_of_the_bus;
+  if (shape.cell_updates() / (of_a_core * machine.cores) < on_gpu_seconds) return false;
+  return execution::supported_on_gpu(machine) &&
+         grids_on_gpu<1, 1>(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+}
+
 }  // namespace
 
 std::span<const Variant> variants() { return table; }
@@ -95,11 +136,10 @@ constinit const core::Ladder ladder{
         },
 };
 
-const Variant& choose(const Shape&, const execution::Machine&, Device device) {
-  if (device == Device::gpu) return core::find_variant(variants(), "cuda_resident", Room::name);
-  return core::find_variant(variants(), "bit_sliced", Room::name);
-  if (device == Device::gpu) return core::find_variant(variants(), "cuda_resident", Room::name);
-  return core::find_variant(variants(), "openmp", Room::name);
+const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
+  if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine)))
+    return core::find_variant(variants(), "cuda_resident", Room::name);
+  return core::find_variant(variants(), threads_pay(shape, machine) ? "openmp_temporal" : "bit_sliced", Room::name);
 }
 
 }  // namespace gradus::life_detail

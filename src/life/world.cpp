@@ -54,7 +54,10 @@ void World::load() {
     left_ = left;
   } else {
     if (memory_.words == nullptr) own_ = LifeGrid(cells.height, cells.width, LifeGrid::Uninitialised{});
-    if (here().words != cells.words) copy_cells(cells, 0, 0, here(), job_->execution->stop);
+    const LifeGridSpan to = here();
+    if (to.words != cells.words) copy_cells(cells, 0, 0, to, job_->execution->stop);
+    else if (to.width > 0)
+      for (std::int64_t y = 0; y < to.height; ++y) to.row(y)[to.row_words() - 1] &= last_word_mask(to.width);
   }
   core::honour_stop(job_->execution->stop, while_computing);
 }
@@ -176,7 +179,7 @@ std::uint64_t World::hash() {
 
 std::uint64_t World::population() {
   load();
-  return life_detail::population(here());
+  return life_detail::population(here(), job_->threads);
 }
 
 bool World::same_as(World& other) {

@@ -13,6 +13,10 @@
 
 namespace gradus::life_detail {
 
+/// So many rows at a time go through the kernel, which passes over them column by column: a column's neighbours are
+/// still in the first cache then.
+inline constexpr std::int64_t cached_rows = 32;
+
 class Padded {
  public:
   Padded(std::int64_t height, std::int64_t width, bool torus)
@@ -58,13 +62,12 @@ class Padded {
     }
   }
 
-  /// Above the first row lies the last one, below the last the first. Without a torus: zeros, since begin().
+  /// Above the first row lies the last one, below the last one the first. Without a torus: zeros, since begin().
+  void close_top() { close_end(-1, height_ - 1); }
+  void close_bottom() { close_end(height_, 0); }
   void close_ends() {
-    if (!torus_) return;
-    std::memcpy(row(-1), row(height_ - 1), static_cast<std::size_t>(words_) * 8);
-    std::memcpy(row(height_), row(0), static_cast<std::size_t>(words_) * 8);
-    close_sides(-1, 0);
-    close_sides(height_, height_ + 1);
+    close_top();
+    close_bottom();
   }
 
   /// Before the first generation: what lies beyond the ends.
@@ -101,6 +104,12 @@ class Padded {
   /// may be what lies right of the row before.
   static constexpr std::int64_t line = 8;
   static_assert(line % longest_lanes == 0);
+
+  void close_end(std::int64_t beyond, std::int64_t y) {
+    if (!torus_) return;
+    std::memcpy(row(beyond), row(y), static_cast<std::size_t>(words_) * 8);
+    close_sides(beyond, beyond + 1);
+  }
 
   /// An odd number of lines, so that rows one below the other are in different sets of the caches.
   static std::int64_t pitch_of(std::int64_t width) {

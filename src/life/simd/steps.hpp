@@ -30,6 +30,10 @@ struct Band {
 };
 void advance_band(const Step& step, const Band& band);
 
+/// For tests: whether double shifts (AVX512-VBMI2) may be used where the processor has them, as they are at first.
+/// Returns what held before.
+bool allow_double_shifts(bool allowed);
+
 /// Words of a register of this machine.
 std::int64_t lanes_here();
 
@@ -47,5 +51,8 @@ struct Columns {
 /// What lies beyond the first and the last row. Before the first generation; advance_columns() leaves it done.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
+
+/// Bits that are 1.
+std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count);
 
 }  // namespace gradus::life_detail
