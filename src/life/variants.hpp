@@ -7,5 +7,6 @@ namespace gradus::life_detail {
 
 Solved sequential(const Problem&, const Execution&, std::vector<Phase>&);
 Solved openmp(const Problem&, const Execution&, std::vector<Phase>&);
+Solved hashlife(const Problem&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::life_detail
