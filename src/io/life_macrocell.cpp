@@ -117,8 +117,9 @@ class MacrocellReader final : public LifeReader {
                         "; it should have " + std::to_string(level - 1));
       quarter = numbers_[child];
     }
-    if (!trimmed(line.substr(at)).empty())
-      fail_at(at + 1, core::excerpt(trimmed(line.substr(at))) + " follows the four quarters");
+    if (const std::string_view more = trimmed(line.substr(at)); !more.empty())
+      fail_at(static_cast<std::size_t>(more.data() - line.data()) + 1,
+              core::excerpt(more) + " follows the four quarters");
     add(node);
   }
 

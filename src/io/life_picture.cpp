@@ -47,8 +47,7 @@ class NetpbmReader final : public LifeReader {
     if (header_ < needed())
       fail("the file ends within the header, which is P1, P2, P4 or P5, width, height" +
            std::string(is_gray() ? " and the value of white" : ""));
-    if (!done_)
-      fail("the file ends in row " + std::to_string(y_ + 1) + " of " + std::to_string(pattern_.cells.height()));
+    if (!done_) fail("the file ends in row " + std::to_string(y_ + 1) + " of " + std::to_string(height_));
     centre(pattern_);
     return std::move(pattern_);
   }

@@ -117,7 +117,7 @@ void write_plaintext(TextOutput& output, const LifePattern& pattern) {
                  std::string(static_cast<std::size_t>(count), 'O'));
     x = first + count;
   });
-  if (box.height > 0) output.write("\n");
+  output.write(box.height > 0 ? "\n" : ".\n");  // a file without a byte is no pattern
 }
 
 }  // namespace gradus::io

@@ -210,7 +210,8 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
     const std::int64_t y = block.y * 8 + top;
     const int across = static_cast<int>(x & 7);
     const int down = static_cast<int>(y & 7);
-    const std::uint64_t western = 0x0101010101010101 * ((1U << (8 - across)) - 1);  // what stays west of the seam
+    const std::uint64_t western =
+        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);  // what stays west of the seam
     const std::uint64_t west = (block.cells & western) << across;
     const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);
     const auto put = [&](std::uint64_t cells, std::int64_t at_x, std::int64_t at_y) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/life_tree.hpp"
 #include "gradus/error.hpp"
@@ -34,7 +36,7 @@ inline std::optional<std::vector<core::LifeBlock>> blocks_of(const LifePattern& 
 /// Any bytes, as this format.
 inline void parse(const std::uint8_t* data, std::size_t size, io::LifeFormat format) {
   io::LifeReadOptions options;
-  options.memory_limit = std::uint64_t{32} << 20;
+  options.memory_limit = std::uint64_t{1} << 20;
   try {
     const LifePattern pattern = io::parse_life(std::as_bytes(std::span(data, size)), "input", format, options);
     if (pattern.boundary && *pattern.boundary != LifeBoundary::plane) require(pattern.width > 0 && pattern.height > 0);
