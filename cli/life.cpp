@@ -356,7 +356,7 @@ ProblemCommands life_commands() {
                         Common::job, problem_name, setup_life, "gradus life pattern.rle --generations 1000",
                         "a pattern after 1000 generations"}},
           .generators = {life_soup_generator()},
-          .examples = {{"verify", "gradus verify life --case '65x65 torus B3/S23 70' --threads 1,2"},
+          .examples = {{"verify", "gradus verify life --case '65x65 torus B3/S23 8' --threads 1,2"},
                        {"bench", "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2"}}};
 }
 

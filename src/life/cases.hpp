@@ -26,13 +26,6 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Rules that have a name, which people run.
-struct NamedRule {
-  std::string_view name;
-  std::string_view rule;
-};
-std::span<const NamedRule> named_rules();
-
 /// A grid of which each cell is alive with this probability.
 LifeGrid soup(std::int64_t height, std::int64_t width, double density, std::uint64_t seed);
 

@@ -235,8 +235,12 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     if (variant.facts.plane) {
       result = solve_plane(variant, given, tree, placed, execution, phases);
     } else {
-      const room::Job job{
-          .cells = given, .options = placed, .variant = &variant, .execution = &execution, .phases = &phases};
+      const room::Job job{.cells = given,
+                          .options = placed,
+                          .variant = &variant,
+                          .execution = &execution,
+                          .phases = &phases,
+                          .threads = threads};
       // What is compared with earlier generations needs the first one to the end.
       LifeGrid first;
       room::Job again = job;

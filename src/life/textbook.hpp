@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/threads.hpp"
 #include "life/bits/cells.hpp"
 #include "life/problem.hpp"
 
@@ -50,6 +51,11 @@ inline std::int64_t stretch_of_rows(const Problem& problem, int threads) {
   return core::stretch_length(problem.cells.height, problem.cells.width * 4, threads);
 }
 
+/// As many threads as get so many rows each.
+inline int threads_for_rows(const Problem& problem, const Execution& execution, std::int64_t rows) {
+  return static_cast<int>(std::clamp<std::int64_t>(problem.cells.height / rows, 1, cpu::thread_count(execution)));
+}
+
 /// The cells of a row as numbers, and those beyond its ends.
 template <class Cell>
 void unpack_row(const Problem& problem, std::int64_t y, Numbers<Cell>& to) {
@@ -70,6 +76,12 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
       word |= static_cast<std::uint64_t>(row[x]) << (x - first);
     to[first / 64] = word;
   }
+}
+
+/// Generations in which a team of threads stays together: some milliseconds of packed cells.
+inline std::int64_t generations_of_a_team(const Problem& problem) {
+  const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);
 }
 
 /// Bytes of two such grids.

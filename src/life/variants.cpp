@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "execution/gpu_support.hpp"
+#include "life/bits/padded.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -33,6 +34,10 @@ Memory tree_of_squares(const Shape& shape, int) {
           .device = 0};
 }
 
+Memory two_padded_grids(const Shape& shape, int) {
+  return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
+}
+
 constexpr Variant table[] = {
     {.name = "sequential",
      .summary = "a whole number for each cell, its neighbours added up, on one core",
@@ -44,6 +49,26 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_grids<int>,
      .run = {openmp}},
+    {.name = "openmp_bytes",
+     .summary = "a byte for each cell, as many at once as a vector register holds",
+     .backend = Backend::openmp,
+     .memory = two_grids<std::uint8_t>,
+     .run = {openmp_bytes}},
+    {.name = "bit_sliced",
+     .summary = "64 cells in a word, added up by logic operations on registers, on one core",
+     .backend = Backend::simd,
+     .memory = two_padded_grids,
+     .run = {bit_sliced}},
+    {.name = "openmp_bit_sliced",
+     .summary = "packed cells, the rows of a generation among threads",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_bit_sliced}},
+    {.name = "openmp_temporal",
+     .summary = "packed cells, several generations in one pass over the grid",
+     .backend = Backend::openmp,
+     .memory = two_padded_grids,
+     .run = {openmp_temporal}},
     {.name = "hashlife",
      .summary = "squares that look alike are calculated once, in space and in time",
      .backend = Backend::sequential,
@@ -52,6 +77,17 @@ constexpr Variant table[] = {
      .facts = {.plane = true},
      .run = {hashlife}},
 };
+
+// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. The plane's
+// grids are computed some hundred generations at a time, at least.
+bool threads_pay(const Shape& shape, const execution::Machine& machine) {
+  const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
+  const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
+  // One core keeps the grid in its own cache: then there is nothing to gain from several generations in a pass.
+  constexpr double worth_a_team = 4e6;
+  const bool few_columns = shape.width <= 256 && shape.height <= 4096;
+  return machine.cores > 1 ? updates > worth_a_team && !few_columns : updates > 16 * worth_a_team && !few_columns;
+}
 
 }  // namespace
 
@@ -75,7 +111,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   constexpr std::int64_t long_life = 1 << 14;
   if ((shape.tree || shape.generations >= long_life) && unwatched_plane(shape, machine))
     return core::find_variant(variants(), "hashlife", Room::name);
-  return core::find_variant(variants(), "openmp", Room::name);
+  return core::find_variant(variants(), threads_pay(shape, machine) ? "openmp_temporal" : "bit_sliced", Room::name);
 }
 
 }  // namespace gradus::life_detail

@@ -7,6 +7,10 @@ namespace gradus::life_detail {
 
 Solved sequential(const Problem&, const Execution&, std::vector<Phase>&);
 Solved openmp(const Problem&, const Execution&, std::vector<Phase>&);
+Solved openmp_bytes(const Problem&, const Execution&, std::vector<Phase>&);
+Solved bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);
+Solved openmp_bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);
+Solved openmp_temporal(const Problem&, const Execution&, std::vector<Phase>&);
 Solved hashlife(const Problem&, const Execution&, std::vector<Phase>&);
 
 }  // namespace gradus::life_detail

@@ -171,7 +171,7 @@ std::uint64_t World::hash() {
 
 std::uint64_t World::population() {
   load();
-  return life_detail::population(here());
+  return life_detail::population(here(), job_->threads);
 }
 
 bool World::same_as(World& other) {

@@ -21,6 +21,7 @@ struct Job {
   const Variant* variant = nullptr;
   const Execution* execution = nullptr;
   std::vector<Phase>* phases = nullptr;
+  int threads = 1;  ///< of the team that counts cells
 
   bool is_plane() const { return options.boundary == LifeBoundary::plane; }
 };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "cpu/threads.hpp"
+#include "life/simd/steps.hpp"
+
 namespace gradus::life_detail {
 
 namespace {
@@ -81,12 +84,16 @@ Box live_box(const LifeGridView& cells) {
   return box;
 }
 
-std::uint64_t population(const LifeGridView& cells) {
+std::uint64_t population(const LifeGridView& cells, int threads) {
   std::uint64_t count = 0;
   const std::int64_t words = cells.row_words();
-  for (std::int64_t y = 0; y < cells.height; ++y)
-    for (std::int64_t word = 0; word < words; ++word)
-      count += static_cast<std::uint64_t>(std::popcount(cells.row(y)[word]));
+  // Rows that go on from one another are one.
+  const std::int64_t rows =
+      words == cells.stride ? std::max<std::int64_t>((1 << 14) / std::max<std::int64_t>(words, 1), 1) : 1;
+  const int team = cpu::threads_for(cells.height * words / 4, threads);
+#pragma omp parallel for num_threads(team) if (team > 1) schedule(static) reduction(+ : count)
+  for (std::int64_t y = 0; y < cells.height; y += rows)
+    count += count_ones(cells.row(y), std::min(rows, cells.height - y) * words);
   return count;
 }
 

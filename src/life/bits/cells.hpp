@@ -33,8 +33,8 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
 /// The smallest box that holds all live cells; an empty one where there are none. Bits past the width must be 0.
 Box live_box(const LifeGridView& cells);
 
-/// Bits past the width must be 0.
-std::uint64_t population(const LifeGridView& cells);
+/// Bits past the width must be 0. Threads share the rows.
+std::uint64_t population(const LifeGridView& cells, int threads = 1);
 
 /// The hash of gradus/life.hpp of cells the first of which lies at column `left` of row `top`. Bits past the width must
 /// be 0.

@@ -1,0 +1,82 @@
+// openmp_bit_sliced: the rows of a generation of packed cells among threads.
+//
+// What changes from `bit_sliced`: as from `sequential` to `openmp`, each thread computes its share of the rows, and all
+// wait for each other after each generation. A generation of 4096 x 4096 cells takes a core a tenth of a millisecond
+// now, so that waiting counts, and memory does: all cores together pass over both grids in each generation, at a bit a
+// cell.
+//
+// Work: as `bit_sliced`; a barrier for each generation. Memory: likewise.
+//
+// Limits: none.
+//
+// Source: as `bit_sliced`.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "cpu/threads.hpp"
+#include "life/bits/padded.hpp"
+#include "life/textbook.hpp"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const std::int64_t height = problem.cells.height;
+  const int threads = threads_for_rows(problem, execution, 4);
+  const std::stop_token& stop = problem.stop;
+  const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
+  Padded now(height, problem.cells.width, problem.is_torus());
+  Padded next(height, problem.cells.width, problem.is_torus());
+  {
+    const core::PhaseTimer timer(phases, "pack");
+    now.begin();
+    next.begin();
+#pragma omp parallel num_threads(threads)
+    {
+      const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
+      now.load_rows(problem.cells, rows.begin, rows.end);
+      next.begin_rows(rows.begin, rows.end);
+    }
+    now.close_ends();
+  }
+  {
+    const core::PhaseTimer timer(phases, "generations");
+    Ticker tick(problem, execution);
+    // A team stays together for some milliseconds; then the calling thread tells of progress and looks at the stop
+    // request.
+    const std::int64_t together = generations_of_a_team(problem);
+    for (std::int64_t done = 0; done < problem.generations;) {
+      const std::int64_t end = std::min(done + together, problem.generations);
+#pragma omp parallel num_threads(threads)
+      {
+        const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
+        for (std::int64_t generation = done; generation < end; ++generation) {
+          const Padded& from = generation % 2 == 0 ? now : next;
+          Padded& to = generation % 2 == 0 ? next : now;
+          for (std::int64_t y = rows.begin; y < rows.end && !stop.stop_requested(); y += cached_rows)
+            from.advance_rows(steps[generation % 2], to, y, std::min(y + cached_rows, rows.end));
+          if (problem.is_torus()) {
+            // Who has the first row and who has the last one bring them to the other end.
+            if (rows.begin == 0) to.close_bottom();
+            if (rows.end == height) to.close_top();
+          }
+#pragma omp barrier  // the next generation reads rows of neighbours, and writes what they read
+        }
+      }
+      core::honour_stop(stop, while_computing);
+      done = end;
+      tick(done);
+    }
+  }
+  const core::PhaseTimer timer(phases, "unpack");
+  const Padded& last = problem.generations % 2 == 0 ? now : next;
+#pragma omp parallel num_threads(threads)
+  {
+    const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
+    last.store_rows(rows.begin, rows.end, problem.result);
+  }
+  return {};
+}
+
+}  // namespace gradus::life_detail

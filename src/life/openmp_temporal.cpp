@@ -1,0 +1,156 @@
+// openmp_temporal: several generations in one pass over the grid, and no cell computed twice.
+//
+// What changes from `openmp_bit_sliced`: a generation takes less time than to fetch the grid from memory, or from a
+// cache that cores share. So as soon as a few rows of a generation are there, the next generation of those is computed
+// whose neighbours are there too, and the next: K generations follow one another down the grid, each a row behind the
+// one before, and only the rows between the first and the last of them must be in the core's own cache. Two grids
+// suffice, one of even and one of odd generations, for when a row is overwritten by the generation after next,
+// everything that depended on it was computed.
+//
+// Threads share the rows. A share has neighbours, the rows of which are not there: so it shrinks by a row on each side
+// with each generation, a trapezoid. When all have waited for each other, each fills the triangle that is left between
+// its share and the one below it, which grows by two rows with each generation. Two barriers stand for K generations
+// instead of K. On a torus the triangle after the last share lies across the seam.
+//
+//   generation K     +------+        +------+
+//                   /        \  2.   /        \      1. trapezoids, from rows of the thread's own
+//   generation 0   +----------+----+----------+     2. triangles, between two threads
+//
+// Work: as `bit_sliced`, no cell twice; 2 / K barriers for each generation. Memory: two grids of a bit a cell pass by
+// once in K generations.
+//
+// Limits: none. Where a share has fewer than 2 K rows, K is smaller.
+//
+// Source: D. Wonnacott, "Using time skewing to eliminate idle time due to memory bandwidth and network limitations"
+// (2000); trapezoids: M. Frigo, V. Strumpen, "Cache oblivious stencil computations" (2005).
+#include <algorithm>
+
+#include "cpu/threads.hpp"
+#include "life/bits/padded.hpp"
+#include "life/textbook.hpp"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+namespace {
+
+// Of the core's own cache, what a block may take.
+constexpr std::int64_t private_cache_bytes = 64 << 10;
+
+struct Pass {
+  Padded* grids[2];  ///< of even and odd generations
+  const Step* steps;
+  std::int64_t first;        ///< generation at the beginning
+  std::int64_t generations;  ///< K
+  std::int64_t block;        ///< rows that are taken through all generations before the next ones
+  const std::stop_token& stop;
+
+  std::int64_t height() const { return grids[0]->height(); }
+  bool is_torus() const { return grids[0]->is_torus(); }
+
+  /// Of generation first + step, from the one before.
+  void advance(std::int64_t step, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t from = (first + step - 1) % 2;
+    grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
+  }
+
+  /// Of a thread's share the rows that depend on nothing but the share.
+  void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
+    const std::int64_t above = shrinks_above ? 1 : 0;
+    const std::int64_t below = shrinks_below ? 1 : 0;
+    for (std::int64_t begin = share.begin; begin < share.end; begin += block) {
+      if (stop.stop_requested()) return;
+      const bool is_last = begin + block >= share.end;
+      for (std::int64_t step = 1; step <= generations; ++step) {
+        const std::int64_t least = share.begin + step * above;
+        const std::int64_t most = share.end - step * below;
+        // A row behind the generation before, whose next row is needed.
+        const std::int64_t from = begin == share.begin ? least : std::max(begin - step, least);
+        const std::int64_t to = is_last ? most : std::min(begin + block - step, most);
+        advance(step, from, to);
+      }
+    }
+  }
+
+  /// The rows that are left around the border below row `border` - 1.
+  void triangle(std::int64_t border) const {
+    if (border < height()) {
+      for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);
+      return;
+    }
+    for (std::int64_t step = 1; step <= generations; ++step) {  // across the seam
+      grids[(first + step - 1) % 2]->close_ends();
+      advance(step, border - step, border);
+      advance(step, 0, step);
+    }
+  }
+};
+
+}  // namespace
+
+Solved openmp_temporal(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  const std::int64_t height = problem.cells.height;
+  const std::stop_token& stop = problem.stop;
+  const bool torus = problem.is_torus();
+  const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
+  Padded even(height, problem.cells.width, torus);
+  Padded odd(height, problem.cells.width, torus);
+
+  // Rows of both grids between the first and the last generation of a block fit the core's own cache; K is so large
+  // that memory is no burden.
+  const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
+  const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
+  const int threads = threads_for_rows(problem, execution, 16);
+  const std::int64_t least_share = height / threads;
+  // On one core a grid with a dead border is one block after the other, with nothing to shrink.
+  const std::int64_t most_generations =
+      threads == 1 && !torus ? block : std::clamp<std::int64_t>(least_share / 2, 1, block);
+  {
+    const core::PhaseTimer timer(phases, "pack");
+    even.begin();
+    odd.begin();
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int part = 0; part < threads; ++part) {
+      const cpu::Range rows = cpu::share(height, part, threads);
+      even.load_rows(problem.cells, rows.begin, rows.end);
+      odd.begin_rows(rows.begin, rows.end);
+    }
+    even.close_ends();
+  }
+  {
+    const core::PhaseTimer timer(phases, "generations");
+    Ticker tick(problem, execution);
+    const std::int64_t together =
+        std::max(generations_of_a_team(problem) / most_generations, std::int64_t{1}) * most_generations;
+    for (std::int64_t done = 0; done < problem.generations;) {
+      const std::int64_t end = std::min(done + together, problem.generations);
+#pragma omp parallel num_threads(threads)
+      for (std::int64_t first = done; first < end; first += most_generations) {
+        const Pass pass{{&even, &odd}, steps, first, std::min(most_generations, end - first), block, stop};
+        // At the end all wait: a triangle reads what both of its neighbours have made.
+#pragma omp for schedule(static)
+        for (int part = 0; part < threads; ++part)
+          pass.trapezoid(cpu::share(height, part, threads), torus || part > 0, torus || part < threads - 1);
+        if (threads == 1 && !torus) continue;
+          // And here: the next trapezoids read the triangles.
+#pragma omp for schedule(static)
+        for (int part = 0; part < threads; ++part)
+          if ((torus || part < threads - 1) && !stop.stop_requested())
+            pass.triangle(cpu::share(height, part, threads).end);
+      }
+      core::honour_stop(stop, while_computing);
+      done = end;
+      tick(done);
+    }
+  }
+  const core::PhaseTimer timer(phases, "unpack");
+  const Padded& last = problem.generations % 2 == 0 ? even : odd;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int part = 0; part < threads; ++part) {
+    const cpu::Range rows = cpu::share(height, part, threads);
+    last.store_rows(rows.begin, rows.end, problem.result);
+  }
+  return {};
+}
+
+}  // namespace gradus::life_detail
