@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,10 +55,12 @@ struct Generator {
   struct Request {
     std::string kind;
     std::uint64_t seed = 0;
+    std::optional<double> density;  ///< a share of all that there could be, from 0 to 1
     std::string output;
   };
   std::string_view name;
   std::string_view summary;  ///< a few words
+  std::string_view density;  ///< what it has a density of; empty: of nothing
   /// Adds the kind's own options, which have an effect for this kind only, under the heading at hand. The action makes
   /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);

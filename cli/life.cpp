@@ -1,18 +1,24 @@
-// `gradus life`: generations of a pattern in a file, written as a pattern again.
+// `gradus life`: generations of a pattern in a file, written as a pattern again, as pictures, or shown in the terminal.
 #include "gradus/life.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.hpp"
 #include "cli/input.hpp"
+#include "cli/life.hpp"
+#include "cli/life_frames.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
+#include "core/life_tree.hpp"
 #include "core/phases.hpp"
-#include "io/life_rle.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
+#include "io/life.hpp"
 
 namespace gradus::cli {
 
@@ -22,37 +28,32 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
-struct Size {
-  std::int64_t width = 0;
-  std::int64_t height = 0;
-};
-
 struct Arguments {
   std::string input;
   std::string output;
+  std::string folder;  ///< of frames
   std::int64_t generations = 1;
+  std::int64_t every = 1;
+  std::int64_t scale = 1;
+  std::int64_t delay = 100;  ///< milliseconds
   std::optional<LifeRule> rule;
   std::optional<LifeBoundary> boundary;
-  std::optional<Size> size;
+  std::optional<LifeSize> size;
   bool until_stable = false;
   bool hashes = false;
+  bool view = false;
+
+  bool is_gif() const { return !output.empty() && io::ending_of(output) == ".gif"; }
+  bool makes_frames() const { return is_gif() || !folder.empty(); }
 };
 
-Size parse_size(const std::string& text) {
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  const std::size_t x = text.find('x');
-  if (x == std::string::npos) {
-    const std::int64_t side = parse_whole("--size", text, 1, most);
-    return {side, side};
-  }
-  return {parse_whole("--size", text.substr(0, x), 1, most), parse_whole("--size", text.substr(x + 1), 1, most)};
-}
-
 /// The grid's size: that of --size, of the file, or of the pattern itself.
-Size size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
+LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
   if (pattern.boundary) return {pattern.width, pattern.height};
-  return {pattern.cells.width(), pattern.cells.height()};
+  if (!pattern.tree) return {pattern.cells.width(), pattern.cells.height()};
+  const core::LifeBox box = core::bounding_box(*pattern.tree).value_or(core::LifeBox{});
+  return {box.width, box.height};
 }
 
 /// What the command line says goes before what the file says.
@@ -81,53 +82,153 @@ std::string closing_line(const LifeResult& result, const LifeOptions& options, d
          fmt::format(", {:.3g} s, {}, {}", seconds, result.report.variant, counted(result.report.threads, "thread"));
 }
 
-int run_life(const Arguments& arguments, Session& session) {
+/// What the job was, for the summary.
+Json summary_of(const Arguments& arguments, const LifeOptions& options, const LifeSize& size,
+                const LifeResult& result) {
+  Json summary{{"problem", problem_name},
+               {"input", arguments.input},
+               {"rule", to_string(options.rule)},
+               {"boundary", to_string(options.boundary)}};
+  if (options.boundary != LifeBoundary::plane) summary.update({{"width", size.width}, {"height", size.height}});
+  summary["generations"] = result.generations;
+  if (result.population.high == 0) summary["population"] = result.population.low;
+  else summary["population"] = to_string(result.population);
+  return summary;
+}
+
+void add_report(Json& summary, const RunReport& report) {
+  summary.update({{"variant", report.variant}, {"device", report.device}, {"threads", report.threads}});
+}
+
+/// The pattern with rule, boundary and generation of the result.
+LifePattern pattern_of(LifeResult& result, const LifePattern& given, const LifeOptions& options, const LifeSize& size) {
+  LifePattern pattern;
+  pattern.rule = options.rule;
+  pattern.boundary = options.boundary;
+  if (options.boundary != LifeBoundary::plane) {
+    pattern.width = size.width;
+    pattern.height = size.height;
+  }
+  pattern.cells = std::move(result.cells);
+  pattern.left = result.left;
+  pattern.top = result.top;
+  pattern.tree = std::move(result.tree);
+  pattern.generation = given.generation + static_cast<std::uint64_t>(result.generations);
+  pattern.comments = given.comments;
+  return pattern;
+}
+
+io::LifeOutputKind output_kind(const std::string& path) {
+  const std::optional<io::LifeOutputKind> kind = io::life_output(path);
+  if (!kind)
+    throw UsageError("--output: " + core::excerpt(path) +
+                     " should end in .rle, .mc, .cells (each also with .gz behind it), .pbm, .pgm, .png or .gif, which "
+                     "says how to write it");
+  return *kind;
+}
+
+io::LifeReadOptions reading_of(const Session& session) {
+  io::LifeReadOptions reading{.stop = session.execution.stop, .progress = nullptr};
+  reading.progress = [&session](std::int64_t done, std::int64_t total) {
+    session.execution.progress({"read", done, total, {}});
+  };
+  if (session.execution.memory_limit > 0) reading.memory_limit = session.execution.memory_limit;
+  return reading;
+}
+
+int run_frames(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
-  require_no_input_overwritten({arguments.output}, {arguments.input});
+  LifeFrames frames({.gif = arguments.is_gif() ? arguments.output : "",
+                     .folder = arguments.folder,
+                     .scale = arguments.scale,
+                     .milliseconds = arguments.delay},
+                    session.execution);
+  LifePattern pattern = io::read_life(arguments.input, reading_of(session));
+  const double read = core::seconds_since(start);
+  const LifeOptions options = options_of(arguments, pattern);
+  const LifeSize size = size_of_grid(arguments, pattern);
+  frames.begin(options, size, pattern.generation + static_cast<std::uint64_t>(arguments.generations));
+  std::optional<LifeSteps> steps;
+  naming_files({{"cells", arguments.input}},
+               [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
+  frames.add(steps->now());
+  LifeResult result;
+  for (std::int64_t left = arguments.generations; left > 0;) {
+    const std::int64_t step = std::min(left, arguments.every);
+    steps->advance(step);
+    frames.add(steps->now());
+    left -= step;
+    session.execution.progress({"frames", arguments.generations - left, arguments.generations, {}});
+  }
+  const auto write_start = core::Clock::now();
+  frames.finish();
+  // Beside the frames in a folder there may be the last generation, as a pattern.
+  if (!arguments.output.empty() && !arguments.is_gif()) {
+    core::AtomicFile file(arguments.output, session.execution.stop);
+    io::write_life(file, steps->now(), output_kind(arguments.output), arguments.scale);
+    file.commit();
+  }
+  session.end_progress();
+  const double written = core::seconds_since(write_start);
+  const double seconds = core::seconds_since(start);
+  result.generations = arguments.generations;
+  result.population = steps->population();
+  result.report = steps->report();
+  if (session.json) {
+    Json summary = summary_of(arguments, options, size, result);
+    summary["frames"] = frames.count();
+    add_report(summary, result.report);
+    summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
+    session.print_json(summary);
+    return 0;
+  }
+  std::string places;
+  if (!arguments.output.empty()) places = fmt::format("'{}'", arguments.output);
+  if (!arguments.folder.empty()) places += fmt::format("{}'{}'", places.empty() ? "" : " and ", arguments.folder);
+  session.note(closing_line(result, options, seconds) +
+               fmt::format("; wrote {} to {}", counted(frames.count(), "frame"), places));
+  return 0;
+}
+
+int run_view(const Arguments& arguments, Session& session) {
+  require_terminal(arguments.input);
+  LifePattern pattern = io::read_life(arguments.input, reading_of(session));
+  const LifeOptions options = options_of(arguments, pattern);
+  const LifeSize size = size_of_grid(arguments, pattern);
+  std::optional<LifeSteps> steps;
+  naming_files({{"cells", arguments.input}},
+               [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
+  session.end_progress();
+  return view_life(*steps, options, size, arguments.every, session);
+}
+
+int run_once(const Arguments& arguments, Session& session) {
+  const auto start = core::Clock::now();
   // The file is opened first, so that a place that cannot be written is found before the work and not after it.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
-  const LifePattern pattern = io::read_life_rle(arguments.input, session.execution.stop);
+  const LifePattern pattern = io::read_life(arguments.input, reading_of(session));
   const double read = core::seconds_since(start);
   const LifeOptions options = options_of(arguments, pattern);
-  const Size size = size_of_grid(arguments, pattern);
-  const bool plane = options.boundary == LifeBoundary::plane;
-  const LifeResult result = naming_files(
-      {{"cells", arguments.input}}, [&] { return life(pattern, options, size.height, size.width, session.execution); });
+  const LifeSize size = size_of_grid(arguments, pattern);
+  LifeResult result = naming_files({{"cells", arguments.input}},
+                                   [&] { return life(pattern, options, size.height, size.width, session.execution); });
   session.end_progress();
-  if (result.background)
-    throw UnsupportedError(
-        fmt::format("after {} all of the plane beyond the pattern is alive under {}, which no pattern "
-                    "file can say; ask for an even number of generations, or --boundary torus",
-                    counted(result.generations, "generation"), to_string(options.rule)));
+  require_no_background(result, options.rule);
 
   const auto write_start = core::Clock::now();
-  const std::string text =
-      io::life_rle(result.cells.view(),
-                   {.rule = options.rule,
-                    .boundary = options.boundary,
-                    .width = plane ? 0 : size.width,
-                    .height = plane ? 0 : size.height,
-                    .left = result.left,
-                    .top = result.top,
-                    .generation = pattern.generation + static_cast<std::uint64_t>(result.generations)},
-                   session.execution.stop);
+  const LifePattern later = pattern_of(result, pattern, options, size);
+  std::string text;
   if (file) {
-    file->expect(text.size());
-    file->write(text);
+    io::write_life(*file, later, output_kind(arguments.output), arguments.scale);
     file->commit();
+  } else {
+    text = io::life_text(later, io::LifeOutput::rle, session.execution.stop);
   }
   const double written = core::seconds_since(write_start);
   const double seconds = core::seconds_since(start);
   if (session.json) {
-    Json summary{{"problem", problem_name},
-                 {"input", arguments.input},
-                 {"rule", to_string(options.rule)},
-                 {"boundary", to_string(options.boundary)}};
-    if (!plane) summary.update({{"width", size.width}, {"height", size.height}});
-    summary["generations"] = result.generations;
-    if (result.population.high == 0) summary["population"] = result.population.low;
-    else summary["population"] = to_string(result.population);
+    Json summary = summary_of(arguments, options, size, result);
     if (options.until_stable) {
       if (result.cycle) summary["cycle"] = {{"preperiod", result.cycle->preperiod}, {"period", result.cycle->period}};
       else summary["cycle"] = nullptr;
@@ -137,8 +238,7 @@ int run_life(const Arguments& arguments, Session& session) {
       for (const std::uint64_t hash : result.hashes) hashes.push_back(fmt::format("{:016x}", hash));
       summary["hashes"] = std::move(hashes);
     }
-    summary.update(
-        {{"variant", result.report.variant}, {"device", result.report.device}, {"threads", result.report.threads}});
+    add_report(summary, result.report);
     if (!file) summary["rle"] = text;
     summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
     session.print_json(summary);
@@ -152,14 +252,32 @@ int run_life(const Arguments& arguments, Session& session) {
   return 0;
 }
 
+int run_life(const Arguments& arguments, Session& session) {
+  require_no_input_overwritten({arguments.output}, {arguments.input});
+  if (arguments.view) return run_view(arguments, session);
+  return arguments.makes_frames() ? run_frames(arguments, session) : run_once(arguments, session);
+}
+
 Action setup_life(Options& options, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
-  Options::required(options.file("PATTERN", arguments->input, "PATTERN", "a pattern, .rle; - for standard input"));
-  options.file("-o,--output", arguments->output, "FILE", "write the pattern there, .rle [RLE on standard output]");
+  auto shared = std::make_shared<Arguments>();
+  Arguments* const arguments = shared.get();
+  Options::required(options.file("PATTERN", arguments->input, "PATTERN",
+                                 "a pattern: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png, .jpg, texts also "
+                                 "packed by gzip; - for standard input"));
+  options.value(
+      "-o,--output", "FILE",
+      "write the pattern there: .rle, .mc, .cells, .pbm, .pgm, .png; or all generations: .gif [RLE on standard "
+      "output]",
+      [arguments](const std::string& text) {
+        if (io::ending_of(text) != ".gif") output_kind(text);
+        arguments->output = text;
+      },
+      {.choices = {}, .file = true});
   options.heading("Generations");
-  options.whole("-g,--generations", arguments->generations, "how many; with --until-stable at most", std::int64_t{0});
+  CLI::Option& generations = options.whole("-g,--generations", arguments->generations,
+                                           "how many; with --until-stable at most", std::int64_t{0});
   options.value("--rule", "B3/S23", "rule, also as b3s23 or 23/3 [that of the file, or B3/S23]",
-                [arguments = arguments.get()](const std::string& text) {
+                [arguments](const std::string& text) {
                   try {
                     arguments->rule = life_rule(text);
                   } catch (const UsageError& error) {
@@ -170,7 +288,7 @@ Action setup_life(Options& options, Session& session) {
   options.value("--boundary", "plane|dead|torus",
                 "plane: unbounded; dead: all beyond the grid is dead for ever [that of the file, or plane; with --size "
                 "torus]",
-                [arguments = arguments.get(), boundaries](const std::string& text) {
+                [arguments, boundaries](const std::string& text) {
                   constexpr LifeBoundary meanings[] = {LifeBoundary::plane, LifeBoundary::dead, LifeBoundary::torus};
                   arguments->boundary = meanings[parse_choice("--boundary", text, boundaries)];
                 },
@@ -178,23 +296,66 @@ Action setup_life(Options& options, Session& session) {
   options.value("--size", "WxH",
                 "size of the grid, W for a square, whose first cell lies at (-W/2, -H/2) [that of the file, or of the "
                 "pattern]",
-                [arguments = arguments.get()](const std::string& text) { arguments->size = parse_size(text); });
-  options.flag("--until-stable", arguments->until_stable,
-               "stop at the first generation that was there before, and say which it is");
-  options.flag("--hashes", arguments->hashes, "also a hash of each generation");
-  return [arguments, &session] { return run_life(*arguments, session); };
+                [arguments](const std::string& text) {
+                  arguments->size = parse_life_size("--size", text, std::int64_t{1} << 40);
+                });
+  const auto where_all_is_one = [arguments]() -> std::string {
+    if (arguments->view) return "--view shows the generations one by one";
+    return arguments->makes_frames() ? "frames are made step by step" : "";
+  };
+  options.useless_where(options.flag("--until-stable", arguments->until_stable,
+                                     "stop at the first generation that was there before, and say which it is"),
+                        where_all_is_one);
+  options.useless_where(options.flag("--hashes", arguments->hashes, "also a hash of each generation"),
+                        where_all_is_one);
+  options.heading("Pictures and live view");
+  options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
+  options.useless_where(generations, [arguments] {
+    return arguments->view ? std::string("--view goes on until you leave it") : std::string();
+  });
+  options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it");
+  options.useless_where(
+      options.whole("--every", arguments->every, "frames of each Nth generation only", std::int64_t{1}), [arguments] {
+        return arguments->view || arguments->makes_frames()
+                   ? std::string()
+                   : std::string("there are no frames; -o FILE.gif, --frames DIR or --view makes some");
+      });
+  constexpr std::int64_t largest_scale = 1024;
+  options.useless_where(options.whole("--scale", arguments->scale, "pixels of a cell, in both directions",
+                                      std::int64_t{1}, largest_scale),
+                        [arguments] {
+                          const std::optional<io::LifeOutputKind> kind = io::life_output(arguments->output);
+                          return arguments->makes_frames() || (kind && kind->is_picture())
+                                     ? std::string()
+                                     : std::string("no picture is written");
+                        });
+  options.useless_where(options.whole("--delay", arguments->delay, "milliseconds from one frame of a GIF to the next",
+                                      std::int64_t{10}, std::int64_t{600000}),
+                        [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
+  return [shared, &session] { return run_life(*shared, session); };
 }
 
 }  // namespace
+
+LifeSize parse_life_size(const std::string& name, const std::string& text, std::int64_t most) {
+  const std::size_t x = text.find('x');
+  if (x == std::string::npos) {
+    const std::int64_t side = parse_whole(name, text, 1, most);
+    return {side, side};
+  }
+  return {parse_whole(name, text.substr(0, x), 1, most), parse_whole(name, text.substr(x + 1), 1, most)};
+}
 
 ProblemCommands life_commands();
 ProblemCommands life_commands() {
   return {.commands = {{"life", "generations of Conway's Game of Life, or of any other rule B/S",
                         "gradus life pattern.rle --generations 1000 -o later.rle\n"
                         "gradus life pattern.rle --generations 1000 --boundary torus --size 64x64\n"
-                        "gradus life pattern.rle --generations 10000 --rule B36/S23 --until-stable",
+                        "gradus life pattern.rle --generations 10000 --rule B36/S23 --until-stable\n"
+                        "gradus life pattern.rle --generations 100 --scale 4 -o film.gif",
                         Common::job, problem_name, setup_life, "gradus life pattern.rle --generations 1000",
                         "a pattern after 1000 generations"}},
+          .generators = {life_soup_generator()},
           .examples = {{"verify", "gradus verify life --case '65x65 torus B3/S23 8' --threads 1,2"},
                        {"bench", "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2"}}};
 }

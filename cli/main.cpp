@@ -15,6 +15,7 @@
 #include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/terminal.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -37,6 +38,7 @@ std::stop_token stop_on_signals() {
     sigwait(&signals, &signal);
     source.request_stop();
     sigwait(&signals, &signal);
+    restore_terminal();
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     std::raise(signal);

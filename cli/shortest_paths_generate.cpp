@@ -184,35 +184,26 @@ Action setup_road_grid(Options& options, Session& session, const Generator::Requ
   };
 }
 
-struct RandomGraph {
-  RandomEdges made;
-  double density = 0;  ///< 0: `made.edges` says how many
-};
-
 Action setup_random_graph(Options& options, Session& session, const Generator::Request& request) {
-  auto graph = std::make_shared<RandomGraph>();
-  RandomEdges& made = graph->made;
+  auto graph = std::make_shared<RandomEdges>();
+  RandomEdges& made = *graph;
   add_count(options, "--vertices", made.vertices, "number of vertices", most_vertices);
   add_count(options, "--edges", made.edges, "number of edges, all different, none from a vertex to itself",
             std::numeric_limits<std::int64_t>::max());
-  options.value("--density", "X", "or their share of all that there could be, up to 1",
-                [graph = graph.get()](const std::string& text) {
-                  graph->density = parse_real("--density", text, 0, 1);
-                  if (!(graph->density > 0)) throw UsageError("--density: 0 is no share of edges");
-                });
   add_range(options, "--weights", made.weights, "weights are whole numbers of this range, which may be negative",
             -heaviest);
   options.flag(
       "--climbs", made.climbs,
       "each vertex has a height of up to HIGH, and a weight includes the climb: some are negative, but no cycle is");
   return [graph, &session, &request] {
-    RandomEdges& made = graph->made;
+    RandomEdges& made = *graph;
+    const double density = request.density.value_or(0);
     if (made.vertices == 0) throw UsageError("random-graph needs --vertices");
-    if ((made.edges > 0) == (graph->density > 0))
+    if (request.density && !(density > 0)) throw UsageError("--density: 0 is no share of edges");
+    if ((made.edges > 0) == (density > 0))
       throw UsageError("give the number of edges (--edges) or their share (--density), one of the two");
     const std::int64_t most = RandomEdges::most_edges(made.vertices);
-    if (graph->density > 0)
-      made.edges = std::min(most, std::int64_t{std::llround(graph->density * static_cast<double>(most))});
+    if (density > 0) made.edges = std::min(most, std::int64_t{std::llround(density * static_cast<double>(most))});
     if (made.edges > most)
       throw UsageError(fmt::format("--edges {}: there are at most {} different edges", made.edges, most));
     if (made.climbs && made.weights.least < 0)
@@ -233,7 +224,12 @@ Action setup_random_graph(Options& options, Session& session, const Generator::R
 
 }  // namespace
 
-Generator road_grid_generator() { return {"road-grid", "a graph of crossings in rows and columns", setup_road_grid}; }
-Generator random_graph_generator() { return {"random-graph", "a graph of random edges", setup_random_graph}; }
+Generator road_grid_generator() {
+  return {"road-grid", "a graph of crossings in rows and columns", "", setup_road_grid};
+}
+Generator random_graph_generator() {
+  return {"random-graph", "a graph of random edges", "of random-graph: share of the edges that there could be",
+          setup_random_graph};
+}
 
 }  // namespace gradus::cli

@@ -113,6 +113,7 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
 /// Of grids of a bit for each cell: the result, and for what is stepped through, compared or grows, copies of it.
 std::uint64_t host_memory(const room::Shape& shape, const LifeOptions& options, const room::Variant& variant,
                           int threads) {
+  if (variant.facts.plane) return variant.memory(shape, threads).host;
   const auto row = static_cast<std::uint64_t>((shape.width + 63) / 64 * 8);
   const std::uint64_t grid = core::checked_multiply(static_cast<std::uint64_t>(shape.height), row, "a grid");
   const std::uint64_t grids = options.until_stable ? 4 : options.boundary == LifeBoundary::plane ? 2 : 1;

@@ -17,6 +17,24 @@ using core::Backend;
 using core::Memory;
 using core::Support;
 
+Support unwatched_plane(const Shape& shape, const execution::Machine&) {
+  if (shape.boundary != LifeBoundary::plane) return Support::no("works on the plane only");
+  if (shape.lights_up) return Support::no("the rule has B0, by which empty space comes alive");
+  if (shape.stepwise) return Support::no("looks at no generation between, as hashes and --until-stable ask for");
+  return Support::yes();
+}
+
+/// The squares of a pattern in which no two are alike, twice. What becomes of them finds room, or the run says that
+/// there is none.
+Memory tree_of_squares(const Shape& shape, int) {
+  constexpr std::uint64_t least = std::uint64_t{4} << 20;
+  if (shape.tree) return {.host = least, .device = 0};
+  const auto squares = core::checked_multiply(static_cast<std::uint64_t>(shape.height / 16 + 1),
+                                              static_cast<std::uint64_t>(shape.width / 16 + 1), "squares");
+  return {.host = core::checked_add(least, core::checked_multiply(squares, std::uint64_t{256}, "squares"), "squares"),
+          .device = 0};
+}
+
 Memory two_padded_grids(const Shape& shape, int) {
   return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
 }
@@ -64,6 +82,13 @@ constexpr Variant table[] = {
      .backend = Backend::openmp,
      .memory = two_padded_grids,
      .run = {openmp_temporal}},
+    {.name = "hashlife",
+     .summary = "squares that look alike are calculated once, in space and in time",
+     .backend = Backend::sequential,
+     .supports = unwatched_plane,
+     .memory = tree_of_squares,
+     .facts = {.plane = true},
+     .run = {hashlife}},
     {.name = "cuda_naive",
      .summary = "a byte for each cell in GPU memory, a thread for each cell of a generation",
      .backend = Backend::cuda,
@@ -137,6 +162,10 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
+  // What is given as a tree has alike parts, and what lives that long mostly repeats itself.
+  constexpr std::int64_t long_life = 1 << 14;
+  if (device != Device::gpu && (shape.tree || shape.generations >= long_life) && unwatched_plane(shape, machine))
+    return core::find_variant(variants(), "hashlife", Room::name);
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine)))
     return core::find_variant(variants(), "cuda_resident", Room::name);
   return core::find_variant(variants(), threads_pay(shape, machine) ? "openmp_temporal" : "bit_sliced", Room::name);

@@ -11,6 +11,7 @@ Solved openmp_bytes(const Problem&, const Execution&, std::vector<Phase>&);
 Solved bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);
 Solved openmp_bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);
 Solved openmp_temporal(const Problem&, const Execution&, std::vector<Phase>&);
+Solved hashlife(const Problem&, const Execution&, std::vector<Phase>&);
 Solved cuda_naive(const Problem&, const Execution&, std::vector<Phase>&);
 Solved cuda_shared(const Problem&, const Execution&, std::vector<Phase>&);
 Solved cuda_bit_sliced(const Problem&, const Execution&, std::vector<Phase>&);

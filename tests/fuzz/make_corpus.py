@@ -107,6 +107,30 @@ put("edge_list/mixed.txt", b"1 2\na 3\n2147483647 1\n-1 2\n")
 put("gzip/text", b"p sp 2 1\na 1 2 3\n")
 put("gzip/packed", gzip.compress(b"1 2\n", mtime=0) + gzip.compress(b"2 3\n", mtime=0) + b"\0\0")
 
+# ---- Life ----
+
+put("life_rle/glider.rle", b"#N Glider\n#CXRLE Pos=-1,-1 Gen=3\nx = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n")
+put("life_rle/torus.rle", b"x = 2, y = 9, rule = b36/s23:T64,48\r\n2o7$\r\n2o$!\r\nnothing\n")
+put("life_rle/dead.rle", b"x=3,y=1,rule=23/3:P8\n.A.!")
+put("life_rle/far.rle", b"x = 1152921504606, y = 1099511627776\n1099511627770bo1099511627775$o!\n")
+put("life_rle/long.rle", b"x = 99999999, y = 2\n99999999o$o!\n")
+put("life_rle/split.rle", b"x = 30, y = 1\n2\n3o!\n")
+put("life_rle/overflow.rle", b"x = 3, y = 3\n18446744073709551617o!\n")
+put("life_macrocell/glider.mc", b"[M2] (golly 3.3)\n#R B3/S23\n#G 4\n$$$$$$$.*$\n..*$****$\n4 0 1 0 2\n")
+put("life_macrocell/torus.mc", b"[M2]\n#R B3/S23:T20,30\n#C text\n*$\n4 1 1 1 1\n5 2 0 2 0\n6 3 3 3 3\n")
+put("life_macrocell/high.mc", b"[M2]\n*$\n" + b"".join(b"%d %d 0 0 0\n" % (n, n - 3) for n in range(4, 121)))
+put("life_macrocell/states.mc", b"[M2]\n1 0 1 2 3\n")
+put("life_macrocell/forward.mc", b"[M2]\n4 0 2 0 0\n4 1 1 1 1\n")
+put("life_plaintext/glider.cells", b"!Name: Glider\n!\n.O\n..O\nOOO\n")
+put("life_plaintext/ragged.cells", b"\n\n....*\r\n*\n")
+put("life_106/glider.lif", b"#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n")
+put("life_106/far.lif", b"#Life 1.06\n1152921504606846976 0\n-1152921504606846976 -7\n#x\n\t3  4\n")
+put("life_netpbm/plain.pbm", b"P1\n# glider\n3 3\n0 1 0 001\n1 1 1\n")
+put("life_netpbm/packed.pbm", b"P4 10 2\n\xaa\x40\x0f\x00")
+put("life_netpbm/plain.pgm", b"P2\n3 2 255\n255 0 7\n255 255 254\n")
+put("life_netpbm/packed.pgm", b"P5\n3 2\n255\n\xff\x00\xff\xfe\xff\xff")
+put("life_netpbm/wide.pgm", b"P5 2 1 65535\n\xff\xff\xff\xfe")
+
 # ---- Pictures ----
 
 

@@ -64,12 +64,37 @@ class Life(Case):
         self.succeed("life", self.pattern(), "--rule", "B03/S23", "-g", 2)
 
     def test_malformed_patterns(self):
-        for text, says in (("bob!\n", "header"), ("x = 3, y = 3\nbob$2bo$3o\n", "'!'"), ("x = 3, y = 3\n4o!\n", "columns"),
-                           ("x = 3, y = 1\n$o!\n", "rows"), ("x = 3, y = 1\n99999999999999999999o!\n", "64 bits"),
-                           ("x = 3, y = 1, rule = 345/2/4\no!\n", "Generations"), ("x = 3, y = 1\nq!\n", "'q'"),
-                           ("x = 281474976710656, y = 281474976710656\no!\n", "2^40"),
-                           ("x = 3, y = 3, rule = B3/S23:K64,64\no!\n", "topology"),
-                           ("x = -3, y = 3\no!\n", "width")):
-            with self.subTest(text):
-                self.refused(3, "life", self.pattern(text), says=[says])
-        self.assertFalse(os.path.exists(self.path("later.rle")))
+        for text, says in (
+            ("bob!\n", ":1:1: 'bob!' where a header"),
+            ("", "empty"),
+            ("#C nothing\n", ":2: the file ends without a header"),
+            ("x = 3, y = 3\nbob$2bo$3o\n", ":3: the file ends without the '!'"),
+            ("x = 3, y = 3\n4o!\n", ":2:1: a run up to cell 4 of its row; the header says that x = 3"),
+            ("x = 3, y = 3\nbob$b3o!\n", ":2:6: a run up to cell 4"),
+            ("x = 3, y = 1\n$o!\n", ":2:2: a live cell in row 2; the header says that y = 1"),
+            ("x = 3, y = 1\n99999999999999999999o!\n", ":2:1: a run longer than 2^60"),
+            ("x = 3, y = 1\n0o!\n", ":2:1: a run of 0"),
+            ("x = 3, y = 9\n1152921504606846975$1152921504606846975$o!\n", "more than 2^60 rows"),
+            ("x = 3, y = 1, rule = 345/2/4\no!\n", ":1:22: rule '345/2/4': more than two states (Generations)"),
+            ("x = 3, y = 1, rule = B3/S2q\no!\n", ":1:22: "),
+            ("x = 3, y = 1\nq!\n", ":2:1: 'q': a state of a rule with more than two"),
+            ("x = 3, y = 1\n#!\n&!\n", ":3:1: '&' where a number, b, o, $ or ! is expected"),
+            ("x = 1152921504606846976, y = 1\no!\n", ":1:5: the width x: '1152921504606846976' is out of range"),
+            ("x = 576460752303423488, y = 1\n576460752303423488o!\n", "take more than"),
+            ("x = 3, y = 3, rule = B3/S23:K64,64\no!\n", ":1:29: topology 'K64,64': a Klein bottle"),
+            ("x = 3, y = 3, rule = B3/S23:T64+2,64\no!\n", "shifted or twisted"),
+            ("x = 3, y = 3, rule = B3/S23:T0,64\no!\n", ":1:29: topology 'T0,64': a world without bounds"),
+            ("x = 3, y = 3, rule = B3/S23:T64,6x\no!\n", ":1:33: the size of the topology: '6x' is no whole number"),
+            ("x = -3, y = 3\no!\n", ":1:5: the width x: '-3' is out of range"),
+            ("x = 3\no!\n", ":1: a header without x and y"),
+            ("x = 3, y = 3, z = 3\no!\n", ":1:15: 'z' where a header"),
+            ("#CXRLE Pos=1\nx = 3, y = 3\no!\n", ":1:12: Pos"),
+        ):
+            self.malformed(text, says)
+
+    def malformed(self, text, says, name="pattern.rle"):
+        """The file is refused with this message, and nothing is written."""
+        with self.subTest(text):
+            output = self.path("later.rle")
+            self.refused(3, "life", self.pattern(text, name), "-o", output, says=[name if says != "empty" else "", says])
+            self.assertFalse(os.path.exists(output))

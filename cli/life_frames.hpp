@@ -1,0 +1,63 @@
+// Pictures of some generations of a pattern: an animated GIF, and a PGM of each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/life.hpp"
+#include "core/atomic_file.hpp"
+#include "core/life_tree.hpp"
+#include "io/gif.hpp"
+
+namespace gradus::cli {
+
+/// All pictures have one size: that of a bounded world, or of all that is alive in one of the frames. Cells are black
+/// on white.
+class LifeFrames {
+ public:
+  struct Request {
+    std::string gif;     ///< the file, or empty
+    std::string folder;  ///< of a PGM for each frame, which is named after its generation, or empty
+    std::int64_t scale = 1;
+    std::int64_t milliseconds = 100;
+  };
+  /// Places that cannot be written are found here.
+  LifeFrames(Request request, const Execution& execution);
+
+  /// Before the first frame; `last` is the greatest generation there will be.
+  void begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last);
+  /// Error where the cells lie too far apart for a picture.
+  void add(const LifePattern& pattern);
+  /// The GIF appears. A PGM has appeared when it was complete.
+  void finish();
+
+  std::int64_t count() const { return count_; }
+
+ private:
+  struct Frame {
+    std::uint64_t generation = 0;
+    std::int64_t left = 0;
+    std::int64_t top = 0;
+    LifeGrid cells;
+  };
+  Frame frame_of(const LifePattern& pattern) const;
+  void find_window();
+  void show(const Frame& frame);
+  void add_to_gif(const Frame& frame);
+  void write_to_folder(const Frame& frame) const;
+
+  Request request_;
+  const Execution& execution_;
+  std::optional<core::LifeBox> window_;
+  std::optional<core::AtomicFile> gif_file_;
+  std::optional<io::GifWriter> gif_;
+  std::vector<Frame> frames_;  ///< that wait until the window is known
+  std::uint64_t bytes_ = 0;
+  std::uint64_t last_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace gradus::cli

@@ -1,0 +1,150 @@
+// `gradus generate life-soup`: cells that are alive by chance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/life.hpp"
+#include "cli/output.hpp"
+#include "core/atomic_file.hpp"
+#include "core/phases.hpp"
+#include "core/philox.hpp"
+#include "core/text.hpp"
+#include "io/life.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+constexpr std::uint64_t stream = 64;
+
+/// Cells that are the same one: turned about the middle, or seen in a mirror. The names are those of the groups.
+enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
+
+struct Soup {
+  LifeSize size{64, 64};
+  double density = 0.5;
+  Symmetry symmetry = Symmetry::c1;
+  LifeRule rule;
+  LifeBoundary boundary = LifeBoundary::plane;
+  std::uint64_t seed = 0;
+
+  bool needs_square() const {
+    return symmetry == Symmetry::c4 || symmetry == Symmetry::d2_diagonal || symmetry == Symmetry::d4_diagonal ||
+           symmetry == Symmetry::d8;
+  }
+
+  /// The random number of a cell is that of the first of the cells that are the same one as it, in the order of rows.
+  std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
+    const std::int64_t below = size.height - 1 - y;
+    const std::int64_t right = size.width - 1 - x;
+    using Place = std::pair<std::int64_t, std::int64_t>;
+    // Itself, turned by a half, by a quarter to both sides; mirrored top to bottom, left to right, at both diagonals.
+    const std::array<Place, 8> places{
+        {{y, x}, {below, right}, {x, below}, {right, y}, {below, x}, {y, right}, {x, y}, {right, below}}};
+    constexpr std::array<unsigned, 9> groups{0b00000001, 0b00000011, 0b00001111, 0b00010001, 0b00100001,
+                                             0b01000001, 0b00110011, 0b11000011, 0b11111111};
+    Place first = places[0];
+    for (std::size_t place = 1; place < places.size(); ++place)
+      if ((groups[static_cast<std::size_t>(symmetry)] >> place & 1) != 0) first = std::min(first, places[place]);
+    return static_cast<std::uint64_t>(first.first) << 32 | static_cast<std::uint64_t>(first.second);
+  }
+};
+
+int write_soup(const Soup& soup, const std::string& output, const Session& session) {
+  const auto start = core::Clock::now();
+  const std::optional<io::LifeOutputKind> kind = io::life_output(output);
+  if (!kind)
+    throw UsageError("--output: " + core::excerpt(output) +
+                     " should end in .rle, .mc, .cells, .pbm, .pgm or .png, which says how to write it");
+  if (soup.needs_square() && soup.size.width != soup.size.height)
+    throw UsageError(fmt::format("--symmetry: {} x {} cells; quarter turns and diagonals need a square",
+                                 soup.size.width, soup.size.height));
+  core::AtomicFile file(output, session.execution.stop);
+  LifePattern pattern;
+  pattern.rule = soup.rule;
+  if (soup.boundary != LifeBoundary::plane) {
+    pattern.boundary = soup.boundary;
+    pattern.width = soup.size.width;
+    pattern.height = soup.size.height;
+  }
+  pattern.cells = LifeGrid(soup.size.height, soup.size.width);
+  pattern.left = -(soup.size.width / 2);
+  pattern.top = -(soup.size.height / 2);
+  const core::Philox random(soup.seed, stream);
+  std::int64_t population = 0;
+  constexpr std::int64_t rows_between_looks = 16;
+  for (std::int64_t y = 0; y < soup.size.height; ++y) {
+    if (y % rows_between_looks == 0) {
+      file.honour_stop();
+      session.execution.progress({"generate", y, soup.size.height, {}});
+    }
+    for (std::int64_t x = 0; x < soup.size.width; ++x) {
+      if (!(random.uniform(soup.index_of(y, x)) < soup.density)) continue;
+      pattern.cells.set(y, x);
+      ++population;
+    }
+  }
+  io::write_life(file, pattern, *kind);
+  file.commit();
+  const double seconds = core::seconds_since(start);
+  if (session.json)
+    session.print_json({{"kind", "life-soup"},
+                        {"width", soup.size.width},
+                        {"height", soup.size.height},
+                        {"population", population},
+                        {"seed", soup.seed},
+                        {"output", output},
+                        {"seconds", {{"total", seconds}}}});
+  else
+    session.note(fmt::format("wrote {} x {} cells, {} of them alive, to '{}' in {:.3g} s", soup.size.width,
+                             soup.size.height, grouped(population), output, seconds));
+  return 0;
+}
+
+Action setup_life_soup(Options& options, Session& session, const Generator::Request& request) {
+  auto soup = std::make_shared<Soup>();
+  options.value("--size", "WxH", "columns and rows, or W for as many of both [64]",
+                [soup = soup.get()](const std::string& text) {
+                  soup->size = parse_life_size("--size", text, std::int64_t{1} << 20);
+                });
+  options.choice(
+      "--symmetry", soup->symmetry,
+      {{"C1", Symmetry::c1},
+       {"C2", Symmetry::c2},
+       {"C4", Symmetry::c4},
+       {"D2-", Symmetry::d2_rows},
+       {"D2|", Symmetry::d2_columns},
+       {"D2x", Symmetry::d2_diagonal},
+       {"D4+", Symmetry::d4},
+       {"D4x", Symmetry::d4_diagonal},
+       {"D8", Symmetry::d8}},
+      "turned by halves (C2) or quarters (C4), mirrored at lines (-, |, +) or diagonals (x), all of it (D8)");
+  options.value("--rule", "B3/S23", "the rule in the header [B3/S23]", [soup = soup.get()](const std::string& text) {
+    try {
+      soup->rule = life_rule(text);
+    } catch (const UsageError& error) {
+      throw UsageError(std::string("--rule: ") + error.what());
+    }
+  });
+  options.choice("--boundary", soup->boundary,
+                 {{"plane", LifeBoundary::plane}, {"dead", LifeBoundary::dead}, {"torus", LifeBoundary::torus}},
+                 "the topology in the header");
+  return [soup, &session, &request] {
+    soup->seed = request.seed;
+    soup->density = request.density.value_or(soup->density);
+    return write_soup(*soup, request.output, session);
+  };
+}
+
+}  // namespace
+
+Generator life_soup_generator() {
+  return {"life-soup", "cells of Life that are alive by chance", "of life-soup: share of cells that are alive [0.5]",
+          setup_life_soup};
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,73 @@
+// Patterns of Life: RLE, Macrocell, plaintext, Life 1.06, PBM and PGM, pictures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "core/atomic_file.hpp"
+#include "gradus/life.hpp"
+#include "io/text_input.hpp"
+
+namespace gradus::io {
+
+enum class LifeFormat : std::uint8_t { rle, macrocell, plaintext, life106, netpbm, image };
+/// "RLE", "Macrocell", "plaintext", "Life 1.06", "PBM or PGM", "picture"
+std::string_view to_string(LifeFormat format);
+
+struct LifeReadOptions {
+  std::stop_token stop = {};  ///< a stop request ends the reading with InterruptedError
+  ReadProgress progress = nullptr;
+  /// Bytes that the cells of a text may take: a few letters can stand for any number of live cells. InputError above.
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;
+};
+
+/// Reads the pattern of a file, or of standard input where the path is "-", packed by gzip or not. The format follows
+/// from the content where that begins with its name ([M2], #Life 1.06, P1 …, PNG, JPEG), otherwise from the ending of
+/// the file's name (.rle; .mc; .cells; .lif, .life; .pbm, .pgm, .pnm; .png, .jpg, .jpeg; each also with .gz behind it),
+/// otherwise from what its lines look like.
+///
+/// * RLE: comment lines that begin with '#', the header "x = 3, y = 3, rule = B3/S23", then runs of b and o, rows that
+///   end by $, and ! at the end. Also ":T64,48" (torus) and ":P64,48" (dead cells around) behind the rule, and Golly's
+///   "#CXRLE Pos=-1,-1 Gen=0". A run must lie within the header's rectangle. '.' is b, 'A' is o.
+/// * Macrocell: the first line begins with [M2]; two states. `LifePattern::tree` holds the cells.
+/// * Plaintext: '.' is dead and 'O' or '*' alive; lines that begin with '!' are comments.
+/// * Life 1.06: a line "#Life 1.06", then "x y" of each live cell.
+/// * PBM (P1, P4): 1 is alive. PGM (P2, P5) and pictures: what is not white, or not seen, is alive, as in Golly.
+///
+/// Cells are a grid, or a tree where they lie so far apart that a grid would be mostly empty and large. InputError
+/// with file:line:column for anything that is wrong; what other programs know and this does not (more states, rules
+/// that are not B/S, other topologies) by its name.
+LifePattern read_life(const std::string& path, const LifeReadOptions& options = {});
+
+/// The same from memory; `name` stands in messages. Nothing: the format by the content.
+LifePattern parse_life(std::span<const std::byte> bytes, std::string_view name, std::optional<LifeFormat> format,
+                       const LifeReadOptions& options = {});
+
+/// Whether the ending of the name is one of those above.
+bool names_life(const std::string& path);
+
+/// How a pattern is written: by the ending of the name, .rle, .mc, .cells, .pbm, .pgm or .png, the texts also with .gz
+/// behind it. Nothing for others.
+enum class LifeOutput : std::uint8_t { rle, macrocell, plaintext, pbm, pgm, png };
+struct LifeOutputKind {
+  LifeOutput output = LifeOutput::rle;
+  bool packed = false;  ///< by gzip
+  bool is_picture() const { return output >= LifeOutput::pbm; }
+};
+std::optional<LifeOutputKind> life_output(const std::string& path);
+
+/// Writes cells, rule, topology, generation and comments, as far as the format knows them. RLE, plaintext and pictures
+/// hold the smallest rectangle of live cells; of a bounded world pictures hold all of it, so that a sequence of them
+/// is of one size. Error, which names Macrocell, for cells that lie too far apart.
+/// `scale`: pixels of a picture for a cell, in both directions.
+void write_life(core::AtomicFile& file, const LifePattern& pattern, const LifeOutputKind& kind, std::int64_t scale = 1);
+
+/// The same as text, which is RLE, Macrocell or plaintext.
+std::string life_text(const LifePattern& pattern, LifeOutput output, const std::stop_token& stop = {});
+
+}  // namespace gradus::io

@@ -1,0 +1,184 @@
+// Life patterns as quadtrees with shared parts (Macrocell), as Golly writes them.
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "io/life_output.hpp"
+#include "io/life_text.hpp"
+#include "io/number.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+constexpr std::int32_t leaf_level = 3;
+constexpr std::int64_t most_level = 120;
+
+class MacrocellReader final : public LifeReader {
+ public:
+  MacrocellReader(std::string name, const LifeReadOptions& options) : LifeReader(std::move(name), options) {
+    tree_.nodes.emplace_back();
+  }
+
+  LifePattern finish() override {
+    if (line_ == 0) {
+      ++line_;
+      fail("the file is empty; the first line of Macrocell begins with [M2]");
+    }
+    tree_.root = numbers_.back();
+    pattern_.tree = std::move(tree_);
+    return std::move(pattern_);
+  }
+
+ private:
+  void take_line(std::string_view line) override {
+    if (line_ == 1) {
+      if (!line.starts_with("[M2]"))
+        fail_at(1, core::excerpt(line) + " where [M2] is expected, the name of the format");
+      return;
+    }
+    const std::string_view text = trimmed(line);
+    if (text.empty()) return;
+    const std::size_t column = static_cast<std::size_t>(text.data() - line.data()) + 1;
+    if (text.front() == '#') return take_comment(text, column);
+    if (numbers_.size() > std::numeric_limits<std::uint32_t>::max()) fail("more than 2^32 nodes");
+    if (is_digit(text.front())) take_node(line);
+    else take_leaf(text, column);
+  }
+
+  void take_comment(std::string_view text, std::size_t column) {
+    const std::string_view value = trimmed(text.substr(std::min<std::size_t>(2, text.size())));
+    const std::size_t place = column + static_cast<std::size_t>(value.data() - text.data());
+    if (text.starts_with("#R")) take_rule(value, place);
+    else if (text.starts_with("#G"))
+      pattern_.generation = static_cast<std::uint64_t>(
+          whole(value, place, "the generation", 0, std::numeric_limits<std::int64_t>::max()));
+    else pattern_.comments.emplace_back(text);
+  }
+
+  /// The number of a node follows from its line; empty nodes have many, but are one of the tree.
+  void add(const LifeTree::Node& node) {
+    const bool is_empty = node.cells == 0 && node.quarters == std::array<std::uint32_t, 4>{};
+    numbers_.push_back(is_empty ? 0 : static_cast<std::uint32_t>(tree_.nodes.size()));
+    levels_.push_back(static_cast<std::int8_t>(node.level));
+    if (!is_empty) tree_.nodes.push_back(node);
+  }
+
+  /// "..*$.*$": 8 x 8 cells, the dead ones at the end of a row or of the square left out.
+  void take_leaf(std::string_view text, std::size_t column) {
+    LifeTree::Node leaf{.level = leaf_level};
+    int x = 0;
+    int y = 0;
+    for (std::size_t place = 0; place < text.size(); ++place) {
+      const char letter = text[place];
+      if (letter == '$') {
+        x = 0;
+        ++y;
+        continue;
+      }
+      if (letter != '.' && letter != '*')
+        fail_at(column + place,
+                core::excerpt(text.substr(place, 1)) + " where '.', '*', '$', a number or '#' is expected");
+      if (x == 8) fail_at(column + place, "more than 8 cells in a row of a leaf");
+      if (y >= 8) fail_at(column + place, "more than 8 rows in a leaf");
+      if (letter == '*') leaf.cells |= std::uint64_t{1} << (8 * y + x);
+      ++x;
+    }
+    if (y > 8) fail_at(column, "more than 8 rows in a leaf");
+    add(leaf);
+  }
+
+  /// "LEVEL NW NE SW SE"
+  void take_node(std::string_view line) {
+    LifeTree::Node node;
+    std::size_t at = 0;
+    const auto number = [&](std::string_view what, std::int64_t least, std::int64_t most) {
+      while (at < line.size() && is_blank(line[at])) ++at;
+      const std::size_t begin = at;
+      while (at < line.size() && !is_blank(line[at])) ++at;
+      if (begin == at) fail_at(begin + 1, "the line ends where " + std::string(what) + " is expected");
+      return whole(line.substr(begin, at - begin), begin + 1, what, least, most);
+    };
+    const std::int64_t level = number("the level", 0, std::numeric_limits<std::int64_t>::max());
+    if (level >= 1 && level <= leaf_level)
+      fail_at(1, "a node of level " + std::to_string(level) +
+                     ", as files of rules with more than two states have; only rules B/S of two are supported");
+    if (level <= leaf_level || level > most_level)
+      fail_at(1,
+              "a node of level " + std::to_string(level) + "; 4 to " + std::to_string(most_level) + " are supported");
+    node.level = static_cast<std::int32_t>(level);
+    for (std::uint32_t& quarter : node.quarters) {
+      const auto child =
+          static_cast<std::size_t>(number("a quarter", 0, static_cast<std::int64_t>(numbers_.size()) - 1));
+      if (child != 0 && levels_[child] != level - 1)
+        fail_at(at, "quarter " + std::to_string(child) + " has level " + std::to_string(levels_[child]) +
+                        "; it should have " + std::to_string(level - 1));
+      quarter = numbers_[child];
+    }
+    if (const std::string_view more = trimmed(line.substr(at)); !more.empty())
+      fail_at(static_cast<std::size_t>(more.data() - line.data()) + 1,
+              core::excerpt(more) + " follows the four quarters");
+    add(node);
+  }
+
+  LifeTree tree_;
+  std::vector<std::uint32_t> numbers_{0};  ///< of the file's nodes, those of the tree
+  std::vector<std::int8_t> levels_{0};
+};
+
+std::string leaf_text(std::uint64_t cells) {
+  std::string text;
+  for (int row = 0; row < 8 && cells >> (8 * row) != 0; ++row) {
+    const auto bits = static_cast<std::uint8_t>(cells >> (8 * row));
+    for (int column = 0; bits >> column != 0; ++column) text += (bits >> column & 1) != 0 ? '*' : '.';
+    text += '$';
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOptions& options) {
+  return std::make_unique<MacrocellReader>(std::move(name), options);
+}
+
+void write_macrocell(TextOutput& output, const LifePattern& pattern) {
+  const std::stop_token& stop = output.target().stop;
+  LifeTree made;
+  if (!pattern.tree) made = core::life_tree(pattern.cells, pattern.left, pattern.top, stop);
+  else if (pattern.tree->nodes[pattern.tree->root].level == leaf_level) made = *pattern.tree;
+  // Golly's smallest square with quarters is of the next level.
+  if (made.root != 0 && made.nodes[made.root].level == leaf_level) core::expand(made);
+  const LifeTree& tree = made.nodes.empty() ? *pattern.tree : made;
+
+  output.write("[M2] (gradus)\n#R " + rule_text(pattern) + "\n");
+  if (pattern.generation > 0) output.write("#G " + std::to_string(pattern.generation) + "\n");
+  write_comments(output, pattern, "#");
+  if (tree.root == 0) return output.write("$\n");
+  // What the root does not need is left out, and the others are numbered anew.
+  std::vector<std::uint32_t> numbers(tree.root + std::size_t{1});
+  numbers[tree.root] = 1;
+  for (std::size_t index = tree.root; index > 0; --index)
+    if (numbers[index] != 0 && tree.nodes[index].level > leaf_level)
+      for (const std::uint32_t quarter : tree.nodes[index].quarters) numbers[quarter] = 1;
+  std::uint32_t count = 0;
+  numbers[0] = 0;
+  core::RareLook look(stop, "stopped while writing a pattern");
+  for (std::size_t index = 1; index <= tree.root; ++index) {
+    look.honour_stop();
+    if (numbers[index] == 0) continue;
+    const LifeTree::Node& node = tree.nodes[index];
+    numbers[index] = ++count;
+    if (node.level == leaf_level) {
+      output.write(leaf_text(node.cells));
+      continue;
+    }
+    std::string line = std::to_string(node.level);
+    for (const std::uint32_t quarter : node.quarters) line += ' ' + std::to_string(numbers[quarter]);
+    output.write(line + "\n");
+  }
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,165 @@
+#include "io/life_output.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+constexpr std::string_view stopped = "stopped while writing a pattern";
+constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
+/// Blocks of a tree that are written cell by cell: 1.5 GiB of memory.
+constexpr std::size_t most_blocks = std::size_t{1} << 26;
+
+}  // namespace
+
+// ---- Text ----
+
+struct TextOutput::Packing {
+  explicit Packing(const std::string& path) {
+    constexpr int gzip_alone = 15 + 16;
+    constexpr int usual_memory = 8;
+    if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_alone, usual_memory, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
+      throw Error("cannot write '" + path + "': out of memory");
+  }
+  Packing(const Packing&) = delete;
+  Packing& operator=(const Packing&) = delete;
+  ~Packing() { ::deflateEnd(&stream); }
+
+  z_stream stream{};
+};
+
+TextOutput::TextOutput(core::AtomicFile& file, bool packed) : target_{file.path(), file.stop()}, file_(&file) {
+  if (packed) packing_ = std::make_unique<Packing>(file.path());
+}
+
+TextOutput::TextOutput(std::string& memory, LifeTarget target) : target_(std::move(target)), memory_(&memory) {}
+
+TextOutput::~TextOutput() = default;
+
+void TextOutput::write(std::string_view text) {
+  text_ += text;
+  if (text_.size() >= bytes_at_once) flush(false);
+}
+
+void TextOutput::flush(bool last) {
+  core::honour_stop(target_.stop, stopped);
+  if (!packing_) {
+    if (file_) file_->write(text_);
+    else *memory_ += text_;
+    text_.clear();
+    return;
+  }
+  z_stream& stream = packing_->stream;
+  stream.next_in = reinterpret_cast<Bytef*>(text_.data());
+  stream.avail_in = static_cast<uInt>(text_.size());
+  std::string packed(bytes_at_once / 4, '\0');
+  do {
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    ::deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH);
+    file_->write(std::string_view(packed).substr(0, packed.size() - stream.avail_out));
+  } while (stream.avail_out == 0);
+  text_.clear();
+}
+
+void TextOutput::finish() { flush(true); }
+
+std::string rule_text(const LifePattern& pattern) {
+  std::string text = to_string(pattern.rule.value_or(LifeRule{}));
+  if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
+    text += (*pattern.boundary == LifeBoundary::torus ? ":T" : ":P") + std::to_string(pattern.width) + "," +
+            std::to_string(pattern.height);
+  return text;
+}
+
+void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark) {
+  for (const std::string& comment : pattern.comments) {
+    if (comment.find_first_of("\r\n") != std::string::npos) continue;
+    output.write(mark);
+    output.write(std::string_view(comment).substr(std::min<std::size_t>(1, comment.size())));
+    output.write("\n");
+  }
+}
+
+// ---- Runs ----
+
+LifeRuns::LifeRuns(const LifePattern& pattern, const LifeTarget& target) : pattern_(pattern), target_(target) {
+  if (!pattern.tree) {
+    find_box_of_grid();
+    return;
+  }
+  const auto refuse = [&](const char* why) {
+    throw Error("cannot write '" + target.name + "': " + why + "; Macrocell (.mc) can hold them");
+  };
+  const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree);
+  if (!box) refuse("the live cells lie further apart than 2^62");
+  std::optional<std::vector<core::LifeBlock>> blocks = core::blocks_of(*pattern.tree, most_blocks, target.stop);
+  if (!blocks) refuse("there are too many live cells");
+  box_ = *box;
+  blocks_ = std::move(*blocks);
+}
+
+void LifeRuns::find_box_of_grid() {
+  const LifeGridView& cells = pattern_.cells;
+  std::int64_t left = cells.width;
+  std::int64_t right = 0;
+  std::int64_t top = cells.height;
+  std::int64_t bottom = 0;
+  for (std::int64_t y = 0; y < cells.height; ++y) {
+    const std::uint64_t* const row = cells.row(y);
+    std::int64_t first = 0;
+    std::int64_t last = cells.row_words();
+    while (first < last && row[first] == 0) ++first;
+    if (first == last) continue;
+    while (row[last - 1] == 0) --last;
+    left = std::min(left, first * 64 + std::countr_zero(row[first]));
+    right = std::max(right, last * 64 - std::countl_zero(row[last - 1]));
+    top = std::min(top, y);
+    bottom = y + 1;
+  }
+  if (bottom > 0) box_ = {pattern_.left + left, pattern_.top + top, right - left, bottom - top};
+}
+
+void LifeRuns::for_each(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& use) const {
+  if (!pattern_.tree) {
+    const LifeGridView& cells = pattern_.cells;
+    for (std::int64_t y = box_.top - pattern_.top; y < box_.top - pattern_.top + box_.height; ++y) {
+      core::honour_stop(target_.stop, stopped);
+      const std::uint64_t* const row = cells.row(y);
+      for (std::int64_t word = 0; word < cells.row_words(); ++word)
+        for (std::uint64_t rest = row[word]; rest != 0;) {
+          const int first = std::countr_zero(rest);
+          const int count = std::countr_one(rest >> first);
+          use(pattern_.left + word * 64 + first, pattern_.top + y, count);
+          rest = first + count == 64 ? 0 : rest >> (first + count) << (first + count);
+        }
+    }
+    return;
+  }
+  for (auto begin = blocks_.begin(); begin != blocks_.end();) {
+    core::honour_stop(target_.stop, stopped);
+    auto end = begin;
+    while (end != blocks_.end() && end->y == begin->y) ++end;
+    for (std::int64_t row = 0; row < 8; ++row)
+      for (auto block = begin; block != end; ++block)
+        for (auto rest = static_cast<unsigned>(block->cells >> (8 * row) & 0xff); rest != 0;) {
+          const int first = std::countr_zero(rest);
+          const int count = std::countr_one(rest >> first);
+          use(block->x * 8 + first, block->y * 8 + row, count);
+          rest = rest >> (first + count) << (first + count);
+        }
+    begin = end;
+  }
+}
+
+}  // namespace gradus::io

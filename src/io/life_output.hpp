@@ -1,0 +1,78 @@
+// What the writers of patterns share: text, packed or not, and the runs of live cells of a grid or a tree.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/atomic_file.hpp"
+#include "core/life_tree.hpp"
+#include "gradus/life.hpp"
+
+namespace gradus::io {
+
+/// Where a pattern goes: what it is called, and whether it is to stop.
+struct LifeTarget {
+  std::string name;
+  std::stop_token stop;
+};
+
+/// Text on its way to a file, packed by gzip if asked for, or into memory.
+class TextOutput {
+ public:
+  TextOutput(core::AtomicFile& file, bool packed);
+  TextOutput(std::string& memory, LifeTarget target);
+  TextOutput(const TextOutput&) = delete;
+  TextOutput& operator=(const TextOutput&) = delete;
+  ~TextOutput();
+  void write(std::string_view text);
+  /// After the last text; the file is not committed.
+  void finish();
+  const LifeTarget& target() const { return target_; }
+
+ private:
+  struct Packing;
+  void flush(bool last);
+
+  LifeTarget target_;
+  core::AtomicFile* file_ = nullptr;
+  std::string* memory_ = nullptr;
+  std::string text_;
+  std::unique_ptr<Packing> packing_;
+};
+
+/// The live cells of a pattern as runs. The pattern stays with the caller.
+class LifeRuns {
+ public:
+  /// Error, with the target's name, where they lie so far apart or are so many that only Macrocell can hold them.
+  LifeRuns(const LifePattern& pattern, const LifeTarget& target);
+  /// The smallest rectangle that holds them.
+  const core::LifeBox& box() const { return box_; }
+  /// Calls use(x, y, count) row by row from the top, each row from the left. Runs may touch each other.
+  /// InterruptedError after a stop request.
+  void for_each(const std::function<void(std::int64_t x, std::int64_t y, std::int64_t count)>& use) const;
+
+ private:
+  void find_box_of_grid();
+
+  const LifePattern& pattern_;
+  const LifeTarget& target_;
+  core::LifeBox box_;
+  std::vector<core::LifeBlock> blocks_;
+};
+
+/// "B3/S23", with the topology behind it where there is one.
+std::string rule_text(const LifePattern& pattern);
+/// A line for each comment, whose first character becomes `mark`.
+void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
+
+void write_rle(TextOutput& output, const LifePattern& pattern);
+void write_macrocell(TextOutput& output, const LifePattern& pattern);
+void write_plaintext(TextOutput& output, const LifePattern& pattern);
+void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale);
+void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale);
+
+}  // namespace gradus::io

@@ -1,0 +1,313 @@
+// Life patterns as pictures: PBM and PGM by themselves, PNG and JPEG by the readers of pictures.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "io/image.hpp"
+#include "io/life_output.hpp"
+#include "io/life_text.hpp"
+#include "io/number.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+bool is_space(char letter) {
+  return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
+}
+
+/// The place of the middle, as of all formats that name none.
+void centre(LifePattern& pattern) {
+  pattern.left = -(pattern.cells.width() / 2);
+  pattern.top = -(pattern.cells.height() / 2);
+}
+
+class NetpbmReader final : public LifeReader {
+ public:
+  NetpbmReader(std::string name, const LifeReadOptions& options) : LifeReader(std::move(name), options) { line_ = 1; }
+
+  std::size_t take(std::string_view text, bool last) override {
+    std::size_t at = 0;
+    while (at < text.size() && !done_) {
+      core::honour_stop(options_.stop, "stopped while reading " + name_);
+      const std::size_t before = at;
+      if (header_ < needed()) take_header(text, at, last);
+      else if (is_binary()) take_bytes(text, at);
+      else take_letters(text, at, last);
+      if (at == before) break;
+    }
+    if (done_) at = text.size();  // more pictures may follow
+    count_lines(text.substr(0, at));
+    return at;
+  }
+
+  LifePattern finish() override {
+    if (header_ < needed())
+      fail("the file ends within the header, which is P1, P2, P4 or P5, width, height" +
+           std::string(is_gray() ? " and the value of white" : ""));
+    if (!done_) fail("the file ends in row " + std::to_string(y_ + 1) + " of " + std::to_string(height_));
+    centre(pattern_);
+    return std::move(pattern_);
+  }
+
+ private:
+  bool is_gray() const { return kind_ == 2 || kind_ == 5; }
+  bool is_binary() const { return kind_ >= 4; }
+  /// Words of the header.
+  int needed() const { return is_gray() ? 4 : 3; }
+
+  void count_lines(std::string_view text) {
+    if (header_ >= needed() && is_binary() && line_counted_) return;
+    line_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    line_counted_ = header_ >= needed();
+  }
+  [[noreturn]] void fail_in(std::string_view text, std::size_t at, const std::string& what) {
+    const std::string_view before = text.substr(0, at);
+    line_ += static_cast<std::size_t>(std::ranges::count(before, '\n'));
+    fail_at(at - (before.rfind('\n') + 1) + 1, what);
+  }
+
+  /// Past blanks and comments; false where the text ends before something else.
+  static bool skip(std::string_view text, std::size_t& at) {
+    std::size_t next = at;
+    for (; next < text.size(); ++next) {
+      if (is_space(text[next])) continue;
+      if (text[next] != '#') break;
+      next = std::min(text.find('\n', next), text.size() - 1);
+    }
+    if (next == text.size()) return false;
+    at = next;
+    return true;
+  }
+
+  void take_header(std::string_view text, std::size_t& at, bool last) {
+    std::size_t begin = at;
+    if (!skip(text, begin)) {
+      if (last) at = text.size();
+      return;
+    }
+    std::size_t end = begin;
+    while (end < text.size() && !is_space(text[end]) && text[end] != '#') ++end;
+    constexpr std::size_t longest_word = 100;
+    if (end == text.size() && !last && end - begin < longest_word) return;
+    const std::string_view word = text.substr(begin, end - begin);
+    const auto number = [&](std::string_view what, std::int64_t most) {
+      std::int64_t value = 0;
+      for (const char letter : word) {
+        if (!is_digit(letter) || value > most)
+          fail_in(text, begin,
+                  std::string(what) + ": " + core::excerpt(word) + " is no whole number up to " + std::to_string(most));
+        value = value * 10 + (letter - '0');
+      }
+      if (value < 1 || value > most)
+        fail_in(
+            text, begin,
+            std::string(what) + ": " + core::excerpt(word) + " is out of range, which is 1 to " + std::to_string(most));
+      return value;
+    };
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    switch (header_) {
+      case 0:
+        if (word == "P3" || word == "P6")
+          fail_in(text, begin, "a picture in colours (PPM); save it as PBM, PGM or PNG");
+        if (word != "P1" && word != "P2" && word != "P4" && word != "P5")
+          fail_in(text, begin, core::excerpt(word) + " where P1 or P4 (PBM), P2 or P5 (PGM) is expected");
+        kind_ = word[1] - '0';
+        break;
+      case 1: width_ = number("the width", longest); break;
+      case 2: height_ = number("the height", longest); break;
+      default: white_ = number("the value of white", 65535);
+    }
+    at = end;
+    if (++header_ < needed()) return;
+    // One blank alone ends the header of binary ones.
+    if (is_binary() && at < text.size()) ++at;
+    else if (is_binary() && !last) fail_in(text, begin, "nothing follows the header");
+    const auto bytes = static_cast<std::uint64_t>(width_ / 64 + 1) * 8 * static_cast<std::uint64_t>(height_);
+    if (bytes > options_.memory_limit)
+      fail_in(text, begin,
+              "a picture of " + std::to_string(width_) + " x " + std::to_string(height_) +
+                  " cells, which take more than " + core::size_text(options_.memory_limit));
+    promised_ = true;
+  }
+
+  /// A row of the grid is made when it is there: a header alone takes no memory.
+  std::uint64_t* next_row() {
+    const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
+    rows_.resize(rows_.size() + static_cast<std::size_t>(words));
+    return rows_.data() + (rows_.size() - static_cast<std::size_t>(words));
+  }
+  void end_row() {
+    x_ = 0;
+    if (++y_ < height_) return;
+    done_ = true;
+    pattern_.cells = LifeGrid(height_, width_, LifeGrid::Uninitialised{});
+    std::ranges::copy(rows_, pattern_.cells.words());
+    rows_ = {};
+  }
+
+  void take_bytes(std::string_view text, std::size_t& at) {
+    const std::size_t sample = white_ > 255 ? 2 : 1;
+    const std::size_t row_bytes =
+        is_gray() ? static_cast<std::size_t>(width_) * sample : static_cast<std::size_t>((width_ + 7) / 8);
+    while (!done_ && text.size() - at >= row_bytes) {
+      std::uint64_t* const words = next_row();
+      for (std::int64_t x = 0; x < width_; ++x) {
+        const auto byte = [&](std::int64_t place) {
+          return static_cast<std::uint8_t>(text[at + static_cast<std::size_t>(place)]);
+        };
+        bool alive = false;
+        if (!is_gray()) alive = (byte(x / 8) >> (7 - x % 8) & 1) != 0;
+        else alive = (sample == 1 ? byte(x) : byte(2 * x) << 8 | byte(2 * x + 1)) < white_;
+        if (alive) words[x / 64] |= std::uint64_t{1} << (x % 64);
+      }
+      at += row_bytes;
+      end_row();
+    }
+  }
+
+  void take_letters(std::string_view text, std::size_t& at, bool last) {
+    while (!done_) {
+      std::size_t begin = at;
+      if (!skip(text, begin)) {
+        if (last) at = text.size();
+        return;
+      }
+      std::size_t end = begin + 1;
+      if (is_gray()) {
+        while (end < text.size() && is_digit(text[end])) ++end;
+        if (end == text.size() && !last && end - begin < 10) return;
+      }
+      const std::string_view word = text.substr(begin, end - begin);
+      std::int64_t value = 0;
+      for (const char letter : word) {
+        value = value * 10 + (letter - '0');
+        if (!is_digit(letter) || value > white_)
+          fail_in(text, begin,
+                  core::excerpt(word) +
+                      (is_gray() ? " where a number up to " + std::to_string(white_) : std::string(" where 0 or 1")) +
+                      " is expected");
+      }
+      if (x_ == 0) row_ = next_row();
+      if (is_gray() ? value < white_ : value == 1) row_[x_ / 64] |= std::uint64_t{1} << (x_ % 64);
+      if (++x_ == width_) end_row();
+      at = end;
+    }
+  }
+
+  int header_ = 0;  ///< words that were read
+  int kind_ = 1;
+  std::int64_t width_ = 0;
+  std::int64_t height_ = 0;
+  std::int64_t white_ = 1;
+  bool promised_ = false;
+  bool line_counted_ = false;
+  bool done_ = false;
+  std::vector<std::uint64_t> rows_;
+  std::uint64_t* row_ = nullptr;
+  std::int64_t x_ = 0;
+  std::int64_t y_ = 0;
+};
+
+class ImageReader final : public LifeReader {
+ public:
+  using LifeReader::LifeReader;
+
+  std::size_t take(std::string_view text, bool) override {
+    bytes_.append(text);
+    return text.size();
+  }
+
+  LifePattern finish() override {
+    const Image image = parse_image(std::as_bytes(std::span(bytes_)), name_, most_pixels, options_.stop);
+    const std::int64_t channels = image.shape.channels;
+    pattern_.cells = LifeGrid(image.shape.height, image.shape.width);
+    core::RareLook look(options_.stop, "stopped while reading a picture");
+    for (std::int64_t y = 0; y < image.shape.height; ++y)
+      for (std::int64_t x = 0; x < image.shape.width; ++x) {
+        look.honour_stop();
+        const std::uint8_t* const pixel = image.pixels.data() + (y * image.shape.width + x) * channels;
+        bool white = true;
+        for (std::int64_t channel = 0; channel < std::min<std::int64_t>(channels, 3); ++channel)
+          white = white && pixel[channel] == 255;
+        if (!white && (channels < 4 || pixel[3] > 0)) pattern_.cells.set(y, x);
+      }
+    centre(pattern_);
+    return std::move(pattern_);
+  }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<LifeReader> netpbm_reader(std::string name, const LifeReadOptions& options) {
+  return std::make_unique<NetpbmReader>(std::move(name), options);
+}
+
+std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions& options) {
+  return std::make_unique<ImageReader>(std::move(name), options);
+}
+
+namespace {
+
+/// What a picture shows: the world of a bounded one, otherwise the smallest rectangle of live cells.
+LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
+  const LifeRuns runs(pattern, target);
+  core::LifeBox box = runs.box();
+  if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
+    box = {-(pattern.width / 2), -(pattern.height / 2), pattern.width, pattern.height};
+  if (box.width < 1 || box.height < 1) box = {0, 0, 1, 1};  // there are no pictures without a pixel
+  if (scale > most_pixels / scale || box.height > most_pixels / (scale * scale) / box.width)
+    throw Error("cannot write '" + target.name + "': " + std::to_string(box.width) + " x " +
+                std::to_string(box.height) + " cells of " + std::to_string(scale) + " x " + std::to_string(scale) +
+                " pixels; up to " + std::to_string(most_pixels) +
+                " pixels can be written; .rle and .mc have no such limit");
+  LifeGrid cells(box.height, box.width);
+  runs.for_each([&](std::int64_t x, std::int64_t y, std::int64_t count) {
+    set_run(cells.words() + (y - box.top) * cells.stride(), x - box.left, count);
+  });
+  return cells;
+}
+
+/// A row of cells as gray pixels: white ones, and black where a cell is alive.
+template <class Byte>
+void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
+  for (std::int64_t x = 0; x < cells.width(); ++x)
+    std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
+}
+
+}  // namespace
+
+void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale) {
+  const LifeGrid cells = picture_of(pattern, output.target(), scale);
+  const std::string sizes = std::to_string(cells.width() * scale) + " " + std::to_string(cells.height() * scale) + "\n";
+  output.write(gray ? "P5\n" + sizes + "255\n" : "P4\n" + sizes);
+  std::string row(static_cast<std::size_t>(cells.width() * scale), '\0');
+  for (std::int64_t y = 0; y < cells.height(); ++y) {
+    core::honour_stop(output.target().stop, "stopped while writing a picture");
+    paint_row(cells, y, scale, row.data());
+    std::string bits(gray ? 0 : (row.size() + 7) / 8, '\0');
+    if (!gray)
+      for (std::size_t x = 0; x < row.size(); ++x)
+        if (row[x] == '\0') bits[x / 8] = static_cast<char>(bits[x / 8] | 0x80 >> (x % 8));
+    for (std::int64_t line = 0; line < scale; ++line) output.write(gray ? row : bits);
+  }
+}
+
+void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale) {
+  const LifeGrid cells = picture_of(pattern, {file.path(), file.stop()}, scale);
+  const std::int64_t width = cells.width() * scale;
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width * cells.height() * scale));
+  for (std::int64_t y = 0; y < cells.height(); ++y) {
+    file.honour_stop();
+    for (std::int64_t line = 0; line < scale; ++line)
+      paint_row(cells, y, scale, pixels.data() + (y * scale + line) * width);
+  }
+  write_png(file, {width, cells.height() * scale, 1}, pixels);
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,366 @@
+// Readers and writers of Life patterns: what they make of every format, that what was written reads back, and what they
+// refuse with which words and at which place.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/life_tree.hpp"
+#include "core/philox.hpp"
+#include "gradus/error.hpp"
+#include "io/gif.hpp"
+#include "io/image.hpp"
+#include "io/life.hpp"
+
+namespace gradus::io {
+namespace {
+
+using namespace std::string_literals;
+using Cells = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+LifePattern parse(std::string_view text, std::optional<LifeFormat> format = {}, const LifeReadOptions& options = {}) {
+  return parse_life(bytes_of(text), "test", format, options);
+}
+
+/// What is wrong with the text.
+std::string refusal(std::string_view text, std::optional<LifeFormat> format = {}, const LifeReadOptions& options = {}) {
+  try {
+    parse(text, format, options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Live cells as (x, y), row by row.
+Cells cells_of(const LifePattern& pattern) {
+  const LifeTree tree = pattern.tree ? *pattern.tree : core::life_tree(pattern.cells.view(), pattern.left, pattern.top);
+  Cells cells;
+  const std::vector<core::LifeBlock> blocks = core::blocks_of(tree, 1 << 22).value();
+  for (const core::LifeBlock& block : blocks)
+    for (int bit = 0; bit < 64; ++bit)
+      if ((block.cells >> bit & 1) != 0) cells.emplace_back(block.x * 8 + bit % 8, block.y * 8 + bit / 8);
+  std::ranges::sort(
+      cells, [](const auto& a, const auto& b) { return std::tie(a.second, a.first) < std::tie(b.second, b.first); });
+  return cells;
+}
+
+const Cells glider{{0, -1}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "gradus_life_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+void write(const std::string& path, const LifePattern& pattern, std::int64_t scale = 1) {
+  core::AtomicFile file(path);
+  write_life(file, pattern, life_output(path).value(), scale);
+  file.commit();
+}
+
+TEST(LifePatterns, AGliderInEveryFormat) {
+  EXPECT_EQ(cells_of(parse("x = 3, y = 3, rule = B3/S23\nbo$2bo$3o!")), glider);
+  EXPECT_EQ(cells_of(parse("#N Glider\r\n\r\nx=3,y=3\r\nb o $ 2\r\nbo$\r\n3 o!\r\nwhat follows")), glider);
+  EXPECT_EQ(cells_of(parse("x = 3, y = 3\n.A$..A$AAA!")), glider);
+  EXPECT_EQ(cells_of(parse(
+                "[M2] (golly 2.0)\n#R B3/S23\n$$$$$$$.......*$\n$$$$$$$*$\n*$*$\n.......*$.......*$\n4 1 0 4 3\n")),
+            (Cells{{-1, -1}, {-1, 0}, {0, 0}, {-1, 1}, {0, 1}}));
+  EXPECT_EQ(cells_of(parse(".O\n..O\nOOO\n")), glider);
+  EXPECT_EQ(cells_of(parse("!Name: Glider\n!\n.*.\n..*\n***", LifeFormat::plaintext)), glider);
+  EXPECT_EQ(cells_of(parse("#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n")), glider);
+  EXPECT_EQ(cells_of(parse("#Life 1.06\r\n#D in any order\r\n1 1\r\n 0\t1 \r\n-1 1\r\n1 0\r\n0 -1\r\n")), glider);
+  EXPECT_EQ(cells_of(parse("P1\n# plain\n3 3\n0 1 0\n0 0 1\n111\n")), glider);
+  EXPECT_EQ(cells_of(parse("P4 3 3\n\x40\x20\xe0"s)), glider);
+  EXPECT_EQ(cells_of(parse("P2\n3 3\n9\n9 0 9 9 9 8 1 2 3")), glider);
+  EXPECT_EQ(cells_of(parse("P5\n3 3 255\n\xff\x00\xff\xff\xff\xfe\x00\x00\x00"s)), glider);
+  EXPECT_EQ(cells_of(parse("P5\n3 3 65535\n\xff\xff\0\0\xff\xff\xff\xff\xff\xff\xff\xfe\0\0\0\0\0\0"s)), glider);
+}
+
+TEST(LifePatterns, HeadersAreRead) {
+  const LifePattern torus = parse("#CXRLE Pos=-5,7 Gen=123\n#C a comment\nx = 1, y = 1, rule = b36/s23:T64,48\no!");
+  EXPECT_EQ(torus.rule, life_rule("B36/S23"));
+  EXPECT_EQ(torus.boundary, LifeBoundary::torus);
+  EXPECT_EQ(std::tie(torus.width, torus.height), std::make_tuple(64, 48));
+  EXPECT_EQ(cells_of(torus), (Cells{{-5, 7}}));
+  EXPECT_EQ(torus.generation, 123U);
+  EXPECT_EQ(torus.comments, std::vector<std::string>{"#C a comment"});
+  const LifePattern dead = parse("x = 1, y = 1, rule = 23/3:p8\no!");
+  EXPECT_EQ(dead.boundary, LifeBoundary::dead);
+  EXPECT_EQ(std::tie(dead.width, dead.height), std::make_tuple(8, 8));
+  const LifePattern plain = parse("x = 1, y = 1\no!");
+  EXPECT_FALSE(plain.rule.has_value());
+  EXPECT_FALSE(plain.boundary.has_value());
+  const LifePattern tree = parse("[M2]\n#R B2/S:T20,30\n#G 77\n#C text\n*$\n4 1 0 0 0\n");
+  EXPECT_EQ(tree.boundary, LifeBoundary::torus);
+  EXPECT_EQ(tree.generation, 77U);
+  EXPECT_EQ(cells_of(tree), (Cells{{-8, -8}}));
+}
+
+TEST(LifePatterns, CellsFarApartMakeATree) {
+  const LifePattern rle =
+      parse("#CXRLE Pos=0,0\nx = 1099511627776, y = 1099511627776\no1099511627774bo1099511627775$o1099511627774bo!");
+  ASSERT_TRUE(rle.tree.has_value());
+  constexpr std::int64_t last = (std::int64_t{1} << 40) - 1;
+  EXPECT_EQ(cells_of(rle), (Cells{{0, 0}, {last, 0}, {0, last}, {last, last}}));
+  const LifePattern list = parse("#Life 1.06\n1152921504606846976 -7\n-1152921504606846976 1152921504606846976\n");
+  ASSERT_TRUE(list.tree.has_value());
+  constexpr std::int64_t far = std::int64_t{1} << 60;
+  EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
+  // The middle of what the file names is (0, 0), also where that moves cells by no multiple of eight.
+  const LifePattern middle = parse("x = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
+  EXPECT_EQ(cells_of(middle), (Cells{{-200000000000, -200000000001}, {200000000000, 200000000001}}));
+  // Dense enough is a grid, also where it is not small.
+  std::string wide = "x = 20000, y = 10000\n";
+  for (int row = 0; row < 10000; ++row) wide += "20000o$\n";
+  EXPECT_FALSE(parse(wide + "!").tree.has_value());
+}
+
+/// Patterns that look different in each of their corners, at many places.
+std::vector<LifePattern> awkward_patterns() {
+  std::vector<LifePattern> patterns;
+  const core::Philox random(17);
+  for (std::uint64_t trial = 0; trial < 24; ++trial) {
+    const auto bits = random.block(trial);
+    LifePattern pattern;
+    pattern.cells = LifeGrid(1 + bits[0] % 70, 1 + bits[1] % 200);
+    pattern.left = static_cast<std::int64_t>(bits[2] % 300) - 150;
+    pattern.top = static_cast<std::int64_t>(bits[3] % 300) - 150;
+    for (std::int64_t y = 0; y < pattern.cells.height(); ++y)
+      for (std::int64_t x = 0; x < pattern.cells.width(); ++x)
+        if (random.uniform((trial << 40) + static_cast<std::uint64_t>(y * 1000 + x) + 1000) < (trial % 5) * 0.24)
+          pattern.cells.set(y, x);
+    pattern.rule = LifeRule{static_cast<std::uint16_t>(bits[0] % 512), static_cast<std::uint16_t>(bits[1] % 512)};
+    pattern.generation = trial * 1000;
+    pattern.comments = {"#C one", "#C another"};
+    if (trial % 2 == 1) {
+      pattern.tree = core::life_tree(pattern.cells.view(), pattern.left, pattern.top);
+      pattern.left = pattern.top = 0;
+      pattern.cells = LifeGrid();
+    }
+    patterns.push_back(std::move(pattern));
+  }
+  patterns.emplace_back();  // nothing at all
+  LifePattern leaf;         // a tree of one leaf
+  leaf.tree = LifeTree{{{}, {.level = 3, .cells = 0x8000000000000001}}, 1};
+  patterns.push_back(std::move(leaf));
+  return patterns;
+}
+
+Cells moved(Cells cells, std::int64_t across, std::int64_t down) {
+  for (auto& [x, y] : cells) {
+    x += across;
+    y += down;
+  }
+  return cells;
+}
+
+TEST(LifePatterns, WhatIsWrittenReadsBack) {
+  const Folder folder;
+  for (const LifePattern& pattern : awkward_patterns()) {
+    const Cells cells = cells_of(pattern);
+    for (const std::string name : {"a.rle", "a.mc", "a.rle.gz", "a.mc.gz"}) {
+      write(folder / name, pattern);
+      const LifePattern back = read_life(folder / name);
+      EXPECT_EQ(cells_of(back), cells) << name;
+      EXPECT_EQ(back.rule.value_or(LifeRule{}), pattern.rule.value_or(LifeRule{})) << name;
+      EXPECT_EQ(back.generation, pattern.generation) << name;
+      EXPECT_EQ(back.comments, pattern.comments) << name;
+    }
+    // Formats without a place: the live rectangle's middle.
+    for (const std::string name : {"a.cells", "a.cells.gz", "a.pbm", "a.pgm", "a.png", "a.pgm.gz"}) {
+      write(folder / name, pattern);
+      const LifePattern back = read_life(folder / name);
+      const Cells found = cells_of(back);
+      ASSERT_EQ(found.size(), cells.size()) << name;
+      if (cells.empty()) continue;
+      EXPECT_EQ(moved(found, cells[0].first - found[0].first, cells[0].second - found[0].second), cells) << name;
+    }
+  }
+}
+
+TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
+  const Folder folder;
+  LifePattern pattern = parse("x = 3, y = 3\nbo$2bo$3o!");
+  pattern.boundary = LifeBoundary::torus;
+  pattern.width = 10;
+  pattern.height = 7;
+  EXPECT_EQ(life_text(pattern, LifeOutput::rle), "#CXRLE Pos=-1,-1\nx = 3, y = 3, rule = B3/S23:T10,7\nbo$2bo$3o!\n");
+  pattern.boundary = LifeBoundary::dead;
+  EXPECT_EQ(parse(life_text(pattern, LifeOutput::macrocell)).boundary, LifeBoundary::dead);
+  write(folder / "a.pgm", pattern, 2);
+  EXPECT_TRUE(content_of(folder / "a.pgm").starts_with("P5\n20 14\n255\n"));
+  write(folder / "a.png", pattern, 3);
+  const Image image = read_image(folder / "a.png");
+  EXPECT_EQ(std::tie(image.shape.width, image.shape.height, image.shape.channels), std::make_tuple(30, 21, 1));
+  std::int64_t black = 0;
+  for (std::int64_t pixel = 0; pixel < image.pixels.size(); ++pixel) black += image.pixels[pixel] == 0 ? 1 : 0;
+  EXPECT_EQ(black, 5 * 9);
+  EXPECT_EQ(image.pixels[30 * 6 + 15], 0);  // the cell (0, -1)
+}
+
+TEST(LifePatterns, LinesOfRleHaveSeventyCharacters) {
+  std::string text = "x = 4000, y = 2\n";
+  for (int cell = 0; cell < 1000; ++cell) text += "b2ob";
+  const std::string written = life_text(parse(text + "!"), LifeOutput::rle);
+  std::istringstream lines(written);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  EXPECT_LE(longest, 70U);
+  EXPECT_GT(longest, 60U);
+  EXPECT_EQ(cells_of(parse(written)), cells_of(parse(text + "!")));
+}
+
+TEST(LifePatterns, SparseOnesAreWrittenWithoutAGrid) {
+  EXPECT_EQ(refusal("x = 1, y = 500\no500$o!"), "test:2:6: a live cell in row 501; the header says that y = 500");
+  LifePattern far;
+  far.tree = core::life_tree({{-1000000000000, 3, 1}, {1000000000000, 3, 1}, {0, -5, 0x80}}, {});
+  const std::string text = life_text(far, LifeOutput::rle);
+  EXPECT_LT(text.size(), 200U);
+  EXPECT_EQ(cells_of(parse(text)), cells_of(far));
+  EXPECT_THROW((void)life_text(far, LifeOutput::plaintext), Error);
+  EXPECT_EQ(cells_of(parse(life_text(far, LifeOutput::macrocell))), cells_of(far));
+}
+
+TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {
+  const std::tuple<std::string, LifeFormat, std::string> wrong[] = {
+      {"[M3]\n", LifeFormat::macrocell, "test:1:1: '[M3]' where [M2] is expected"},
+      {"[M2]\n*$\n4 1 2 0 0\n", LifeFormat::macrocell, "test:3:5: a quarter: '2' is out of range, which is 0 to 1"},
+      {"[M2]\n4 1 0 0 0\n", LifeFormat::macrocell, "test:2:3: a quarter: '1' is out of range, which is 0 to 0"},
+      {"[M2]\n*$\n4 1 0 0 -1\n", LifeFormat::macrocell, "test:3:9: a quarter: '-1' is out of range"},
+      {"[M2]\n*$\n5 1 0 0 0\n", LifeFormat::macrocell, "test:3:3: quarter 1 has level 3; it should have 4"},
+      {"[M2]\n*$\n4 1 0 0\n", LifeFormat::macrocell, "test:3:8: the line ends where a quarter is expected"},
+      {"[M2]\n*$\n4 1 0 0 0 0\n", LifeFormat::macrocell, "test:3:11: '0' follows the four quarters"},
+      {"[M2]\n*$\n4 1 0 0 x\n", LifeFormat::macrocell, "test:3:9: a quarter: 'x' is no whole number"},
+      {"[M2]\n1 0 1 0 2\n", LifeFormat::macrocell, "rules with more than two states"},
+      {"[M2]\n121 0 0 0 0\n", LifeFormat::macrocell, "test:2:1: a node of level 121; 4 to 120 are supported"},
+      {"[M2]\n.........*$\n", LifeFormat::macrocell, "test:2:9: more than 8 cells in a row"},
+      {"[M2]\n$$$$$$$$*$\n", LifeFormat::macrocell, "test:2:9: more than 8 rows"},
+      {"[M2]\n..o$\n", LifeFormat::macrocell, "test:2:3: 'o' where '.', '*', '$'"},
+      {"[M2]\n#R B3/S23/5\n", LifeFormat::macrocell, "test:2:4: rule 'B3/S23/5'"},
+      {"[M2]\n#G x\n", LifeFormat::macrocell, "test:2:4: the generation: 'x'"},
+      {"", LifeFormat::macrocell, "test:1: the file is empty"},
+      {".O.\n.x.\n", LifeFormat::plaintext, "test:2:2: 'x' where '.' (dead), 'O' (alive)"},
+      {"#Life 1.05\n#P 0 0\n*\n", LifeFormat::life106, "test:1:1: Life 1.05 is not supported"},
+      {"1 2\n", LifeFormat::life106, "test:1:1: '1 2' where '#Life 1.06' is expected"},
+      {"#Life 1.06\n1\n", LifeFormat::life106, "test:2:2: the line ends where y is expected"},
+      {"#Life 1.06\n 1 2 3\n", LifeFormat::life106, "test:2:4: y: '2 3' is no whole number"},
+      {"#Life 1.06\n1152921504606846977 0\n", LifeFormat::life106,
+       "test:2:1: x: '1152921504606846977' is out of range"},
+      {"#Life 1.06\n99999999999999999999 0\n", LifeFormat::life106, "out of range"},
+      {"", LifeFormat::life106, "test:1: the file is empty"},
+      {"P3\n1 1\n255\n0 0 0\n", LifeFormat::netpbm, "test:1:1: a picture in colours (PPM)"},
+      {"P1\n2 x\n", LifeFormat::netpbm, "test:2:3: the height: 'x' is no whole number"},
+      {"P1\n0 3\n", LifeFormat::netpbm, "test:2:1: the width: '0' is out of range"},
+      {"P1\n2 2\n0 1 1\n", LifeFormat::netpbm, "the file ends in row 2 of 2"},
+      {"P1\n2 2\n0 1\n1 2\n", LifeFormat::netpbm, "test:4:3: '2' where 0 or 1 is expected"},
+      {"P2\n2 1\n7\n3 8\n", LifeFormat::netpbm, "test:4:3: '8' where a number up to 7 is expected"},
+      {"P2\n2 1\n65536\n", LifeFormat::netpbm, "the value of white: '65536' is out of range"},
+      {"P4\n9 2\n\xff\xff\xff"s, LifeFormat::netpbm, "the file ends in row 2 of 2"},
+      {"P5\n2147483647 2147483647 255\n", LifeFormat::netpbm, "which take more than"},
+      {"P5\n2147483648 1 255\n", LifeFormat::netpbm, "out of range"},
+      {"P5\n2", LifeFormat::netpbm, "the file ends within the header"},
+      {"x = 3\x01, y = 3\no!", LifeFormat::rle, "test:1:5: the width x: '3\\x01' is no whole number"},
+  };
+  for (const auto& [text, format, says] : wrong)
+    EXPECT_NE(refusal(text, format).find(says), std::string::npos) << text << "\n" << refusal(text, format);
+}
+
+TEST(LifePatterns, ALimitOfMemoryHolds) {
+  LifeReadOptions options;
+  options.memory_limit = 1 << 20;
+  for (const std::string& text :
+       {"x = 99999999999, y = 1\n99999999999o!"s, "x = 576460752303423488, y = 9\n9b576460752303423479o!"s})
+    EXPECT_NE(refusal(text, {}, options).find("take more than 1048576 bytes (1 MiB)"), std::string::npos)
+        << refusal(text, {}, options);
+  std::string scattered = "x = 100000000, y = 100000000\n";
+  for (int row = 0; row < 50000; ++row) scattered += std::to_string(row * 17 + 1) + "bo$9$";
+  EXPECT_NE(refusal(scattered + "!", {}, options).find("take more than"), std::string::npos)
+      << refusal(scattered + "!", {}, options);
+  EXPECT_NE(refusal("P4 100000 100000\n\x01", {}, options).find("take more than"), std::string::npos);
+}
+
+TEST(LifePatterns, TheFormatFollowsFromContentAndName) {
+  const Folder folder;
+  const auto save = [&](const std::string& name, const std::string& content) {
+    std::ofstream(folder / name, std::ios::binary) << content;
+    return folder / name;
+  };
+  EXPECT_EQ(cells_of(read_life(save("a.txt", "#C\nx = 3, y = 3\nbo$2bo$3o!\n"))), glider);
+  EXPECT_EQ(cells_of(read_life(save("b.txt", "!\n.O\n..O\nOOO\n"))), glider);
+  EXPECT_EQ(cells_of(read_life(save("c.rle", "#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n"))), glider);
+  EXPECT_EQ(cells_of(read_life(save("d", "P1 3 3 010001111\n"))), glider);
+  for (const std::string& content : {"hello\n"s, ""s, "\xff\xfeh\0i\0"s})
+    EXPECT_THROW(read_life(save("e.txt", content)), InputError);
+  EXPECT_THROW(read_life(folder / "missing.rle"), InputError);
+  EXPECT_THROW(read_life(save("f.png", "\x89PNG\r\n\x1a\nnothing")), InputError);
+  EXPECT_FALSE(life_output("a.gif").has_value());
+  EXPECT_FALSE(life_output("a.png.gz").has_value());
+  EXPECT_FALSE(life_output("a.lif").has_value());
+}
+
+TEST(Gif, FramesAreOfTheSizeAndOrderThatWasAsked) {
+  const Folder folder;
+  const std::string path = folder / "a.gif";
+  {
+    core::AtomicFile file(path);
+    GifWriter gif(file, 5, 4, 7);
+    std::vector<std::uint8_t> pixels(20);
+    for (std::size_t frame = 0; frame < 3; ++frame) {
+      pixels[frame * 6] = 1;
+      gif.add(pixels);
+    }
+    gif.add(pixels);
+    gif.finish();
+    file.commit();
+  }
+  const std::string content = content_of(path);
+  ASSERT_TRUE(content.starts_with("GIF89a\x05"s + "\0\x04\0"s));
+  EXPECT_TRUE(content.ends_with(';'));
+  EXPECT_NE(content.find("NETSCAPE2.0\x03\x01"s + "\0\0\0"s), std::string::npos);
+  // Rectangles of the frames: all, then what changed, and a pixel where nothing did.
+  const std::array<std::string, 4> places{"\x2c\0\0\0\0\x05\0\x04\0"s, "\x2c\x01\0\x01\0\x01\0\x01\0"s,
+                                          "\x2c\x02\0\x02\0\x01\0\x01\0"s, "\x2c\0\0\x03\0\x01\0\x01\0"s};
+  std::size_t place = 0;
+  for (const std::string& rectangle : places) {
+    place = content.find(rectangle, place);
+    ASSERT_NE(place, std::string::npos) << rectangle.size();
+  }
+  core::AtomicFile file(folder / "b.gif");
+  EXPECT_THROW(GifWriter(file, 65536, 1, 7), Error);
+  EXPECT_THROW(GifWriter(file, 0, 1, 7), Error);
+  {
+    GifWriter unfinished(file, 3, 3, 7);
+    unfinished.add(std::vector<std::uint8_t>(9));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "b.gif"));
+}
+
+}  // namespace
+}  // namespace gradus::io

@@ -1,0 +1,255 @@
+#include "io/life_text.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+#include "io/number.hpp"
+
+namespace gradus::io {
+
+// ---- Lines ----
+
+std::size_t LifeReader::take(std::string_view text, bool last) {
+  std::size_t taken = 0;
+  while (taken < text.size()) {
+    if (line_ % 1024 == 0) core::honour_stop(options_.stop, "stopped while reading " + name_);
+    const std::size_t end = text.find('\n', taken);
+    if (end == std::string_view::npos && !last) break;
+    std::string_view line = text.substr(taken, std::min(end, text.size()) - taken);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    ++line_;
+    take_line(line);
+    taken = end == std::string_view::npos ? text.size() : end + 1;
+  }
+  return taken;
+}
+
+void LifeReader::fail_at(std::size_t column, const std::string& what) const {
+  throw InputError(name_ + ":" + std::to_string(line_) + ":" + (column == 0 ? "" : std::to_string(column) + ":") + " " +
+                   what);
+}
+
+std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
+                               std::int64_t most) const {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size())
+    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is no whole number");
+  if (error != std::errc() || value < least || value > most)
+    fail_at(column, std::string(what) + ": " + core::excerpt(text) + " is out of range, which is " +
+                        std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+void LifeReader::take_rule(std::string_view text, std::size_t column) {
+  const std::size_t colon = text.find(':');
+  try {
+    pattern_.rule = life_rule(text.substr(0, colon));
+  } catch (const UsageError& error) {
+    fail_at(column, error.what());
+  }
+  if (colon == std::string_view::npos) return;
+  column += colon + 1;
+  const std::string_view topology = text.substr(colon + 1);
+  const auto refuse = [&](const std::string& why) {
+    fail_at(column, "topology " + core::excerpt(topology) + ": " + why +
+                        "; :T64,48 is a torus, :P64,48 has dead cells around it");
+  };
+  const char kind = topology.empty() ? '\0' : static_cast<char>(topology.front() & ~0x20);  // a large letter
+  if (kind == 'T') pattern_.boundary = LifeBoundary::torus;
+  else if (kind == 'P') pattern_.boundary = LifeBoundary::dead;
+  else if (kind == 'K') refuse("a Klein bottle is not supported");
+  else if (kind == 'C') refuse("a cross-surface is not supported");
+  else if (kind == 'S') refuse("a sphere is not supported");
+  else refuse("it is not known");
+  const std::string_view sizes = topology.substr(1);
+  if (sizes.find_first_of("+-*") != std::string_view::npos) refuse("a shifted or twisted border is not supported");
+  const std::size_t comma = sizes.find(',');
+  constexpr std::int64_t longest = std::int64_t{1} << 48;
+  const auto side = [&](std::string_view part, std::size_t place) {
+    const std::int64_t length = whole(trimmed(part), column + 1 + place, "the size of the topology", 0, longest);
+    if (length == 0) refuse("a world without bounds in one direction is not supported");
+    return length;
+  };
+  pattern_.width = side(sizes.substr(0, comma), 0);
+  pattern_.height = comma == std::string_view::npos ? pattern_.width : side(sizes.substr(comma + 1), comma + 1);
+}
+
+// ---- Cells ----
+
+namespace {
+
+/// A grid that may be made before anything is known of its cells.
+constexpr std::uint64_t small_grid_bytes = std::uint64_t{16} << 20;
+
+/// Bytes of a grid, or as many as there can be where they overflow.
+std::uint64_t grid_bytes(std::int64_t width, std::int64_t height) {
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(width / 64 + 1) * 8, static_cast<std::uint64_t>(height),
+                             &bytes))
+    return ~std::uint64_t{0};
+  return bytes;
+}
+
+std::size_t hash_of(std::int64_t x, std::int64_t y) {
+  const std::uint64_t mixed =
+      (static_cast<std::uint64_t>(x) * 0x9e3779b97f4a7c15) ^ (static_cast<std::uint64_t>(y) * 0xd1342543de82ef95);
+  return static_cast<std::size_t>((mixed ^ mixed >> 32) * 0xa0761d6478bd642f >> 20);
+}
+
+}  // namespace
+
+void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
+  const std::int64_t end = first + count;
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  for (std::int64_t word = first / 64; word * 64 < end; ++word) {
+    std::uint64_t bits = all;
+    if (word * 64 < first) bits &= all << (first - word * 64);
+    if (word * 64 + 64 > end) bits &= all >> (word * 64 + 64 - end);
+    words[word] |= bits;
+  }
+}
+
+void LifeCells::promise(std::int64_t width, std::int64_t height) {
+  promised_ = true;
+  width_ = width;
+  height_ = height;
+  if (grid_bytes(width, height) <= std::min(small_grid_bytes, memory_limit_)) become_grid();
+}
+
+void LifeCells::become_grid() {
+  grid_ = LifeGrid(height_, width_);
+  is_grid_ = true;
+  for (const core::LifeBlock& block : slots_)
+    for (std::int64_t row = 0; row < 8; ++row) {
+      const std::uint64_t bits = block.cells >> (8 * row) & 0xff;
+      // Blocks begin where a multiple of 8 cells does, so that none lies in two words.
+      if (bits != 0) grid_.words()[(block.y * 8 + row) * grid_.stride() + block.x / 8] |= bits << (block.x % 8 * 8);
+    }
+  slots_ = {};
+}
+
+core::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
+  std::size_t slot = hash_of(x, y) & (slots_.size() - 1);
+  while (slots_[slot].cells != 0 && (slots_[slot].x != x || slots_[slot].y != y))
+    slot = (slot + 1) & (slots_.size() - 1);
+  if (slots_[slot].cells == 0) {
+    ++taken_;
+    slots_[slot].x = x;
+    slots_[slot].y = y;
+  }
+  return slots_[slot];
+}
+
+/// Room for more blocks, or a grid where that takes no more. False where neither fits into the memory.
+bool LifeCells::grow() {
+  const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
+  const std::uint64_t bytes = std::uint64_t{larger} * sizeof(core::LifeBlock);
+  if (promised_ && grid_bytes(width_, height_) <= std::min(2 * bytes, memory_limit_)) {
+    become_grid();
+    return true;
+  }
+  if (bytes > memory_limit_) return false;
+  std::vector<core::LifeBlock> old(larger);
+  old.swap(slots_);
+  taken_ = 0;
+  for (const core::LifeBlock& block : old)
+    if (block.cells != 0) block_at(block.x, block.y).cells = block.cells;
+  return true;
+}
+
+bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
+  if (!is_grid_ && static_cast<std::uint64_t>(count / 8) > memory_limit_ / (2 * sizeof(core::LifeBlock)) &&
+      !(promised_ && grid_bytes(width_, height_) <= memory_limit_))
+    return false;
+  const std::int64_t end = x + count;
+  while (x < end && !is_grid_) {
+    if (taken_ >= slots_.size() / 2) {
+      if (!grow()) return false;
+      continue;
+    }
+    // Arithmetic shifts, so that places before 0 have blocks as well.
+    const std::int64_t next = std::min(end, ((x >> 3) + 1) * 8);
+    const std::uint64_t bits = ((std::uint64_t{1} << (next - x)) - 1) << (x & 7);
+    block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
+    x = next;
+  }
+  if (x < end) set_run(grid_.words() + y * grid_.stride(), x, end - x);
+  return true;
+}
+
+core::LifeBox LifeCells::box() const {
+  constexpr std::int64_t none = farthest_cell * 2;
+  std::int64_t left = none;
+  std::int64_t top = none;
+  std::int64_t right = -none;
+  std::int64_t bottom = -none;
+  for (const core::LifeBlock& block : slots_) {
+    if (block.cells == 0) continue;
+    std::uint64_t columns = block.cells | block.cells >> 32;
+    columns |= columns >> 16;
+    columns = (columns | columns >> 8) & 0xff;
+    left = std::min(left, block.x * 8 + std::countr_zero(columns));
+    right = std::max(right, block.x * 8 + static_cast<int>(std::bit_width(columns)));
+    top = std::min(top, block.y * 8 + std::countr_zero(block.cells) / 8);
+    bottom = std::max(bottom, block.y * 8 + (static_cast<int>(std::bit_width(block.cells)) + 7) / 8);
+  }
+  return left == none ? core::LifeBox{} : core::LifeBox{left, top, right - left, bottom - top};
+}
+
+/// The block's cells lie elsewhere now, as many as four blocks.
+void LifeCells::move_to(std::int64_t left, std::int64_t top) {
+  std::vector<core::LifeBlock> moved;
+  for (const core::LifeBlock& block : slots_) {
+    if (block.cells == 0) continue;
+    const std::int64_t x = block.x * 8 + left;
+    const std::int64_t y = block.y * 8 + top;
+    const int across = static_cast<int>(x & 7);
+    const int down = static_cast<int>(y & 7);
+    const std::uint64_t western =
+        std::uint64_t{0x0101010101010101} * ((1U << (8 - across)) - 1);  // what stays west of the seam
+    const std::uint64_t west = (block.cells & western) << across;
+    const std::uint64_t east = across == 0 ? 0 : (block.cells & ~western) >> (8 - across);
+    const auto put = [&](std::uint64_t cells, std::int64_t at_x, std::int64_t at_y) {
+      if (cells != 0) moved.push_back({at_x, at_y, cells});
+    };
+    put(west << (8 * down), x >> 3, y >> 3);
+    put(east << (8 * down), (x >> 3) + 1, y >> 3);
+    if (down == 0) continue;
+    put(west >> (64 - 8 * down), x >> 3, (y >> 3) + 1);
+    put(east >> (64 - 8 * down), (x >> 3) + 1, (y >> 3) + 1);
+  }
+  slots_ = std::move(moved);
+}
+
+void LifeCells::finish(LifePattern& pattern, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
+  if (!is_grid_) {
+    const core::LifeBox live = promised_ ? core::LifeBox{0, 0, width_, height_} : box();
+    const std::uint64_t bytes = grid_bytes(live.width, live.height);
+    const std::uint64_t enough = std::max(small_grid_bytes, 4 * std::uint64_t{slots_.size()} * sizeof(core::LifeBlock));
+    const bool to_grid = bytes <= std::min(enough, memory_limit_);
+    if (!to_grid) {
+      move_to(left, top);
+      pattern.tree = core::life_tree(std::move(slots_), stop);
+      return;
+    }
+    // The grid's first cell is its corner.
+    const std::int64_t corner_x = live.left;
+    const std::int64_t corner_y = live.top;
+    if ((corner_x | corner_y) != 0) move_to(-corner_x, -corner_y);
+    left += corner_x;
+    top += corner_y;
+    width_ = live.width;
+    height_ = live.height;
+    become_grid();
+  }
+  pattern.cells = std::move(grid_);
+  pattern.left = left;
+  pattern.top = top;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,258 @@
+// hashlife: squares that look alike are calculated once, in space and in time.
+//
+// Idea. The plane is a tree of squares, each of four quarters half as wide. Equal squares are one record, wherever and
+// whenever they appear. What the middle half of a square of 2^n x 2^n cells will be depends on the square alone for
+// 2^(n-2) generations. It is found from nine overlapping squares of half the size, their futures put together, and the
+// futures of these; then it is kept with the record. Whatever happens a second time, somewhere or later, is a look-up,
+// and a pattern that repeats itself a million times costs as much as once. At the bottom 32 x 32 cells are calculated
+// for eight generations by the adders of bit_sliced. A number of generations is a sum of powers of two: one step for
+// each of its digits, in which squares that are too large for a whole step look no further ahead than the step.
+//
+// Work: for each square that was not there before 13 others and 10 look-ups in a table, each a miss of the caches in a
+// large universe; nothing for a square that was. Memory: 32 bytes for each different square and 11 to 21 for its place
+// in the table.
+//
+// Limits: the plane, without B0, hashes and a watch for cycles, which look at each generation. Soups gain little:
+// hardly two squares of them are alike. One core.
+//
+// Source: R. W. Gosper, "Exploiting regularities in large cellular spaces", Physica D 10 (1984); T. Rokicki, "An
+// algorithm for compressing space and time", Dr. Dobb's Journal (2006).
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/life_tree.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/memory.hpp"
+#include "life/hashlife/block.hpp"
+#include "life/hashlife/universe.hpp"
+#include "life/variants.hpp"
+
+namespace gradus::life_detail {
+
+// ---- The future of a square ----
+
+/// The middle half of a square: 2^(level - 2) generations later where that is no more than the step, otherwise after
+/// the step.
+Universe::Index Universe::future_of(Index index, int level, const Frame* above) {
+  if (index == empty) return empty;
+  const Node& square = node(index);
+  const Index known = is_full_step(level) ? square.future : known_step(square);
+  if (known != unknown) return known;
+  return level == block_level ? make_block_future(index) : make_future(index, level, above);
+}
+
+Universe::Index Universe::known_step(const Node& square) const {
+  const auto exponent = static_cast<std::uint32_t>(exponent_);
+  if (square.step_exponent == exponent) return square.step_future;
+  for (Index more = square.more_steps; more != 0; more = records_[more].steps.more_steps) {
+    const Steps& steps = records_[more].steps;
+    for (std::size_t step = 0; step < steps.count; ++step)
+      if (steps.exponents[step] == exponent) return steps.futures[step];
+  }
+  return unknown;
+}
+
+void Universe::keep_step(Index index, Index future) {
+  const auto exponent = static_cast<std::uint32_t>(exponent_);
+  if (Node& square = records_[index].node; square.step_future == unknown) {
+    square.step_future = future;
+    square.step_exponent = exponent;
+    return;
+  }
+  // There is a future of another step already: the newer ones go behind.
+  Index more = records_[index].node.more_steps;
+  if (more == 0 || records_[more].steps.count == Steps::most) {
+    const Index added = take_record();
+    records_[added].steps = {.futures = {}, .more_steps = more, .exponents = {}, .count = 0};
+    records_[index].node.more_steps = more = added;
+  }
+  Steps& steps = records_[more].steps;
+  steps.futures[steps.count] = future;
+  steps.exponents[steps.count++] = static_cast<std::uint8_t>(exponent);
+}
+
+/// Four leaves side by side: 32 x 32 cells, calculated one by one.
+Universe::Index Universe::make_block_future(Index index) {
+  const Quarters& leaves = quarters(index);
+  Block cells;
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    const std::size_t west = row < 16 ? 0 : 2;
+    const auto part = [&](std::size_t quarter) {
+      return static_cast<std::uint16_t>(records_[leaves[quarter]].leaf[row % 16 / 4] >> (row % 4 * 16));
+    };
+    cells[row] = part(west) | std::uint32_t{part(west + 1)} << 16;
+  }
+  const bool full = is_full_step(block_level);
+  evolve_block(cells, full ? 8 : 1 << exponent_, birth_, survival_);
+  LeafCells inner{};
+  for (std::size_t row = 0; row < 16; ++row)
+    inner[row / 4] |= std::uint64_t{static_cast<std::uint16_t>(cells[row + 8] >> 8)} << (row % 4 * 16);
+  const Index future = find_leaf(inner);
+  if (full) records_[index].node.future = future;
+  else keep_step(index, future);
+  return future;
+}
+
+/// The middle of four squares of a level, which is as large as one of them.
+Universe::Index Universe::middle(Index nw, Index ne, Index sw, Index se, int level) {
+  if (level > leaf_level) return find_node({quarters(nw)[3], quarters(ne)[2], quarters(sw)[1], quarters(se)[0]});
+  LeafCells cells;
+  constexpr std::uint64_t western = 0x00ff00ff00ff00ff;
+  const auto row = [&](Index west, Index east, std::size_t word) {
+    return (records_[west].leaf[word] >> 8 & western) | (records_[east].leaf[word] & western) << 8;
+  };
+  cells = {row(nw, ne, 2), row(nw, ne, 3), row(sw, se, 0), row(sw, se, 1)};
+  return find_leaf(cells);
+}
+
+/// The nine squares of half the size whose middles are side by side.
+void Universe::find_blocks(const Quarters& whole, std::array<Index, 9>& blocks) {
+  const Quarters& nw = quarters(whole[0]);
+  const Quarters& ne = quarters(whole[1]);
+  const Quarters& sw = quarters(whole[2]);
+  const Quarters& se = quarters(whole[3]);
+  const std::array<Quarters, 5> between{{{nw[1], ne[0], nw[3], ne[2]},
+                                         {nw[2], nw[3], sw[0], sw[1]},
+                                         {nw[3], ne[2], sw[1], se[0]},
+                                         {ne[2], ne[3], se[0], se[1]},
+                                         {sw[1], se[0], sw[3], se[2]}}};
+  std::array<Index, 5> found;
+  find_nodes(between, found.data());
+  blocks = {whole[0], found[0], whole[1], found[1], found[2], found[3], whole[2], found[4], whole[3]};
+}
+
+Universe::Index Universe::make_future(Index index, int level, const Frame* above) {
+  look_at_stop();
+  Frame frame{above, level, index, {}, {}};
+  make_room(&frame);
+  find_blocks(quarters(index), frame.blocks);
+  std::array<Index, 9>& later = frame.futures;
+  for (std::size_t block = 0; block < 9; ++block) later[block] = future_of(frame.blocks[block], level - 1, &frame);
+
+  const bool full = is_full_step(level);
+  Quarters inner;
+  if (full) {
+    const std::array<Quarters, 4> overlapping{{{later[0], later[1], later[3], later[4]},
+                                               {later[1], later[2], later[4], later[5]},
+                                               {later[3], later[4], later[6], later[7]},
+                                               {later[4], later[5], later[7], later[8]}}};
+    frame.blocks = {};
+    find_nodes(overlapping, frame.blocks.data());
+    for (std::size_t quarter = 0; quarter < 4; ++quarter)
+      later[quarter] = future_of(frame.blocks[quarter], level - 1, &frame);
+    std::copy_n(later.begin(), 4, inner.begin());
+  } else {
+    inner = {middle(later[0], later[1], later[3], later[4], level - 2),
+             middle(later[1], later[2], later[4], later[5], level - 2),
+             middle(later[3], later[4], later[6], later[7], level - 2),
+             middle(later[4], later[5], later[7], later[8], level - 2)};
+  }
+  const Index future = find_node(inner);
+  if (full) records_[index].node.future = future;
+  else keep_step(index, future);
+  return future;
+}
+
+// ---- The future of the plane ----
+
+/// Empty space all around: the root becomes the middle of one of twice the size.
+void Universe::expand() {
+  if (level_ == most_levels)
+    throw Error("hashlife: the pattern reaches further than 2^" + std::to_string(most_levels - 1) + " cells");
+  const Quarters whole = quarters(root_);
+  root_ = find_node({find_node({empty, empty, empty, whole[0]}), find_node({empty, empty, whole[1], empty}),
+                     find_node({empty, whole[2], empty, empty}), find_node({whole[3], empty, empty, empty})});
+  ++level_;
+}
+
+/// The root becomes its middle, where there is nothing around that; otherwise false.
+bool Universe::shrink() {
+  if (level_ == least_root_level) return false;
+  const Quarters whole = quarters(root_);
+  Quarters inner;
+  for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+    const Quarters& parts = quarters(whole[quarter]);
+    for (std::size_t part = 0; part < 4; ++part)
+      if (part != 3 - quarter && parts[part] != empty) return false;
+    inner[quarter] = parts[3 - quarter];
+  }
+  root_ = find_node(inner);
+  --level_;
+  return true;
+}
+
+void Universe::step(int exponent) {
+  exponent_ = exponent;
+  make_room(nullptr);
+  while (shrink()) {
+  }
+  // All cells lie within half of the root's half: so far from its border as the half that is found later is wide.
+  expand();
+  expand();
+  while (level_ < exponent + 3) expand();
+  root_ = future_of(root_, level_, nullptr);
+  --level_;
+}
+
+void Universe::advance(std::uint64_t generations) {
+  // The short steps first, while the pattern is small.
+  for (int exponent = 0; exponent < 64; ++exponent)
+    if ((generations >> exponent & 1) != 0) step(exponent);
+}
+
+// ---- The job ----
+
+namespace {
+
+/// A rectangle that is given back as a grid, however empty it is.
+constexpr std::uint64_t small_grid_bytes = std::uint64_t{64} << 20;
+
+/// What the universe may take: the rest of the job needs some as well.
+std::uint64_t memory_of_universe(const Execution& execution) {
+  const std::uint64_t available = cpu::available_memory();
+  const std::uint64_t limit = execution.memory_limit > 0 ? std::min(execution.memory_limit, available) : available;
+  return limit / 4 * 3;
+}
+
+Solved solution_of(LifeTree tree, const std::stop_token& stop) {
+  Solved solved;
+  const std::optional<LifePopulation> population = core::population_of(tree);
+  if (!population) throw Error("hashlife: 2^128 live cells or more, which cannot be counted");
+  solved.population = *population;
+  const std::optional<core::LifeBox> box = core::bounding_box(tree);
+  const bool to_grid = box && box->height <= static_cast<std::int64_t>(small_grid_bytes / 8) /
+                                                 std::max<std::int64_t>(box->width / 64, 1);
+  if (!to_grid) {
+    solved.tree = std::move(tree);
+    return solved;
+  }
+  solved.cells = core::grid_of(tree, *box, stop);
+  solved.left = box->left;
+  solved.top = box->top;
+  return solved;
+}
+
+}  // namespace
+
+Solved hashlife(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
+  std::optional<Universe> universe;
+  {
+    const core::PhaseTimer timer(phases, "load");
+    universe.emplace(problem.even, memory_of_universe(execution), problem.stop);
+    if (problem.tree) universe->load(*problem.tree);
+    else universe->load(core::life_tree(problem.cells, problem.left, problem.top, problem.stop));
+  }
+  {
+    const core::PhaseTimer timer(phases, "generations");
+    universe->advance(static_cast<std::uint64_t>(problem.generations));
+  }
+  const core::PhaseTimer timer(phases, "unload");
+  LifeTree tree = universe->tree();
+  universe.reset();
+  return solution_of(std::move(tree), problem.stop);
+}
+
+}  // namespace gradus::life_detail

@@ -1,0 +1,59 @@
+// What the fuzzers of Life patterns share: parse_life() gives cells within the plane, which are the same after they
+// have been written and read again, or throws InputError.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/life_tree.hpp"
+#include "gradus/error.hpp"
+#include "io/life.hpp"
+
+namespace gradus::fuzz {
+
+inline void require(bool is_so) {
+  if (!is_so) std::abort();
+}
+
+/// Where they are few enough to be listed.
+inline std::optional<std::vector<core::LifeBlock>> blocks_of(const LifePattern& pattern) {
+  constexpr std::size_t most = 1 << 16;
+  if (pattern.tree) {
+    for (std::size_t index = 1; index < pattern.tree->nodes.size(); ++index)
+      for (const std::uint32_t quarter : pattern.tree->nodes[index].quarters) require(quarter < index);
+    if (!core::bounding_box(*pattern.tree)) return std::nullopt;
+    return core::blocks_of(*pattern.tree, most);
+  }
+  require(pattern.cells.width() >= 0 && pattern.cells.height() >= 0);
+  return core::blocks_of(core::life_tree(pattern.cells.view(), pattern.left, pattern.top), most);
+}
+
+/// Any bytes, as this format.
+inline void parse(const std::uint8_t* data, std::size_t size, io::LifeFormat format) {
+  io::LifeReadOptions options;
+  options.memory_limit = std::uint64_t{1} << 20;
+  try {
+    const LifePattern pattern = io::parse_life(std::as_bytes(std::span(data, size)), "input", format, options);
+    if (pattern.boundary && *pattern.boundary != LifeBoundary::plane) require(pattern.width > 0 && pattern.height > 0);
+    const auto blocks = blocks_of(pattern);
+    if (!blocks) return;
+    for (const io::LifeOutput output : {io::LifeOutput::rle, io::LifeOutput::macrocell}) {
+      const std::string text = io::life_text(pattern, output);
+      const LifePattern again = io::parse_life(std::as_bytes(std::span(text)), "written", std::nullopt, options);
+      require(again.rule.value_or(LifeRule{}) == pattern.rule.value_or(LifeRule{}));
+      const auto same = blocks_of(again);
+      require(same && std::ranges::equal(*same, *blocks, [](const core::LifeBlock& a, const core::LifeBlock& b) {
+                return a.x == b.x && a.y == b.y && a.cells == b.cells;
+              }));
+    }
+  } catch (const InputError&) {
+    // the answer to bad input
+  }
+}
+
+}  // namespace gradus::fuzz
