@@ -72,14 +72,15 @@ class Padded {
 
   /// Before the first generation: what lies beyond the ends.
   void begin() {
-    std::memset(row(-1) - line, 0, static_cast<std::size_t>(pitch_) * 8);
-    std::memset(row(height_) - line, 0, static_cast<std::size_t>(pitch_ + line) * 8);
+    std::memset(row(-1) - line, 0, static_cast<std::size_t>(line + pitch_ - 1) * 8);
+    std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
-  /// Likewise what lies beside rows [first, last); by the thread that will compute them.
+  /// Likewise what lies beside rows [first, last); by the thread that will compute them. The word left of a row is its
+  /// own, the words before that are those of the row above: another thread may have closed that one already.
   void begin_rows(std::int64_t first, std::int64_t last) {
     for (std::int64_t y = first; y < last; ++y) {
-      std::memset(row(y) - line, 0, line * 8);
-      std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - line - words_) * 8);
+      row(y)[-1] = 0;
+      std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
   }
   void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last) {
