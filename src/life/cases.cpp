@@ -113,6 +113,7 @@ std::vector<Case> make_cases() {
   // Long enough for passes of several generations, by shares of several threads and blocks within a share.
   all.push_back(soup_case({300, 200, torus, 41}));
   all.push_back(soup_case({301, 333, dead, 41}));
+  all.push_back(soup_case({270, 1024, torus, 9}));  // shares of threads whose rows fill all of their cache lines
   int index = 0;
   for (const auto& named : compiled_rules) {
     constexpr LifeBoundary boundaries[] = {torus, dead, plane};
