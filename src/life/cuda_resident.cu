@@ -15,7 +15,7 @@
 //   once a pass instead of once a generation.
 //
 // Operations: 12 that one unit does, of each word, and once more for the borders: 6 % of the columns, and of the rows
-// from a tenth to a third. That rate is the floor (16.5e12 operations a second of an NVIDIA H200: 4.4e13 cells).
+// from a tenth to a third. That rate is the floor (1.67e13 operations a second of an NVIDIA H200: 4.4e13 cells).
 // Bytes: of large grids a quarter of a byte for each cell and pass.
 //
 // Rules of network/plan.hpp's list are compiled, each a network of its own; all others, and those that change from
