@@ -40,7 +40,8 @@ void check_tree(const LifeTree& tree) {
 
 Box box_of(const LifeTree& tree) {
   const std::optional<core::LifeBox> box = core::bounding_box(tree);
-  constexpr std::int64_t far = std::int64_t{1} << 29;  // no grid of this side fits a memory, but its bytes can be counted
+  constexpr std::int64_t far = std::int64_t{1}
+                               << 29;  // no grid of this side fits a memory, but its bytes can be counted
   if (!box) return {-far, far, -far, far};
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }
@@ -49,11 +50,10 @@ GridOfTree grid_of(const LifeTree& tree, const Execution& execution) {
   constexpr std::string_view way_out = "'hashlife' takes such a pattern as it is, on the plane";
   const std::optional<core::LifeBox> box = core::bounding_box(tree);
   if (!box) throw Error("the live cells lie further apart than 2^62; " + std::string(way_out));
-  execution::check_memory(
-      core::checked_multiply(static_cast<std::uint64_t>(box->height),
-                             static_cast<std::uint64_t>((box->width + 63) / 64 * 8),
-                             "the rectangle of the pattern's cells"),
-      execution, way_out);
+  execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(box->height),
+                                                 static_cast<std::uint64_t>((box->width + 63) / 64 * 8),
+                                                 "the rectangle of the pattern's cells"),
+                          execution, way_out);
   return {core::grid_of(tree, *box, execution.stop), box->left, box->top};
 }
 
