@@ -225,8 +225,7 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
     placed.left += unfolded.left;
     placed.top += unfolded.top;
   }
-  const bool alone = variant.backend == core::Backend::sequential || variant.backend == core::Backend::simd;
-  int threads = alone ? 1 : cpu::thread_count(execution);
+  const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution);
   execution::check_memory(host_memory(shape, options, variant, threads), execution);
   cpu::start_team(threads);
   LifeResult result;

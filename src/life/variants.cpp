@@ -56,7 +56,7 @@ constexpr Variant table[] = {
      .run = {openmp_bytes}},
     {.name = "bit_sliced",
      .summary = "64 cells in a word, added up by logic operations on registers, on one core",
-     .backend = Backend::simd,
+     .backend = Backend::sequential,
      .memory = two_padded_grids,
      .run = {bit_sliced}},
     {.name = "openmp_bit_sliced",
@@ -107,8 +107,8 @@ constinit const core::Ladder ladder{
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
   if (device == Device::gpu) throw UnsupportedError("life has no variant for a GPU; use the CPU (--device cpu)");
-  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled; and
-  // by then what left them has made a rectangle of the plane several times as wide, most of it empty.
+  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled;
+  // and by then what left them has made a rectangle of the plane several times as wide, most of it empty.
   const std::int64_t settled = 1024 + 4 * std::max(shape.height, shape.width);
   if ((shape.tree || shape.generations >= settled) && unwatched_plane(shape, machine))
     return core::find_variant(variants(), "hashlife", Room::name);

@@ -66,8 +66,9 @@ struct CompiledNetwork {
     }
     if constexpr (plan.four_apart) {
       const V four = Ops::template lut<0x80>(nine.fours, nine.twos, nine.carry);
-      const V at_four = Ops::template lut<plan.at_four>(nine.ones, cell, cell);
-      result = Ops::template lut<0xCA>(four, at_four, result);
+      V at_four = one_of<plan.at_four>(cell, nine.ones, v, u);
+      if constexpr (plan.four_takes_two) at_four = Ops::template lut<0x3C>(cell, nine.ones, cell);
+      result = Ops::template lut<plan.joined>(four, result, at_four);
     }
     return result;
   }

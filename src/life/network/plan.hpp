@@ -40,9 +40,12 @@ struct Plan {
   bool muxed = false;
   int first = 0, second = 0, third = 0, fourth = 0, fifth = 0;
   Table inner = 0, other = 0, outer = 0;
-  /// K = 4 has no code of its own: then the result is that of `at_four`, of (ones, cell, cell).
+  /// K = 4 has no code. Then `joined`, of (K is 4, result, `at_four`), is the result; at_four is one of the bits, or
+  /// where that does not suffice, ones ^ cell.
   bool four_apart = false;
-  Table at_four = 0;
+  bool four_takes_two = false;
+  int at_four = 0;
+  Table joined = 0;
 };
 
 namespace plan_detail {
@@ -207,13 +210,19 @@ constexpr Plan plan_of(LifeRule rule) {
     plan.u = static_cast<Table>(plan.u | (code & 1) << index);
     plan.v = static_cast<Table>(plan.v | (code >> 1) << index);
   }
-  for (int index = 0; index < 8; ++index) {  // ones, cell
-    const int ones = index >> 2;
-    const int cell = index >> 1 & 1;
-    const bool possible = outcome(rule, 8 + ones, cell) != any;
-    const bool alive = outcome(rule, 8 + (possible ? ones : 0), cell) == yes;
-    plan.at_four = static_cast<Table>(plan.at_four | (alive ? 1 : 0) << index);
+  // The result at K = 4 by its bit: a dead cell of eight neighbours, a live one of seven, a live one of eight.
+  const int dead_of_eight = outcome(rule, 8, 0);
+  const int alive_of_seven = outcome(rule, 8, 1);
+  const int alive_of_eight = outcome(rule, 9, 1);
+  int where_set = alive_of_eight;
+  if (dead_of_eight == alive_of_seven) {
+    plan.at_four = of_ones;
+  } else {
+    plan.at_four = of_cell;
+    plan.four_takes_two = alive_of_seven != alive_of_eight;
+    where_set = alive_of_seven;
   }
+  plan.joined = static_cast<Table>(0x0C | dead_of_eight * 0x50 | where_set * 0xA0);
   find_operations(wanted, plan);
   return plan;
 }

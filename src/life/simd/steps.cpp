@@ -348,20 +348,23 @@ HWY_EXPORT(count_ones_with);
 
 namespace {
 
-const bool has_double_shifts = __builtin_cpu_supports("avx512vbmi2") != 0;
+bool has_double_shifts() { return __builtin_cpu_supports("avx512vbmi2") != 0; }
+
+bool uses_double_shifts = has_double_shifts();
 
 }  // namespace
 
 void advance_band(const Step& step, const Band& band) {
-  HWY_DYNAMIC_DISPATCH(band_with)(step, band, has_double_shifts);
+  HWY_DYNAMIC_DISPATCH(band_with)(step, band, uses_double_shifts);
 }
 void advance_columns(const Step& step, const Columns& grid) {
-  HWY_DYNAMIC_DISPATCH(columns_with)(step, grid, has_double_shifts);
+  HWY_DYNAMIC_DISPATCH(columns_with)(step, grid, uses_double_shifts);
 }
 void close_columns(const Columns& grid) { HWY_DYNAMIC_DISPATCH(close_columns_with)(grid); }
 std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count) {
   return HWY_DYNAMIC_DISPATCH(count_ones_with)(words, count);
 }
+bool allow_double_shifts(bool allowed) { return std::exchange(uses_double_shifts, allowed && has_double_shifts()); }
 std::int64_t lanes_here() { return HWY_DYNAMIC_DISPATCH(lanes_with)(); }
 
 }  // namespace gradus::life_detail

@@ -30,6 +30,10 @@ struct Band {
 };
 void advance_band(const Step& step, const Band& band);
 
+/// For tests: whether double shifts (AVX512-VBMI2) may be used where the processor has them, as they are at first.
+/// Returns what held before.
+bool allow_double_shifts(bool allowed);
+
 /// Words of a register of this machine.
 std::int64_t lanes_here();
 
