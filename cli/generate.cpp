@@ -112,6 +112,18 @@ Action setup_generate(Options& options, Session& session) {
                                  ".rle, .mc, .cells, .pbm, .pgm or "
                                  ".png"));
   CLI::Option& seed = options.whole("--seed", request.seed, "seed of the random numbers");
+  std::string densities;
+  for (const Generator& generator : generators())
+    if (!generator.density.empty()) densities += fmt::format("{}{}", densities.empty() ? "" : "; ", generator.density);
+  options.useless_where(
+      options.value("--density", "X", densities,
+                    [&request](const std::string& text) { request.density = parse_real("--density", text, 0, 1); }),
+      [&request] {
+        const auto generator = std::ranges::find(generators(), std::string_view(request.kind), &Generator::name);
+        return generator != generators().end() && !generator->density.empty()
+                   ? std::string()
+                   : fmt::format("{} has no density", request.kind);
+      });
   options.heading("Points", [arguments = arguments.get()] {
     return arguments->makes_points() ? "" : fmt::format("{} has no points", arguments->request.kind);
   });
@@ -154,18 +166,6 @@ Action setup_generate(Options& options, Session& session) {
                 [&session](const std::string& text) {
                   session.execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
                 });
-  std::string densities;
-  for (const Generator& generator : generators())
-    if (!generator.density.empty()) densities += fmt::format("{}{}", densities.empty() ? "" : "; ", generator.density);
-  options.useless_where(
-      options.value("--density", "X", densities,
-                    [&request](const std::string& text) { request.density = parse_real("--density", text, 0, 1); }),
-      [&request] {
-        const auto generator = std::ranges::find(generators(), std::string_view(request.kind), &Generator::name);
-        return generator != generators().end() && !generator->density.empty()
-                   ? std::string()
-                   : fmt::format("{} has no density", request.kind);
-      });
   std::vector<std::pair<std::string_view, Action>> actions;
   for (const Generator& generator : generators()) {
     options.heading("Of " + std::string(generator.name), [&request, &generator] {

@@ -66,6 +66,26 @@ Case gliders(std::int64_t height, std::int64_t width, LifeBoundary boundary, std
           }};
 }
 
+/// On the plane: things that rest, and gliders that hit them or fly by, near borders of squares of 64 cells.
+Case islands_case(std::int64_t generations) {
+  return {"islands " + std::to_string(generations), [=](std::uint64_t seed) {
+            CaseData data{LifeGrid(200, 230), {}};
+            const core::Philox random(seed, 77);
+            constexpr std::string_view things[] = {".o.\n..o\nooo", "oo.\noo.\n...", "ooo\n...\n...", ".o.\no..\nooo"};
+            for (std::uint64_t number = 0; number < 14; ++number) {
+              std::int64_t y = static_cast<std::int64_t>(random.below(3 * number, 195));
+              const auto left = static_cast<std::int64_t>(random.below(3 * number + 1, 225));
+              std::int64_t x = left;
+              for (const char letter : things[random.below(3 * number + 2, 4)]) {
+                if (letter == '\n') ++y, x = left;
+                else data.cells.set(y, x++, letter == 'o');
+              }
+            }
+            data.options.generations = generations;
+            return data;
+          }};
+}
+
 /// A rule of which all lists are as likely, without B0 on the plane in half of the cases.
 Case random_rule(int number) {
   return {"random rule " + std::to_string(number), [number](std::uint64_t seed) {
@@ -110,6 +130,10 @@ std::vector<Case> make_cases() {
   all.push_back(gliders(150, 131, torus, 90));
   all.push_back(gliders(64, 64, torus, 90));
   all.push_back(gliders(90, 200, plane, 140));
+  all.push_back(islands_case(150));
+  all.push_back(soup_case({40, 50, plane, 150}));
+  all.push_back(soup_case({20, 20, plane, 130, "B02/S3"}));
+  all.push_back(soup_case({12, 12, plane, 66, "B2/S"}));
   // Long enough for passes of several generations, by shares of several threads and blocks within a share.
   all.push_back(soup_case({300, 200, torus, 41}));
   all.push_back(soup_case({301, 333, dead, 41}));

@@ -18,7 +18,8 @@ struct GridOfTree {
 /// that do not fit, a root that is not there.
 void check_tree(const LifeTree& tree);
 
-/// The box of the live cells of a tree that was checked.
+/// The box of the live cells of a tree that was checked, for estimates; 2^30 cells on a side where they lie further
+/// apart than 2^62.
 Box box_of(const LifeTree& tree);
 
 /// The smallest grid that holds all live cells. Error where there is no memory for it, InterruptedError after a stop

@@ -162,9 +162,10 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // What is given as a tree has alike parts, and what lives that long mostly repeats itself.
-  constexpr std::int64_t long_life = 1 << 14;
-  if (device != Device::gpu && (shape.tree || shape.generations >= long_life) && unwatched_plane(shape, machine))
+  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled;
+  // and by then what left them has made a rectangle of the plane several times as wide, most of it empty.
+  const std::int64_t settled = 1024 + 4 * std::max(shape.height, shape.width);
+  if (device != Device::gpu && (shape.tree || shape.generations >= settled) && unwatched_plane(shape, machine))
     return core::find_variant(variants(), "hashlife", Room::name);
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine)))
     return core::find_variant(variants(), "cuda_resident", Room::name);

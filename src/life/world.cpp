@@ -6,6 +6,7 @@
 #include "core/stop.hpp"
 #include "execution/request.hpp"
 #include "life/gpu/run_on_gpu.hpp"
+#include "life/islands.hpp"
 #include "life/textbook.hpp"
 
 namespace gradus::life_detail {
@@ -16,6 +17,12 @@ namespace {
 constexpr std::int64_t word_start(std::int64_t column) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(column) & ~std::uint64_t{63});
 }
+
+// Generations of a plane, from which on it is looked at as islands.
+constexpr std::int64_t worth_islands = 64;
+// Cells times generations of an island for which a team of threads is woken.
+constexpr double worth_a_team = 4e6;
+constexpr std::string_view of_growth = "the plane's live cells take more and more room; ask for fewer generations";
 
 constexpr std::uint16_t all_counts = 0x1FF;
 
@@ -72,65 +79,86 @@ LifeRule World::rule_at(std::int64_t generation) const {
 }
 
 void World::run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
-                bool reports) {
-  Problem problem{.cells = from,
-                  .result = to,
-                  .even = rule_at(generation_),
-                  .odd = rule_at(generation_ + 1),
-                  .boundary = boundary,
-                  .generations = generations,
-                  .stop = job_->execution->stop};
-  const auto run_with = [&](const Execution& execution) {
-    if (!job_->variant->device_input) job_->variant->run(problem, execution, *job_->phases);
-    else if constexpr (cuda::is_compiled) run_on_gpu(problem, *job_->variant, execution, *job_->phases);
-  };
-  if (from.height == 0 || from.width == 0) {
-    // Nothing is there to be computed.
-  } else if (reports) {
-    run_with(*job_->execution);
-  } else {
-    Execution silent = *job_->execution;
-    silent.progress = nullptr;
-    run_with(silent);
-  }
-  generation_ += generations;
+                const Execution& execution) {
+  if (from.height == 0 || from.width == 0) return;  // nothing is there to be computed
+  const Problem problem{.cells = from,
+                        .result = to,
+                        .even = rule_at(generation_),
+                        .odd = rule_at(generation_ + 1),
+                        .boundary = boundary,
+                        .generations = generations,
+                        .stop = execution.stop};
+  if (!job_->variant->device_input) job_->variant->run(problem, execution, *job_->phases);
+  else if constexpr (cuda::is_compiled) run_on_gpu(problem, *job_->variant, execution, *job_->phases);
 }
 
 void World::advance(std::int64_t generations) {
   if (generations == 0) return;
+  Execution silent = *job_->execution;
+  silent.progress = nullptr;
   if (!job_->is_plane()) {
     const bool whole = generations == job_->options.generations;
     if (!loaded_ && memory_.words == nullptr)
       own_ = LifeGrid(job_->cells.height, job_->cells.width, LifeGrid::Uninitialised{});
-    run(loaded_ ? LifeGridView(here()) : job_->cells, here(), job_->options.boundary, generations, whole);
+    run(loaded_ ? LifeGridView(here()) : job_->cells, here(), job_->options.boundary, generations,
+        whole ? *job_->execution : silent);
     loaded_ = true;
+    generation_ += generations;
     return;
   }
   const bool lights_up = (job_->options.rule.birth & 1) != 0;
   while (generations > 0) {
-    if (slack_ == 0) {
-      trim();
-      if (own_.height() == 0) {
-        // Nothing is left that anything could come from.
-        background_ =
-            lights_up && ((job_->options.rule.survival >> 8 & 1) != 0 || (generation_ + generations) % 2 == 1);
-        generation_ += generations;
-        return;
+    // The rule of the first generation is another one than that of those after it.
+    const bool is_alone = lights_up && generation_ == 0;
+    std::int64_t step = is_alone ? 1 : generations;
+    if (!is_alone && generations > worth_islands) {
+      advance_islands(generations);
+    } else {
+      if (slack_ == 0) {
+        trim();
+        if (own_.height() > 0) grow(worth_islands);
       }
-      // Larger steps mean less copying and a larger border.
-      const std::int64_t side = std::max(own_.height(), own_.width());
-      grow(std::clamp<std::int64_t>(side / 8, 64, 1024));
+      if (own_.height() > 0) {  // otherwise there is nothing that anything could come from
+        step = std::min(step, slack_);
+        run(own_.view(), own_.span(), LifeBoundary::dead, step, silent);
+        slack_ -= step;
+      }
+      generation_ += step;
     }
-    std::int64_t step = std::min(generations, slack_);
-    if (lights_up && generation_ == 0) step = 1;  // the rule of the generations after it is another one
-    run(own_.view(), own_.span(), LifeBoundary::dead, step, false);
-    slack_ -= step;
     generations -= step;
-    if (lights_up) background_ = (job_->options.rule.survival >> 8 & 1) != 0 || generation_ % 2 == 1;
-    if (job_->execution->progress && generations > 0 && !job_->options.until_stable && !job_->options.hashes)
-      job_->execution->progress(
-          {.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
   }
+  background_ = lights_up && ((job_->options.rule.survival >> 8 & 1) != 0 || generation_ % 2 == 1);
+}
+
+void World::advance_islands(std::int64_t generations) {
+  trim();
+  Islands islands(own_.view(), left_, top_);
+  own_ = {};
+  const Execution& execution = *job_->execution;
+  Execution silent = execution;
+  silent.progress = nullptr;
+  Execution alone = silent;
+  alone.threads = 1;
+  auto told = core::Clock::now();
+  const std::int64_t end = generation_ + generations;
+  while (generation_ < end && !islands.empty()) {
+    const std::int64_t step = islands.next_step(end - generation_);
+    islands.advance(step, [&](const LifeGridSpan& cells, std::int64_t count) {
+      core::honour_stop(execution.stop, while_computing);
+      const Shape shape{
+          .height = cells.height, .width = cells.width, .generations = count, .boundary = LifeBoundary::dead};
+      const bool is_small = shape.cell_updates() < worth_a_team;
+      execution::check_memory(job_->variant->memory(shape, is_small ? 1 : job_->threads).host, execution, of_growth);
+      run(cells, cells, LifeBoundary::dead, count, is_small ? alone : silent);
+    });
+    generation_ += step;
+    if (!execution.progress || job_->options.until_stable || core::seconds_since(told) < 0.05) continue;
+    told = core::Clock::now();
+    execution.progress({.phase = "generation", .done = generation_, .total = job_->options.generations, .detail = {}});
+  }
+  generation_ = end;
+  own_ = islands.grid(left_, top_, [&](std::uint64_t bytes) { execution::check_memory(bytes, execution, of_growth); });
+  slack_ = 0;
 }
 
 void World::trim() {

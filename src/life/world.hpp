@@ -49,8 +49,10 @@ class World {
 
  private:
   void load();
+  /// From the world's generation on.
   void run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
-           bool reports);
+           const Execution& execution);
+  void advance_islands(std::int64_t generations);
   void grow(std::int64_t margin);
   void trim();
   LifeRule rule_at(std::int64_t generation) const;

@@ -1,9 +1,19 @@
 """The command `gradus life`, as a person uses it. tests/cli/run.py runs this."""
 
+import fcntl
+import gzip
 import json
 import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
 
-from kit import Case, content
+from kit import DATA, GRADUS, Case, content
 
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
@@ -98,3 +108,216 @@ class Life(Case):
             output = self.path("later.rle")
             self.refused(3, "life", self.pattern(text, name), "-o", output, says=[name if says != "empty" else "", says])
             self.assertFalse(os.path.exists(output))
+
+
+class LifeFiles(Case):
+    def pattern(self, text, name):
+        return self.file(name, text)
+
+    def population(self, *arguments):
+        return json.loads(self.succeed("life", *arguments, "--json").stdout)["population"]
+
+    def test_classic_patterns(self):
+        rows = re.findall(r"^\| `(\w+\.rle)` \|.*\| (\d+) \| (\d+) → (\d+) \|$",
+                          content(os.path.join(DATA, "README.md"), "r"), re.M)
+        self.assertEqual(sorted(row[0] for row in rows), sorted(os.listdir(os.path.join(DATA, "life"))))
+        self.assertGreaterEqual(len(rows), 18)
+        for name, first, generation, later in rows:
+            with self.subTest(name):
+                path = os.path.join(DATA, "life", name)
+                self.assertEqual(self.population(path, "-g", 0), int(first))
+                self.assertEqual(self.population(path, "-g", generation), int(later))
+
+    def test_every_format_in_and_out(self):
+        soup = self.path("soup.rle")
+        self.succeed("generate", "life-soup", "--size", "70x50", "--density", 0.35, "--seed", 4, "-o", soup)
+        truth = self.succeed("life", soup, "-g", 20).stdout.splitlines()
+        self.assertGreater(len(truth), 10)
+        for name in ("a.rle", "a.mc", "a.rle.gz", "a.mc.gz"):
+            self.succeed("life", soup, "-g", 0, "-o", self.path(name))
+            self.assertEqual(self.succeed("life", self.path(name), "-g", 20).stdout.splitlines(), truth, name)
+        for name in ("a.cells", "a.pbm", "a.pgm", "a.png", "a.cells.gz"):
+            self.succeed("life", soup, "-g", 0, "-o", self.path(name))
+            self.assertEqual(self.succeed("life", self.path(name), "-g", 20).stdout.splitlines()[1:], truth[1:], name)
+        with open(self.path("a.mc")) as file:
+            result = subprocess.run([GRADUS, "life", "-", "-g", "20"], stdin=file, capture_output=True, text=True)
+        self.assertEqual(result.stdout.splitlines(), truth)
+        self.assertEqual(gzip.open(self.path("a.mc.gz")).read(), content(self.path("a.mc")))
+        lif = self.pattern("#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n", "a.lif")
+        self.assertEqual(self.succeed("life", lif, "-g", 4).stdout.splitlines()[0], "#CXRLE Pos=0,0 Gen=4")
+        self.refused(2, "life", soup, "-o", self.path("a.txt"), says=["should end in .rle"])
+        self.refused(2, "life", soup, "-o", soup, says=["would be overwritten"])
+
+    def test_hashlife_goes_far(self):
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        far = self.path("far.mc")
+        answer = json.loads(self.succeed("life", gun, "-g", 2**40, "-o", far, "--json").stdout)
+        self.assertEqual((answer["variant"], answer["population"]), ("hashlife", 183251938004))
+        self.assertEqual(self.population(far, "-g", 14, "-o", self.path("more.mc")), 183251938001)
+        self.refused(1, "life", far, "-o", self.path("far.rle"), says=["Macrocell"])
+        self.refused(1, "life", far, "-g", 0, "-o", self.path("far.png"), says=["far.png"])
+        self.refused(4, "life", gun, "--variant", "hashlife", "--hashes", says=["hashes"])
+        self.refused(1, "life", gun, "-g", 2**40, "--variant", "hashlife", "--memory-limit", "100K", says=["memory"])
+
+    def test_animation_and_frames(self):
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        film = self.path("film.gif")
+        answer = json.loads(self.succeed("life", gun, "-g", 60, "--every", 7, "--scale", 2, "-o", film, "--json").stdout)
+        self.assertEqual((answer["frames"], answer["population"]), (10, 46))
+        data = content(film)
+        self.assertEqual((data[:6], struct.unpack("<HH", data[6:10])), (b"GIF89a", (2 * 36, 2 * 20)))
+        self.assertEqual(data.count(b"\x21\xf9\x04"), 10)
+        folder = self.path("frames")
+        self.succeed("life", gun, "-g", 12, "--every", 6, "--boundary", "torus", "--size", "40x30", "--frames", folder)
+        self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
+        once = self.path("once.pgm")
+        self.succeed("life", gun, "-g", 12, "--boundary", "torus", "--size", "40x30", "-o", once)
+        self.assertEqual(content(once), content(os.path.join(folder, "12.pgm")))
+        by_tree = self.path("tree.gif")
+        self.succeed("life", gun, "-g", 60, "--every", 7, "--scale", 2, "-o", by_tree, "--variant", "hashlife")
+        self.assertEqual(content(by_tree), data)
+        self.refused(1, "life", os.path.join(DATA, "life", "breeder.rle"), "-o", self.path("b.gif"), says=["too far apart"])
+        self.assertFalse(os.path.exists(self.path("b.gif")))
+        self.refused(2, "life", gun, "--every", 2, says=["--every"])
+        self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
+        self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
+
+    def test_soups(self):
+        def cells(*options):
+            path = self.path("soup.cells")
+            self.succeed("generate", "life-soup", "--seed", 9, "-o", path, *options)
+            text = content(path, "r").splitlines()
+            return {(x, y) for y, line in enumerate(text) for x, letter in enumerate(line) if letter == "O"}
+
+        small, large = cells("--size", "40x30", "--density", 1), cells("--size", 30, "--density", 0)
+        self.assertEqual((len(small), len(large)), (1200, 0))
+        side = 30
+        turn = lambda found: {(side - 1 - y, x) for x, y in found}
+        mirror = lambda found: {(side - 1 - x, y) for x, y in found}
+        swap = lambda found: {(y, x) for x, y in found}
+        same = {"C1": [], "C2": [lambda f: turn(turn(f))], "C4": [turn], "D2|": [mirror], "D2x": [swap],
+                "D2-": [lambda f: turn(turn(mirror(f)))], "D4+": [mirror, lambda f: turn(turn(f))],
+                "D4x": [swap, lambda f: turn(turn(f))], "D8": [turn, mirror]}
+        for symmetry, images in same.items():
+            # The rectangle of live cells is all of it, or the middle would be another one.
+            found = cells("--size", side, "--density", 0.6, "--symmetry", symmetry)
+            self.assertEqual((max(x for x, y in found), max(y for x, y in found)), (side - 1, side - 1), symmetry)
+            for image in images:
+                self.assertEqual(image(found), found, symmetry)
+            others = [name for name, images in same.items() if images and all(i(found) == found for i in images)]
+            self.assertEqual(symmetry in others or symmetry == "C1", True)
+            self.assertEqual("D8" in others, symmetry == "D8")
+        self.refused(2, "generate", "life-soup", "--size", "3x4", "--symmetry", "C4", "-o", self.path("s.rle"), says=["square"])
+        self.refused(2, "generate", "uniform", "--density", "0.5", "-n", 5, "-o", self.path("u.npy"), says=["--density"])
+
+    def test_malformed_files(self):
+        for name, text, says in (
+            ("a.mc", "[M2]\n*$\n4 1 2 0 0\n", "a.mc:3:5: a quarter: '2' is out of range"),
+            ("a.mc", "[M2]\n4 1 0 0 0\n", "a.mc:2:3: a quarter"),
+            ("a.mc", "[M2]\n*$\n5 1 0 0 0\n", "a.mc:3:3: quarter 1 has level 3"),
+            ("a.mc", "[M2]\n1 0 1 2 3\n", "more than two states"),
+            ("a.mc", "[M2]\n#R B3/S23V\n", "a.mc:2:4: rule"),
+            ("a.cells", ".O\n.Q\n", "a.cells:2:2: 'Q'"),
+            ("a.lif", "#Life 1.05\n", "a.lif:1:1: Life 1.05"),
+            ("a.lif", "#Life 1.06\n1 x\n", "a.lif:2:3: y: 'x'"),
+            ("a.pbm", "P1\n3 1\n0 1 7\n", "a.pbm:3:5: '7'"),
+            ("a.pgm", "P5\n3 3\n255\nxx", "the file ends in row 1 of 3"),
+            ("a.png", "\x89PNG", "PNG"),
+            ("a.xyz", "nothing\n", "what kind of pattern"),
+            ("a.rle", "", "empty"),
+        ):
+            with self.subTest(text):
+                output = self.path("later.mc")
+                self.refused(3, "life", self.pattern(text, name), "-o", output, says=[says])
+                self.assertFalse(os.path.exists(output))
+        packed = self.path("b.rle.gz")
+        with open(packed, "wb") as file:
+            file.write(gzip.compress(b"x = 1, y = 1\no!\n")[:-9])
+        self.refused(3, "life", packed, says=["cut off"])
+
+
+class LifeView(Case):
+    """The live view, in a terminal of this test's own."""
+
+    def watch(self, keys, *arguments, size=(24, 80)):
+        """Presses (after seconds, bytes or a signal or a size); returns what was seen, the status, and the terminal's
+        settings before and after."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        before = termios.tcgetattr(slave)
+        job = subprocess.Popen([GRADUS, "life", *map(str, arguments), "--view"], stdin=slave, stdout=slave, stderr=slave,
+                               start_new_session=True, env=dict(os.environ, TERM="xterm"),
+                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        seen = b""
+
+        def read(until):
+            nonlocal seen
+            while time.monotonic() < until:
+                if select.select([master], [], [], 0.02)[0]:
+                    seen += os.read(master, 65536)
+
+        end = time.monotonic() + 20
+        while b"generation" not in seen and job.poll() is None and time.monotonic() < end:
+            read(time.monotonic() + 0.05)
+        for wait, what in keys:
+            read(time.monotonic() + wait)
+            if isinstance(what, bytes):
+                os.write(master, what)
+            elif isinstance(what, tuple):
+                fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *what, 0, 0))
+            else:
+                job.send_signal(what)
+        while job.poll() is None and time.monotonic() < end:
+            read(time.monotonic() + 0.05)
+        read(time.monotonic() + 0.1)
+        status = job.wait()
+        after = termios.tcgetattr(slave)
+        os.close(master)
+        os.close(slave)
+        self.assertIn(b"\x1b[?1049h", seen)
+        # The screen of before, with its cursor, comes back last.
+        self.assertGreater(seen.rfind(b"\x1b[?25h\x1b[?1049l"), seen.rfind(b"\x1b[H"))
+        self.assertEqual(before, after)
+        frames = seen.decode(errors="replace").split("\x1b[?1049l")[0].split("\x1b[H")[1:]
+        return frames, status, seen
+
+    def test_keys(self):
+        blinker = os.path.join(DATA, "life", "blinker.rle")
+        frames, status, _ = self.watch([(0.2, b" "), (0.3, b"s"), (0.2, b"s"), (0.2, b"?"), (0.2, b"]"), (0.1, b"s"),
+                                        (0.2, b"\x1b[C"), (0.1, b"q")], blinker)
+        self.assertEqual(status, 0)
+        lines = [frame.splitlines() for frame in frames]
+        self.assertEqual({len(frame) for frame in lines}, {24})
+        shown = ["".join(frame[:-1]) for frame in lines]
+        # Lying and upright, as half and whole characters.
+        self.assertTrue(any("▀▀▀" in frame or "▄▄▄" in frame for frame in shown))
+        self.assertTrue(any("█" in frame for frame in shown))
+        self.assertTrue(any("paused" in frame[-1] for frame in lines))
+        self.assertTrue(any("arrows" in frame[-1] for frame in lines))
+        generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
+        self.assertEqual(generations, sorted(generations))
+        steps = [b - a for a, b in zip(generations, generations[1:])]
+        self.assertEqual(max(steps), 2)  # of the last step, two generations a frame
+
+    def test_every_way_out_restores_the_terminal(self):
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        for way, wanted in ((b"q", 0), (b"\x1b", 0), (b"\x03", 130), (signal.SIGINT, 130), (signal.SIGTERM, 130)):
+            with self.subTest(way):
+                _, status, _ = self.watch([(0.3, way)], gun)
+                self.assertEqual(status, wanted)
+        # An error: in odd generations all of the plane is alive.
+        _, status, seen = self.watch([], gun, "--rule", "B03/S23")
+        self.assertEqual(status, 4)
+        self.assertIn("no pattern file can say", seen.decode(errors="replace"))
+
+    def test_the_window_may_change(self):
+        acorn = os.path.join(DATA, "life", "acorn.rle")
+        frames, status, _ = self.watch([(0.3, (10, 30)), (0.4, (3, 5)), (0.4, (40, 100)), (0.4, b"f"), (0.1, b"q")], acorn)
+        self.assertEqual(status, 0)
+        self.assertLessEqual({24, 10, 3, 40}, {len(frame.splitlines()) for frame in frames})
+
+    def test_off_a_terminal(self):
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        self.refused(2, "life", gun, "--view", says=["needs a terminal", "film.gif"])
+        self.refused(2, "life", "-", "--view", says=["standard input"])
+        self.refused(2, "life", gun, "--view", "-g", 5, says=["--generations"])

@@ -1,0 +1,163 @@
+"""Life: Gradus beside Golly's engine QuickLife, run by bgolly.
+
+Both read the same pattern, a soup or a known one, and write the result; both files are compared run by run of cells. What is
+timed of bgolly, which does not tell, is the whole process less one that computes no generation, its output not written; of
+Gradus, the total less reading and writing, as its summary tells, in a process that has done nothing before. The lines "whole
+call" compare the processes as they are, from file to file. QuickLife has one thread; "Gradus" has one, "Gradus, all
+threads" all.
+QuickLife skips parts of the plane where nothing happens, and takes one generation at a time where there is a border.
+Needs the packages of requirements-life.txt.
+"""
+
+import json
+import random
+import statistics
+
+from common import Disagreement, note, print_table, run_program, spread
+
+ACORN = (7, 3, "bo$3bo$2o2b3o!")
+GUN = (36, 9, "24bo$22bobo$12b2o6b2o12b2o$11bo3bo4b2o12b2o$2o8bo5bo3b2o$2o8bo3bob2o4bobo$10bo5bo7bo$11bo3bo$12b2o!")
+
+# Name, pattern or None for a soup, side, topology (of the same size), rule, generations. {} stands for the side.
+LINES = [
+    ("torus {0} x {0}", None, 4096, "T", "B3/S23", 200),
+    ("torus {0} x {0}", None, 1024, "T", "B3/S23", 500),
+    ("dead border {0} x {0}", None, 1024, "P", "B3/S23", 500),
+    ("HighLife, torus {0} x {0}", None, 1024, "T", "B36/S23", 500),
+    ("Day & Night, torus {0} x {0}", None, 1024, "T", "B3678/S34678", 500),
+    ("Seeds, torus {0} x {0}", None, 1024, "T", "B2/S", 500),
+    ("B34/S34, torus {0} x {0}", None, 1024, "T", "B34/S34", 500),
+    ("plane, a soup of {0} x {0}", None, 1024, "", "B3/S23", 500),
+    ("plane, acorn", ACORN, 0, "", "B3/S23", 5206),
+    ("plane, Gosper's gun", GUN, 0, "", "B3/S23", 3000),
+    ("whole call, torus {0} x {0}", None, 100, "T", "B3/S23", 100),
+    ("whole call, plane, a soup of {0} x {0}", None, 100, "", "B3/S23", 100),
+]
+
+
+def write_pattern(path, pattern, side, topology, rule):
+    with open(path, "w", encoding="ascii") as file:
+        if pattern:
+            file.write(f"x = {pattern[0]}, y = {pattern[1]}, rule = {rule}\n{pattern[2]}\n")
+            return
+        border = f":{topology}{side},{side}" if topology else ""
+        file.write(f"x = {side}, y = {side}, rule = {rule}{border}\n")
+        generator = random.Random(1)
+        for row in range(side):
+            bits = generator.getrandbits(side) & generator.getrandbits(side)  # a quarter of the cells
+            file.write(bin(bits)[2:].zfill(side).replace("0", "b").replace("1", "o") + ("!" if row + 1 == side else "$") + "\n")
+
+
+def runs_of(path):
+    """The cells of a file as one line, without comments and header."""
+    with open(path, encoding="ascii") as file:
+        lines = [line.strip() for line in file if not line.startswith("#")]
+    return "".join(lines[1:])
+
+
+class Gradus:
+    def __init__(self, program, threads, whole):
+        self.program, self.threads, self.whole = program, threads, whole
+
+    def seconds(self, path, generations, output):
+        process = run_program([self.program, "life", str(path), "-g", str(generations), "--threads", str(self.threads),
+                               "--device", "cpu", "-o", str(output), "--json", "--quiet"])
+        if self.whole:
+            return process.seconds
+        seconds = json.loads(process.output)["seconds"]
+        return seconds["total"] - seconds["read"] - seconds["write"]
+
+
+class Golly:
+    def __init__(self, whole, bounded):
+        self.whole, self.step = whole, lambda generations: 1 if bounded else max(generations, 1)
+
+    def run(self, path, generations, output):
+        command = ["bgolly", "-q", "-q", "-i", str(self.step(generations)), "-m", str(generations)]
+        return run_program([*command, *(["-o", str(output)] if output else []), str(path)]).seconds
+
+    def seconds(self, path, generations, output):
+        if self.whole:
+            return self.run(path, generations, output)
+        self.run(path, generations, output)
+        return self.run(path, generations, None) - self.run(path, 0, None)
+
+
+def measure(options, folder, line):
+    pattern_name, pattern, side, topology, rule, generations = line
+    if not pattern:
+        side = max(16, int(side * options.scale ** 0.5))
+    name = pattern_name.format(side)
+    whole = name.startswith("whole call")
+    path = folder / "pattern.rle"
+    write_pattern(path, pattern, side, topology, rule)
+    subjects = {"bgolly, QuickLife": Golly(whole, bool(topology)), "Gradus": Gradus(options.gradus, 1, whole)}
+    if options.threads > 1 and not whole:
+        subjects["Gradus, all threads"] = Gradus(options.gradus, options.threads, whole)
+    samples = {subject: [] for subject in subjects}
+    expected = None
+    for turn in range(options.repeats + 1):  # the first is a warm-up
+        for subject, program in subjects.items():
+            note(f"{name}: {subject}, {turn} of {options.repeats}")
+            output = folder / "result.rle"
+            seconds = program.seconds(path, generations, output)
+            cells = runs_of(output)
+            if expected is None:
+                expected = cells
+            if cells != expected:
+                raise Disagreement(f"{subject} gives other cells after {generations} generations")
+            if turn > 0:
+                samples[subject].append(seconds)
+    note("")
+    return {"line": name, "rule": rule, "side": side, "topology": topology or "plane", "generations": generations,
+            "rows": [{"subject": subject, "samples": values, "seconds": statistics.median(values)}
+                     for subject, values in samples.items()]}
+
+
+HEADER = ["line", "subject", "ms", "cell updates/s", "bgolly's time over it"]
+
+
+def table_rows(result):
+    golly = result["rows"][0]["seconds"]
+    for row in result["rows"]:
+        bounded = result["topology"] != "plane"
+        rate = result["side"] ** 2 * result["generations"] / row["seconds"] if bounded else None
+        yield [result["line"], row["subject"], f"{1000 * row['seconds']:.4g} ± {1000 * spread(row['samples']):.2g}",
+               f"{rate:.3g}" if rate else "", f"{golly / row['seconds']:.4g}" if row["subject"] != "bgolly, QuickLife" else ""]
+
+
+def add_options(_parser):
+    pass
+
+
+def result_name(options):
+    return f"life-rivals-{options.threads}-thread{'s' if options.threads > 1 else ''}.json"
+
+
+def versions():
+    found = run_program(["dpkg-query", "-W", "-f", "${Version}", "golly"]).output
+    return {"golly": found or "unknown"}
+
+
+def run(options, folder):
+    """The results, and whether everything agrees."""
+    results, problems = [], []
+    for line in LINES:
+        if options.lines and not any(word in line[0] for word in options.lines):
+            continue
+        try:
+            results.append(measure(options, folder, line))
+        except Disagreement as disagreement:
+            problems.append(f"{line[0].format(line[2])}: {disagreement}; no figure is given")
+    if not results and not problems:
+        raise SystemExit("rivals: no line has such a name; the names are:\n  " +
+                         "\n  ".join(line[0].format(line[2]) for line in LINES))
+    print_table(HEADER, [row for result in results for row in table_rows(result)])
+    if not problems:
+        print(f"Medians of alternate runs; all threads are {options.threads}; ± is the median deviation. "
+              "All cells of both programs are equal.")
+    if options.scale != 1:
+        print(f"Scaled by {options.scale:g}: these are not the figures of the table's own sizes.")
+    for problem in problems:
+        print(f"DISAGREES: {problem}")
+    return {"lines": results, "disagreements": problems}, not problems
