@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "gradus/locks/deadline.hpp"
 #include "gradus/locks/policy.hpp"
 
 namespace gradus {
@@ -44,18 +45,24 @@ class alignas(lock_padding) basic_park_lock {
 
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-    return try_lock_until(std::chrono::steady_clock::now() + patience);
+    return try_lock_until(lock_deadline(patience));
   }
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     if (try_lock() || spin()) return true;
     state_.fetch_add(one_waiter, std::memory_order_relaxed);
-    while (!take_as_waiter()) {
-      if (wake_.try_acquire_until(deadline)) {
-        has_been_woken();
-      } else if (give_up()) {
-        return false;
+    try {
+      const auto end = lock_deadline(deadline);
+      while (!take_as_waiter()) {
+        if (wake_.try_acquire_until(end)) {
+          has_been_woken();
+        } else if (give_up()) {
+          return false;
+        }
       }
+    } catch (...) {  // the clock throws
+      leave();
+      throw;
     }
     return true;
   }
@@ -124,6 +131,12 @@ class alignas(lock_padding) basic_park_lock {
     wake_.acquire();
     has_been_woken();
     return false;
+  }
+
+  // This waiter is gone. A wake that came for it goes to another: by unlock(), where the lock is free.
+  void leave() {
+    while (!give_up())
+      if (take_as_waiter()) return unlock();
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};

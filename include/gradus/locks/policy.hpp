@@ -3,12 +3,15 @@
 /// order of events is tried out; programs use the names without `basic_`, which stand on the standard library.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <type_traits>
+
+#include "gradus/export.hpp"
 
 // For getcpu() alone, which tells lock_policy::memory_node() where a thread runs.
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
@@ -20,8 +23,9 @@ namespace gradus {
 /// Two cache lines: processors fetch lines in pairs, and some have lines of 128 bytes.
 inline constexpr std::size_t lock_padding = 128;
 
-/// The policy of all locks that programs use.
-struct lock_policy {
+/// The policy of all locks that programs use. Exported, and so are the node pool's classes: the libraries of a process
+/// that are compiled with -fvisibility=hidden share one pool, since code of each may take the same lock.
+struct GRADUS_EXPORT lock_policy {
   template <class T>
   using atomic = std::atomic<T>;
   /// What only the lock's holder touches.
@@ -44,10 +48,12 @@ struct lock_policy {
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
       while (tokens_.exchange(0, std::memory_order_acquire) == 0) {
-        const auto left = deadline - Clock::now();
-        if (left <= left.zero()) return false;
-        if (left < long_nap) std::this_thread::sleep_for(left);
-        else std::this_thread::sleep_for(long_nap);
+        const auto now = Clock::now();
+        if (now >= deadline) return false;
+        // In floating point, since two times that are far apart have no difference in ticks.
+        const std::chrono::duration<double> left =
+            std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
+        std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(left, long_nap));
       }
       return true;
     }
@@ -135,7 +141,7 @@ struct lock_policy {
  private:
   // Is there before any other object is made, and is not destroyed.
   template <class T>
-  union forever {
+  union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}
     ~forever() {}
     T object;
