@@ -167,7 +167,11 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
-    if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // which takes it out
+    try {
+      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // which takes it out
+    } catch (...) {
+      // The comparison throws: whoever comes by takes the node out.
+    }
     return true;
   }
 

@@ -189,7 +189,7 @@ class split_ordered_set
       place* doors = nullptr;
       try {
         doors = make_doors(doors_of(segment));
-      } catch (const std::bad_alloc&) {
+      } catch (...) {  // of whichever type the allocator's exceptions are
         return;
       }
       place* none = nullptr;
