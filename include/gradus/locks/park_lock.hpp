@@ -1,7 +1,6 @@
 /// park_lock: look a few times, then sleep until the lock is free.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -25,8 +24,11 @@ class alignas(lock_padding) basic_park_lock {
   basic_park_lock& operator=(const basic_park_lock&) = delete;
 
   void lock() {
-    std::uint32_t free = 0;
-    if (take(free, held) || spin()) return;
+    std::uint32_t seen = 0;
+    if (take(seen, held)) return;
+    // Free, with others asleep: of the many sections while somebody wakes each would rest otherwise.
+    if ((seen & held) == 0 && take(seen, seen | held)) return;
+    if (spin()) return;
     // relaxed, here and below: a waiter counts itself before it looks whether the lock is held, and both are changes of
     // one variable, which have one order: who unlocks after that look sees the waiter.
     state_.fetch_add(one_waiter, std::memory_order_relaxed);
@@ -69,13 +71,13 @@ class alignas(lock_padding) basic_park_lock {
 
   /// By the thread that holds it.
   void unlock() {
-    // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
-    // from it. From then on the lock may be gone.
+    // Nobody waits, is the first guess: to look would take as long again. release, here and below: what this thread did
+    // is done for the next holder, whose exchange reads this value or one that was made from it. From then on the lock
+    // may be gone.
     std::uint32_t seen = held;
     if (state_.compare_exchange_strong(seen, 0, std::memory_order_release, std::memory_order_relaxed)) return;
     for (;;) {
       const bool wakes = seen >= one_waiter && (seen & waking) == 0;
-      // release: likewise.
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         if (wakes) wake_.release();  // the lock cannot be gone: see may_leave()
@@ -89,7 +91,6 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_waiter = 4;
-  static constexpr unsigned most_pauses = 8;
 
   // acquire: what the last holder did, who let go with release, is done for this thread too; changes in between are
   // exchanges, which pass it on.
@@ -97,12 +98,13 @@ class alignas(lock_padding) basic_park_lock {
     return state_.compare_exchange_strong(seen, wanted, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
+  // Each rest is twice as long as the one before: who holds the lock keeps its cache line, and with it comes in again
+  // and again, all the longer, which costs those less who have nothing to do but to wait.
   bool spin() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = 1;
-    for (int look = 0; look < Policy::looks_before_sleep; ++look) {
+    for (int look = 0; look < Policy::looks_before_sleep; ++look, pauses *= 2) {
       spinner.rest(pauses);
-      pauses = std::min(2 * pauses, most_pauses);
       if (try_lock()) return true;
     }
     return false;

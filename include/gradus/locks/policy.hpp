@@ -65,8 +65,9 @@ struct GRADUS_EXPORT lock_policy {
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that.
-  static constexpr int looks_before_sleep = 16;
+  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 64 pauses, together some
+  /// microseconds.
+  static constexpr int looks_before_sleep = 7;
 
   /// How many hand-offs in a row overtake a thread of another node of the memory.
   static constexpr std::uint32_t most_near = 256;

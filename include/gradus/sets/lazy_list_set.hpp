@@ -166,9 +166,15 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   template <class Other, class Function>
   bool look_up(const Other& key, Function& function) const {
     guard hold(domain_);
-    const window at = find(hold, less_than(key));
-    if (!is_at(at, key) || is_removed(*at.here)) return false;
-    function(at.here->key);
+    const node* here = nullptr;
+    if constexpr (walks_past_removed) {
+      here = node_at(head_.next.load(seq_cst));
+      while (here != nullptr && compare_(here->key, key)) here = node_at(here->next.load(seq_cst));
+    } else {
+      here = find(hold, less_than(key)).here;
+    }
+    if (here == nullptr || compare_(key, here->key) || is_removed(*here)) return false;
+    function(here->key);
     return true;
   }
 
