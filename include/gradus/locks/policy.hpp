@@ -144,7 +144,7 @@ struct GRADUS_EXPORT lock_policy {
   template <class T>
   union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}
-    ~forever() {}
+    ~forever() {}  // NOLINT(modernize-use-equals-default): that would be deleted
     T object;
     static forever one;
   };

@@ -52,7 +52,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   };
   struct node : sets_detail::reclaimable, link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -133,7 +133,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       // One lock suffices: what comes behind `before` is not marked without it.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
-      node* made = nodes_.make(std::forward<Argument>(key));
+      node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
       made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
       // The key is in the set from here on.
       at.before->next.store(sets_detail::word_of(made), seq_cst);
