@@ -31,7 +31,7 @@ Axis seed_axis(std::string help, std::uint64_t& target) {
           }};
 }
 
-Axis types_axis(const std::string& help, std::vector<std::string> all, std::vector<std::string>& target) {
+Axis types_axis(const std::string& help, const std::vector<std::string>& all, std::vector<std::string>& target) {
   const auto listed = [](const std::vector<std::string>& names, const char* between) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : between) + name;

@@ -27,6 +27,6 @@ struct Axis {
 Axis yes_no_axis(std::string name, std::string help, bool& target);
 Axis seed_axis(std::string help, std::uint64_t& target);
 /// Types of elements, of `all`; `help` says of what.
-Axis types_axis(const std::string& help, std::vector<std::string> all, std::vector<std::string>& target);
+Axis types_axis(const std::string& help, const std::vector<std::string>& all, std::vector<std::string>& target);
 
 }  // namespace gradus::bench

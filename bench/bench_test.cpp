@@ -515,6 +515,67 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
       0U);
 }
 
+TEST(Claims, faster_than_looks_at_no_fewer_threads_than_it_says) {
+  Claim claim{.variant = "x", .kind = Claim::Kind::faster_than, .threads = 4, .from = 2, .than = "y"};
+  using Times = std::vector<std::pair<int, double>>;
+  const auto judged = [&](const Times& ours, const Times& others) {
+    Group group = timed_group("A", ours);
+    for (Row row : timed_group("A", others).rows) {
+      row.variant = "y";
+      group.rows.push_back(std::move(row));
+    }
+    return judge(claim, Report{"clock", {}, {group}}, {{"A", {}}}, 8).verdict;
+  };
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 9}, {2, 7}, {4, 5}}), Verdict::confirmed);
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 9}, {2, 6}, {4, 5}}), Verdict::refuted);
+  EXPECT_EQ(judged({{1, 10}}, {{1, 20}}), Verdict::undecided);
+  claim.kind = Claim::Kind::like;
+  EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 90}, {2, 6.3}, {4, 3.8}}), Verdict::confirmed);
+  EXPECT_EQ(judged({{2, 6}, {4, 4}}, {{2, 6}, {4, 5}}), Verdict::refuted);
+  EXPECT_EQ(judged({{2, 6}, {4, 4}}, {{2, 6}, {4, 3}}), Verdict::refuted);
+}
+
+TEST(Claims, drops_at_is_about_more_threads_than_cores_too) {
+  const Claim claim{.variant = "x", .kind = Claim::Kind::drops_at, .threads = 8};
+  EXPECT_EQ(verdict_of(claim, {{2, 6}, {4, 4}, {8, 5}}, 4), Verdict::confirmed);
+  EXPECT_EQ(verdict_of(claim, {{2, 6}, {4, 4}, {8, 4.2}}, 4), Verdict::refuted);
+  EXPECT_EQ(verdict_of(claim, {{2, 6}, {4, 4}}, 4), Verdict::undecided);
+  EXPECT_EQ(verdict_of(claim, {{8, 4}}, 4), Verdict::undecided);
+}
+
+TEST(Claims, figures_are_compared_with_a_bound_or_with_another_variant) {
+  const auto with = [](const std::string& variant, std::vector<std::pair<int, nlohmann::ordered_json>> figures) {
+    std::vector<Row> rows;
+    for (auto& [threads, figure] : figures) {
+      Row row;
+      row.variant = variant;
+      row.threads = threads;
+      row.figures = {{"share", std::move(figure)}};
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  };
+  const auto judged = [](const Claim& claim, std::vector<Row> rows, const std::vector<Row>& others) {
+    Group group;
+    group.label = "A";
+    group.rows = std::move(rows);
+    group.rows.insert(group.rows.end(), others.begin(), others.end());
+    return judge(claim, Report{"clock", {}, {group}}, {{"A", {}}}, 8).verdict;
+  };
+  Claim claim{.variant = "x", .kind = Claim::Kind::at_least, .threads = 4, .from = 2, .figure = "share", .least = 0.9};
+  EXPECT_EQ(judged(claim, with("x", {{1, 0.1}, {2, 0.95}, {4, 0.9}}), {}), Verdict::confirmed);
+  EXPECT_EQ(judged(claim, with("x", {{2, 0.95}, {4, 0.89}}), {}), Verdict::refuted);
+  EXPECT_EQ(judged(claim, with("x", {{2, 0.95}}), {}), Verdict::undecided);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(judged(claim, with("x", {{2, 0.95}, {4, nan}}), {}), Verdict::refuted);
+  EXPECT_EQ(judged(claim, with("x", {{2, "much"}, {4, "more"}}), {}), Verdict::undecided);
+  claim.figure = "colour";
+  EXPECT_EQ(judged(claim, with("x", {{2, 0.95}, {4, 0.95}}), {}), Verdict::undecided);
+  claim = {.variant = "x", .kind = Claim::Kind::less_than, .threads = 2, .than = "y", .figure = "share"};
+  EXPECT_EQ(judged(claim, with("x", {{1, 1}, {2, 2}}), with("y", {{1, 2}, {2, 3}})), Verdict::confirmed);
+  EXPECT_EQ(judged(claim, with("x", {{1, 1}, {2, 3}}), with("y", {{1, 2}, {2, 3}})), Verdict::refuted);
+}
+
 TEST(Claims, best_at_compares_shapes_that_differ_in_the_axis_only) {
   const ShapeSettings shapes = {{"A", {{"n", "1"}, {"tile", "32"}}}, {"B", {{"n", "1"}, {"tile", "64"}}},
                                 {"C", {{"n", "2"}, {"tile", "32"}}}, {"D", {{"n", "2"}, {"tile", "64"}}},
@@ -532,7 +593,8 @@ TEST(Claims, best_at_compares_shapes_that_differ_in_the_axis_only) {
   EXPECT_EQ(judgement.verdict, Verdict::confirmed);
   ASSERT_EQ(judgement.findings.size(), 2U);
   EXPECT_EQ(judgement.findings[0].input, "A, B");
-  EXPECT_EQ(points_text(judgement.findings[0].points), "32: 1e+04 ms, 64: 8000 ms");
+  EXPECT_EQ(points_text({.variant = "x", .kind = Claim::Kind::best_at}, judgement.findings[0].points),
+            "32: 1e+04 ms, 64: 8000 ms");
   EXPECT_EQ(judged("64", 10, 10.9).verdict, Verdict::confirmed);
   judgement = judged("64", 10, 11.1);
   EXPECT_EQ(judgement.verdict, Verdict::refuted);
@@ -543,6 +605,27 @@ TEST(Claims, best_at_compares_shapes_that_differ_in_the_axis_only) {
   EXPECT_EQ(judged("128", 10, 8).verdict, Verdict::undecided);
 }
 
+TEST(Claims, best_and_worst_may_be_of_one_number_of_threads_and_of_some_values) {
+  const ShapeSettings shapes = {{"A", {{"lock", "none"}}}, {"B", {{"lock", "one"}}}, {"C", {{"lock", "two"}}}};
+  const Report report{
+      "clock",
+      {},
+      {timed_group("A", {{1, 1}, {4, 1}}), timed_group("B", {{1, 5}, {4, 2}}), timed_group("C", {{1, 2}, {4, 3}})}};
+  const auto judged = [&](Claim::Kind kind, const std::string& value, int threads, std::vector<std::string> except) {
+    const Claim claim{
+        .variant = "x", .kind = kind, .threads = threads, .axis = "lock", .value = value, .except = std::move(except)};
+    return judge(claim, report, shapes, 8).verdict;
+  };
+  EXPECT_EQ(judged(Claim::Kind::best_at, "one", 4, {}), Verdict::refuted);
+  EXPECT_EQ(judged(Claim::Kind::best_at, "one", 4, {"none"}), Verdict::confirmed);
+  EXPECT_EQ(judged(Claim::Kind::best_at, "one", 1, {"none"}), Verdict::refuted);
+  EXPECT_EQ(judged(Claim::Kind::best_at, "one", 16, {"none"}), Verdict::undecided);
+  EXPECT_EQ(judged(Claim::Kind::best_at, "one", 4, {"none", "two"}), Verdict::undecided);
+  EXPECT_EQ(judged(Claim::Kind::worst_at, "two", 4, {}), Verdict::confirmed);
+  EXPECT_EQ(judged(Claim::Kind::worst_at, "two", 1, {}), Verdict::refuted);
+  EXPECT_EQ(judged(Claim::Kind::worst_at, "none", 4, {}), Verdict::refuted);
+}
+
 TEST(Claims, rows_that_tell_nothing_are_left_out) {
   const Claim claim{.variant = "x", .kind = Claim::Kind::stops_at, .threads = 2};
   Group group = timed_group("A", {{2, 6}, {2, 9}, {4, 1}, {4, 8}});
@@ -550,7 +633,7 @@ TEST(Claims, rows_that_tell_nothing_are_left_out) {
   const Report report{"clock", {}, {group}};
   const Judgement judgement = judge(claim, report, {{"A", {}}}, 64);
   EXPECT_EQ(judgement.verdict, Verdict::confirmed);
-  EXPECT_EQ(points_text(judgement.findings.front().points), "2: 6000 ms, 4: 8000 ms");
+  EXPECT_EQ(points_text(claim, judgement.findings.front().points), "2: 6000 ms, 4: 8000 ms");
   const nlohmann::ordered_json json = to_json(claim, judgement);
   EXPECT_EQ(json["verdict"], "confirmed");
   EXPECT_EQ(json["inputs"][0]["seconds"]["4"], 8);

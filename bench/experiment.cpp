@@ -103,6 +103,7 @@ void require_compared(const Claim& claim, const Experiment& experiment) {
   for (const auto& [label, settings] : experiment.settings) {
     const auto found = settings.find(claim.axis);
     if (found == settings.end()) continue;
+    if (std::ranges::find(claim.except, found->second) != claim.except.end()) continue;
     (found->second == claim.value ? there : others) = true;
   }
   if (!there || !others)
@@ -139,8 +140,14 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);
   result.kind = claim_kind_called(claim.at("claim").get<std::string>());
-  std::vector<std::string_view> others = {"variant", "claim"};
-  if (result.kind == Claim::Kind::best_at) {
+  std::vector<std::string_view> others = {"variant", "claim", "threads"};
+  const auto read_threads = [&](const char* key) {
+    return static_cast<int>(parse_whole(fmt::format("\"{}\"", key), text_of(claim.at(key)), 1, 4096));
+  };
+  if (!is_about_axis(result.kind) || claim.contains("threads")) result.threads = read_threads("threads");
+  if (is_about_axis(result.kind)) {
+    if (claim.contains("except")) claim.at("except").get_to(result.except);
+    others.emplace_back("except");
     for (const auto& [key, value] : claim.items())
       if (std::ranges::find(others, key) == others.end() && result.axis.empty()) {
         result.axis = key;
@@ -149,17 +156,28 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
     others.emplace_back(result.axis);
     require_compared(result, experiment);
   } else {
-    result.threads = static_cast<int>(parse_whole("\"threads\"", text_of(claim.at("threads")), 1, 4096));
-    others.emplace_back("threads");
     if (claim.contains("shapes")) claim.at("shapes").get_to(result.shapes);
     for (const std::string& shape : result.shapes)
       if (!experiment.settings.contains(shape)) throw InputError("the shape \"" + shape + "\" is not among \"shapes\"");
     others.emplace_back("shapes");
   }
-  if (result.kind == Claim::Kind::faster_than) {
+  if (compares_by_threads(result.kind)) {
+    if (claim.contains("from")) result.from = read_threads("from");
+    if (result.from > result.threads) throw InputError("\"from\" is more than \"threads\"");
+    others.emplace_back("from");
+  }
+  if (names_another(result.kind)) {
     claim.at("than").get_to(result.than);
     require_measured(result.than, experiment);
     others.emplace_back("than");
+  }
+  if (is_about_figure(result.kind)) {
+    claim.at("figure").get_to(result.figure);
+    others.emplace_back("figure");
+  }
+  if (result.kind == Claim::Kind::at_least) {
+    claim.at("least").get_to(result.least);
+    others.emplace_back("least");
   }
   for (const auto& [key, value] : claim.items())
     if (std::ranges::find(others, key) == others.end())

@@ -96,6 +96,7 @@ class Use : public Workload {
       throw VerificationError(fmt::format("{} with {} threads: {}", row.variant, row.threads, fault));
     Found& found = found_[row.index];
     found.peak_garbage = std::max(found.peak_garbage, outcome.peak_garbage_bytes);
+    found.leaked = std::max(found.leaked, outcome.leaked_bytes);
     found.yes =
         static_cast<double>(outcome.answered_yes) / static_cast<double>(std::max<std::int64_t>(1, outcome.operations));
     return sample_of(outcome.seconds, phases);
@@ -109,13 +110,14 @@ class Use : public Workload {
     const double kibibytes = static_cast<double>(found.peak_garbage) / 1024;
     return {{"operations_per_second", rate, "M calls/s", fmt::format("{:.3g}", 1e-6 * rate)},
             {"peak_garbage_bytes", found.peak_garbage, "garbage KiB", fmt::format("{:.1f}", kibibytes)},
-            {"leaked_bytes", 0, "leaked", "0"},  // otherwise the run had been wrong
+            {"leaked_bytes", found.leaked, "leaked", fmt::format("{}", found.leaked)},
             {"share_answered_yes", found.yes}};
   }
 
  private:
   struct Found {
     std::size_t peak_garbage = 0;  ///< of all runs
+    std::int64_t leaked = 0;       ///< likewise, when the set was destroyed
     double yes = 0;
   };
 

@@ -104,6 +104,12 @@ Judged judged_claims(const bench::Experiment& experiment, const bench::Report& r
   return judged;
 }
 
+std::string what_is_compared(const bench::Claim& claim) {
+  if (is_about_figure(claim.kind)) return claim.figure + " by threads";
+  if (!is_about_axis(claim.kind)) return "time by threads";
+  return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
+}
+
 /// Each claim with its verdict and its rule, and a line for each input with what decides there.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
@@ -111,11 +117,10 @@ std::string claims_text(const Judged& judged, const Session& session) {
     TextTable table({{"shape", TextTable::Align::left},
                      {"verdict", TextTable::Align::left},
                      {"because", TextTable::Align::left},
-                     {claim.kind == bench::Claim::Kind::best_at ? "best time by " + claim.axis : "time by threads",
-                      TextTable::Align::left}});
+                     {what_is_compared(claim), TextTable::Align::left}});
     for (const bench::Finding& finding : judgement.findings)
       table.add({finding.input, std::string(to_string(finding.verdict)), finding.because,
-                 bench::points_text(finding.points)});
+                 bench::points_text(claim, finding.points)});
     text += fmt::format(
         "{}\nrule: {}\n{}\n",
         session.bold(fmt::format("claim: {} {}: {}", claim.variant, claim_text(claim), to_string(judgement.verdict))),

@@ -10,6 +10,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
+# That of the build, and g++ and clang++ where they are others.
+compilers=$compiler
+for any in $(command -v g++ clang++); do
+  [ "$(readlink -f "$any")" = "$(readlink -f "$(command -v "$compiler")")" ] || compilers="$compilers $any"
+done
+
 step() { printf '\n== %s\n' "$*"; }
 
 step 'install'
@@ -27,9 +33,13 @@ step 'use it by find_package'
 # The package shall be found by its prefix alone, wherever the folder was moved.
 mv "$prefix" "$work/moved"
 prefix=$work/moved
-cmake -G Ninja -S "$source/tests/consumer" -B "$work/consumer" -D CMAKE_CXX_COMPILER="$compiler" \
-  -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH="$prefix" -D GRADUS_BY=package
-cmake --build "$work/consumer" --target consume
+for any in $compilers; do
+  consumer=$work/consumer-$(basename "$any")
+  cmake -G Ninja -S "$source/tests/consumer" -B "$consumer" -D CMAKE_CXX_COMPILER="$any" \
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS='-Wall -Wextra -Wconversion -Werror' \
+    -D CMAKE_NO_SYSTEM_FROM_IMPORTED=ON -D CMAKE_PREFIX_PATH="$prefix" -D GRADUS_BY=package
+  cmake --build "$consumer" --target consume
+done
 
 step 'use it by pkg-config'
 library=$(dirname "$(find "$prefix" -name 'libgradus.*' | head -n 1)")
@@ -37,12 +47,22 @@ PKG_CONFIG_PATH=$library/pkgconfig
 export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs gradus)
 echo "$flags"
-for any in "$compiler" $(command -v g++ clang++); do
+for any in $compilers; do
   for consumer in "$source"/src/*/tests/consumer.cpp; do
     # shellcheck disable=SC2086 # one word per flag
     "$any" -std=c++20 -Wall -Wextra -Wconversion -Werror "$consumer" -o "$work/by_pkg_config" $flags
     LD_LIBRARY_PATH=$library "$work/by_pkg_config"
   done
+done
+
+step 'locks that two libraries share'
+for any in $compilers; do
+  hidden="$any -std=c++20 -O2 -fvisibility=hidden -I $prefix/include"
+  for name in one two; do
+    $hidden -fPIC -shared -D LIBRARY=$name "$source/src/locks/tests/two_libraries.cpp" -o "$work/lib$name.so"
+  done
+  $hidden "$source/src/locks/tests/two_libraries.cpp" -o "$work/by_two" -L "$work" -lone -ltwo -pthread
+  LD_LIBRARY_PATH=$work timeout 60 "$work/by_two"
 done
 
 step 'every public header stands on its own'

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -177,7 +178,7 @@ double processor_seconds() {
 }
 
 template <class Lock>
-Sample run(const Line& line, double seconds) {
+std::optional<Sample> run(const Line& line, double seconds) {
   struct alignas(128) Board {
     long count = 0;
     unsigned long value = 0;
@@ -226,17 +227,14 @@ Sample run(const Line& line, double seconds) {
     sum += static_cast<double>(share.sections);
     squares += static_cast<double>(share.sections) * static_cast<double>(share.sections);
   }
-  if (static_cast<long>(sum) != board.count) {
-    std::fprintf(stderr, "locks: an update was lost\n");
-    std::exit(1);
-  }
-  return {1e9 * took / sum, sum * sum / (line.threads * squares), 1e9 * used / sum};
+  if (static_cast<long>(sum) != board.count) return std::nullopt;
+  return Sample{1e9 * took / sum, sum * sum / (line.threads * squares), 1e9 * used / sum};
 }
 
 struct Contestant {
   const char* name;
   const char* library;
-  Sample (*run)(const Line&, double);
+  std::optional<Sample> (*run)(const Line&, double);  ///< nothing where an update was lost
 };
 constexpr Contestant contestants[] = {
     {"tas_lock", "gradus", run<Standard<gradus::tas_lock>>},
@@ -284,7 +282,14 @@ int main(int count, char** arguments) {
     for (std::size_t index = 0; index < order.size(); ++index) order[index] = index;
     for (int repeat = 0; repeat < repeats; ++repeat) {
       std::shuffle(order.begin(), order.end(), random);
-      for (const std::size_t index : order) samples[index].push_back(contestants[index].run(line, seconds));
+      for (const std::size_t index : order) {
+        const std::optional<Sample> sample = contestants[index].run(line, seconds);
+        if (!sample)
+          return std::fprintf(stderr, "locks: %s with %d threads: an update was lost\n", contestants[index].name,
+                              line.threads),
+                 5;
+        samples[index].push_back(*sample);
+      }
     }
     std::printf("%s\n {\"name\": \"%s\", \"threads\": %d, \"critical\": %ld, \"outside\": %ld, \"locks\": [",
                 at > 3 ? "," : "", name, line.threads, line.critical, line.outside);

@@ -51,15 +51,15 @@ class Adapted {
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  std::size_t size() {
-    std::size_t count = 0;
-    for (Key key = 0; key < range_of_keys; ++key) count += contains(key);
-    return count;
-  }
+  /// Of the last loop: to ask for every key takes long.
+  std::size_t size() const { return found_.size(); }
   auto begin() {
+    std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
+#pragma omp parallel for schedule(static)
+    for (Key key = 0; key < range_of_keys; ++key) is_there[static_cast<std::size_t>(key)] = contains(key);
     found_.clear();
     for (Key key = 0; key < range_of_keys; ++key)
-      if (contains(key)) found_.push_back(key);
+      if (is_there[static_cast<std::size_t>(key)] != 0) found_.push_back(key);
     return found_.begin();
   }
   auto end() { return found_.end(); }

@@ -78,7 +78,7 @@ class Waits {
     const std::uint64_t end = ((index - 8 * power + 1) << power) - 1;
     return end < longest_ ? end : longest_;
   }
-  std::array<std::uint64_t, 8 * 62> counts_{};
+  std::array<std::uint64_t, std::size_t{8} * 62> counts_{};
   std::uint64_t longest_ = 0;
 };
 

@@ -117,6 +117,7 @@ void* find_object(const void* key, bool own);
 void keep_object(const void* key, bool own, void* object, void (*destroy)(void*));
 void at_thread_exit(const void* key, void (*leave)());
 
+// NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
 template <class T>
 constexpr std::uint64_t bits_of(const T& value) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -130,6 +131,7 @@ T value_of(std::uint64_t bits) {
   std::memcpy(&value, &bits, sizeof(T));
   return value;
 }
+// NOLINTEND(bugprone-sizeof-expression)
 
 template <class T>
 inline constexpr char key = 0;
@@ -278,7 +280,7 @@ struct policy {
   /// A loop that looks until something has changed: between two looks that saw the same values nothing need be tried.
   struct spinner {
     spinner() { detail::start_spinning(); }
-    static void rest(unsigned = 1) { detail::rest(); }
+    void rest(unsigned = 1) { detail::rest(); }  // not static, as those of programs
   };
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }
 

@@ -32,7 +32,7 @@ Seen all_of(const std::vector<Part>& parts, const Options& options = {}) {
       [&] {
         auto state = std::make_shared<State>();
         Scenario scenario;
-        for (const Part& part : parts) scenario.threads.push_back([state, part] { part(*state); });
+        for (const Part& part : parts) scenario.threads.emplace_back([state, part] { part(*state); });
         scenario.after = [state, &all] { all.insert(state->seen); };
         return scenario;
       },
@@ -154,7 +154,7 @@ Outcome outcome_of(const std::vector<std::function<void(Shared&)>>& parts) {
   return explore([&] {
     auto state = std::make_shared<Shared>();
     Scenario scenario;
-    for (const auto& part : parts) scenario.threads.push_back([state, part] { part(*state); });
+    for (const auto& part : parts) scenario.threads.emplace_back([state, part] { part(*state); });
     return scenario;
   });
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 
+#include "gradus/export.hpp"
 #include "gradus/locks/policy.hpp"
 
 namespace gradus {
@@ -15,7 +16,7 @@ namespace gradus {
 /// used, so that no word comes twice before 2^38 uses of one node. Nodes are never given back to the system: a thread
 /// may look at one that has long been another's, and finds another word there. No function waits, or throws.
 template <class Policy>
-class lock_node_pool {
+class GRADUS_EXPORT lock_node_pool {
  public:
   using word = std::uint64_t;
 
@@ -111,7 +112,7 @@ class lock_node_pool {
 /// What a thread keeps of it for itself: the node that it will bring along next, and a few for locks that were
 /// destroyed.
 template <class Policy>
-class lock_node_cache {
+class GRADUS_EXPORT lock_node_cache {
   using pool = lock_node_pool<Policy>;
 
  public:

@@ -1,10 +1,10 @@
 /// park_lock: look a few times, then sleep until the lock is free.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
+#include "gradus/locks/deadline.hpp"
 #include "gradus/locks/policy.hpp"
 
 namespace gradus {
@@ -24,8 +24,11 @@ class alignas(lock_padding) basic_park_lock {
   basic_park_lock& operator=(const basic_park_lock&) = delete;
 
   void lock() {
-    std::uint32_t free = 0;
-    if (take(free, held) || spin()) return;
+    std::uint32_t seen = 0;
+    if (take(seen, held)) return;
+    // Free, with others asleep: of the many sections while somebody wakes each would rest otherwise.
+    if ((seen & held) == 0 && take(seen, seen | held)) return;
+    if (spin()) return;
     // relaxed, here and below: a waiter counts itself before it looks whether the lock is held, and both are changes of
     // one variable, which have one order: who unlocks after that look sees the waiter.
     state_.fetch_add(one_waiter, std::memory_order_relaxed);
@@ -44,31 +47,37 @@ class alignas(lock_padding) basic_park_lock {
 
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-    return try_lock_until(std::chrono::steady_clock::now() + patience);
+    return try_lock_until(lock_deadline(patience));
   }
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     if (try_lock() || spin()) return true;
     state_.fetch_add(one_waiter, std::memory_order_relaxed);
-    while (!take_as_waiter()) {
-      if (wake_.try_acquire_until(deadline)) {
-        has_been_woken();
-      } else if (give_up()) {
-        return false;
+    try {
+      const auto end = lock_deadline(deadline);
+      while (!take_as_waiter()) {
+        if (wake_.try_acquire_until(end)) {
+          has_been_woken();
+        } else if (give_up()) {
+          return false;
+        }
       }
+    } catch (...) {  // the clock throws
+      leave();
+      throw;
     }
     return true;
   }
 
   /// By the thread that holds it.
   void unlock() {
-    // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
-    // from it. From then on the lock may be gone.
+    // Nobody waits, is the first guess: to look would take as long again. release, here and below: what this thread did
+    // is done for the next holder, whose exchange reads this value or one that was made from it. From then on the lock
+    // may be gone.
     std::uint32_t seen = held;
     if (state_.compare_exchange_strong(seen, 0, std::memory_order_release, std::memory_order_relaxed)) return;
     for (;;) {
       const bool wakes = seen >= one_waiter && (seen & waking) == 0;
-      // release: likewise.
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         if (wakes) wake_.release();  // the lock cannot be gone: see may_leave()
@@ -82,7 +91,6 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_waiter = 4;
-  static constexpr unsigned most_pauses = 8;
 
   // acquire: what the last holder did, who let go with release, is done for this thread too; changes in between are
   // exchanges, which pass it on.
@@ -90,12 +98,13 @@ class alignas(lock_padding) basic_park_lock {
     return state_.compare_exchange_strong(seen, wanted, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
+  // Each rest is twice as long as the one before: who holds the lock keeps its cache line, and with it comes in again
+  // and again, all the longer, which costs those less who have nothing to do but to wait.
   bool spin() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = 1;
-    for (int look = 0; look < Policy::looks_before_sleep; ++look) {
+    for (int look = 0; look < Policy::looks_before_sleep; ++look, pauses *= 2) {
       spinner.rest(pauses);
-      pauses = std::min(2 * pauses, most_pauses);
       if (try_lock()) return true;
     }
     return false;
@@ -124,6 +133,12 @@ class alignas(lock_padding) basic_park_lock {
     wake_.acquire();
     has_been_woken();
     return false;
+  }
+
+  // This waiter is gone. A wake that came for it goes to another: by unlock(), where the lock is free.
+  void leave() {
+    while (!give_up())
+      if (take_as_waiter()) return unlock();
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};

@@ -3,12 +3,15 @@
 /// order of events is tried out; programs use the names without `basic_`, which stand on the standard library.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <type_traits>
+
+#include "gradus/export.hpp"
 
 // For getcpu() alone, which tells lock_policy::memory_node() where a thread runs.
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
@@ -20,8 +23,9 @@ namespace gradus {
 /// Two cache lines: processors fetch lines in pairs, and some have lines of 128 bytes.
 inline constexpr std::size_t lock_padding = 128;
 
-/// The policy of all locks that programs use.
-struct lock_policy {
+/// The policy of all locks that programs use. Exported, and so are the node pool's classes: the libraries of a process
+/// that are compiled with -fvisibility=hidden share one pool, since code of each may take the same lock.
+struct GRADUS_EXPORT lock_policy {
   template <class T>
   using atomic = std::atomic<T>;
   /// What only the lock's holder touches.
@@ -44,10 +48,12 @@ struct lock_policy {
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
       while (tokens_.exchange(0, std::memory_order_acquire) == 0) {
-        const auto left = deadline - Clock::now();
-        if (left <= left.zero()) return false;
-        if (left < long_nap) std::this_thread::sleep_for(left);
-        else std::this_thread::sleep_for(long_nap);
+        const auto now = Clock::now();
+        if (now >= deadline) return false;
+        // In floating point, since two times that are far apart have no difference in ticks.
+        const std::chrono::duration<double> left =
+            std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
+        std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(left, long_nap));
       }
       return true;
     }
@@ -59,8 +65,9 @@ struct lock_policy {
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that.
-  static constexpr int looks_before_sleep = 16;
+  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 64 pauses, together some
+  /// microseconds.
+  static constexpr int looks_before_sleep = 7;
 
   /// How many hand-offs in a row overtake a thread of another node of the memory.
   static constexpr std::uint32_t most_near = 256;
@@ -135,9 +142,9 @@ struct lock_policy {
  private:
   // Is there before any other object is made, and is not destroyed.
   template <class T>
-  union forever {
+  union GRADUS_EXPORT forever {
     constexpr forever() noexcept : object() {}
-    ~forever() {}
+    ~forever() {}  // NOLINT(modernize-use-equals-default): that would be deleted
     T object;
     static forever one;
   };

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "gradus/locks/deadline.hpp"
 #include "gradus/locks/policy.hpp"
 
 namespace gradus {
@@ -33,13 +34,14 @@ class alignas(lock_padding) basic_tas_lock {
 
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-    return try_lock_until(std::chrono::steady_clock::now() + patience);
+    return try_lock_until(lock_deadline(patience));
   }
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    const auto end = lock_deadline(deadline);
     typename Policy::spinner spinner;
     while (!try_lock()) {
-      if (Clock::now() >= deadline) return false;
+      if (Clock::now() >= end) return false;
       spinner.rest();
     }
     return true;

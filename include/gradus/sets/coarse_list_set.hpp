@@ -29,7 +29,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
   };
   struct node : link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -73,7 +73,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
     const std::lock_guard hold(lock_);
     link& before = find(key);
     if (is_at(before.next, key)) return false;
-    node* made = nodes_.make(std::forward<Argument>(key));
+    node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
     made->next = before.next;
     before.next = made;
     ++count_;

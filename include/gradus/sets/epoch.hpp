@@ -85,9 +85,9 @@ class basic_epoch<Policy>::domain {
     unsigned until_look = retired_between_looks;
     typename Policy::template atomic<std::size_t> garbage{0};  ///< read by others
   };
-  static constexpr unsigned retired_between_looks = 64;
+  static constexpr unsigned retired_between_looks = Policy::retired_between_looks;
   /// More than waits in a record that is in use.
-  static constexpr std::size_t much = 8 * retired_between_looks;
+  static constexpr std::size_t much = std::size_t{8} * retired_between_looks;
 
   static void add_garbage(record& own, std::size_t change) noexcept {
     // relaxed, and no exchange: one thread at a time writes it, and what others read is approximate.

@@ -41,7 +41,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
   };
   struct node : link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -117,7 +117,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
     window at(head_);
     find(at, key);
     if (is_at(at, key)) return false;
-    node* made = nodes_.make(std::forward<Argument>(key));
+    node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
     made->next = at.here();
     at.before().next = made;
     count_.add(1);

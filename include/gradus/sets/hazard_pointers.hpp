@@ -66,7 +66,7 @@ class basic_hazard_pointers<Policy>::domain {
     typename Policy::template atomic<sets_detail::word> hazards[slots]{};  ///< addresses of nodes, or 0
     // The rest is for whoever has the record.
     node* retired = nullptr;
-    std::size_t most = 64;                                     ///< so many of them, then a look
+    std::size_t most = Policy::retired_between_looks;          ///< so many of them, then a look
     typename Policy::template atomic<std::size_t> garbage{0};  ///< as many as are in `retired`; read by others
   };
 
@@ -124,7 +124,7 @@ class basic_hazard_pointers<Policy>::domain {
     sift();
     own.retired = seen;
     own.garbage.store(kept, std::memory_order_relaxed);
-    own.most = std::max<std::size_t>(64, 2 * all);
+    own.most = std::max<std::size_t>(Policy::retired_between_looks, 2 * all);
     free_all(unseen);  // last, since a key's destructor may use the set
   }
 

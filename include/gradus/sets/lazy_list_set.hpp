@@ -52,7 +52,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   };
   struct node : sets_detail::reclaimable, link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -133,7 +133,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       // One lock suffices: what comes behind `before` is not marked without it.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
-      node* made = nodes_.make(std::forward<Argument>(key));
+      node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
       made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
       // The key is in the set from here on.
       at.before->next.store(sets_detail::word_of(made), seq_cst);
@@ -166,9 +166,15 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
   template <class Other, class Function>
   bool look_up(const Other& key, Function& function) const {
     guard hold(domain_);
-    const window at = find(hold, less_than(key));
-    if (!is_at(at, key) || is_removed(*at.here)) return false;
-    function(at.here->key);
+    const node* here = nullptr;
+    if constexpr (walks_past_removed) {
+      here = node_at(head_.next.load(seq_cst));
+      while (here != nullptr && compare_(here->key, key)) here = node_at(here->next.load(seq_cst));
+    } else {
+      here = find(hold, less_than(key)).here;
+    }
+    if (here == nullptr || compare_(key, here->key) || is_removed(*here)) return false;
+    function(here->key);
     return true;
   }
 

@@ -48,7 +48,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
   };
   struct node : sets_detail::reclaimable, link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -141,7 +141,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     window at = find(hold, less_than(key));
     if (is_at(at.here, key)) return false;
     typename sets_detail::node_factory<node, Allocator>::holder made(nodes_);
-    made.hold(nodes_.make(std::forward<Argument>(key)));
+    made.hold(nodes_.make(std::in_place, std::forward<Argument>(key)));
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
       made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
@@ -167,7 +167,11 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     const word next = at.here->next.fetch_or(sets_detail::mark, seq_cst);
     if (sets_detail::is_marked(next)) return false;
     count_.add(-1);
-    if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // which takes it out
+    try {
+      if (!take_out(hold, *at.before, at.here, next)) find(hold, less_than(key));  // which takes it out
+    } catch (...) {
+      // The comparison throws: whoever comes by takes the node out.
+    }
     return true;
   }
 

@@ -47,7 +47,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   };
   struct node : sets_detail::reclaimable, link {
     template <class Argument>
-    explicit node(Argument&& argument) : key(std::forward<Argument>(argument)) {}
+    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
     const Key key;
   };
 
@@ -155,7 +155,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     guard hold(domain_);
     return between_neighbours(hold, key, [&](const window& at) {
       if (is_at(at, key)) return false;
-      node* made = nodes_.make(std::forward<Argument>(key));
+      node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
       made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
       at.before->next.store(sets_detail::word_of(made), release);
       count_.add(1);

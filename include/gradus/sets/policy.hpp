@@ -5,7 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
+
+#include "gradus/sets/detail/thread_number.hpp"
 
 namespace gradus {
 
@@ -13,6 +16,22 @@ namespace gradus {
 struct set_policy {
   template <class T>
   using atomic = std::atomic<T>;
+
+  /// How many records a set has for operations at first, and how many it adds at a time.
+  static constexpr unsigned records_of_block = 16;
+  /// After how many removed nodes a thread looks which it may free.
+  static constexpr unsigned retired_between_looks = 64;
+  /// Of a hash set.
+  static constexpr std::uint64_t first_buckets = 64;
+
+  /// Numbers for the heights of a skip list's nodes: xorshift, of each thread's own.
+  static std::uint64_t random() noexcept {
+    thread_local std::uint64_t state = 0x9E3779B97F4A7C15 * (sets_detail::thread_number() + 1);
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  }
 
   /// A thread that waits for others: it rests for a moment between two looks, and gives its processor away when that
   /// was in vain for some microseconds, for the thread that it waits for may have none.

@@ -152,11 +152,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
 
   /// 1, and one more with a probability of a quarter each.
   static unsigned draw_levels() noexcept {
-    thread_local std::uint64_t state = 0x9E3779B97F4A7C15 * (sets_detail::thread_number() + 1);
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return 1 + static_cast<unsigned>(std::countr_zero(state | std::uint64_t{1} << 2 * (most_levels - 1))) / 2;
+    const std::uint64_t random = Policy::random();
+    return 1 + static_cast<unsigned>(std::countr_zero(random | std::uint64_t{1} << 2 * (most_levels - 1))) / 2;
   }
 
   // --- the search
@@ -241,7 +238,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
       at = find(hold, less_than(made.key));
       if (is_at(at.here, made.key)) return false;
     }
-    holder.release();
+    (void)holder.release();
     count_.add(1);
     // The hold of this thread keeps the node, although others may erase it by now.
     try {

@@ -58,7 +58,7 @@ class split_ordered_set
 
   struct node : place, sets_detail::reclaimable {
     template <class Argument>
-    explicit node(std::uint64_t of_order, Argument&& argument) : key(std::forward<Argument>(argument)) {
+    node(std::uint64_t of_order, Argument&& argument) : key(std::forward<Argument>(argument)) {
       this->order.store(of_order, std::memory_order_relaxed);
     }
     const Key key;
@@ -101,7 +101,7 @@ class split_ordered_set
   // --- hashes and buckets
   // ---------------------------------------------------------------------------------------------
 
-  static constexpr std::uint64_t first_buckets = 64;
+  static constexpr std::uint64_t first_buckets = Policy::first_buckets;
   static constexpr unsigned segments = 40;
 
   /// The finalizer of MurmurHash3: each bit of the hash has a say in each bit of the result.
@@ -189,7 +189,7 @@ class split_ordered_set
       place* doors = nullptr;
       try {
         doors = make_doors(doors_of(segment));
-      } catch (const std::bad_alloc&) {
+      } catch (...) {  // of whichever type the allocator's exceptions are
         return;
       }
       place* none = nullptr;

@@ -1,11 +1,22 @@
 // What a lock owes to those who use it as the standard's Lockable: who may take it, where, when and in which order.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <ratio>
+#include <stdexcept>
+#include <stop_token>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gradus/locks.hpp"
@@ -190,6 +201,134 @@ TYPED_TEST(Lockable, WorksInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(count, 2 + 4 + 4 * 40);
 }
 
+// Eight of them by the standard's algorithm, which tries and goes back, each thread in another order.
+TYPED_TEST(Lockable, ManyAreTakenAtOnceInAnyOrder) {
+  constexpr std::size_t count = 8;
+  std::vector<TypeParam> locks(count);
+  long sum = 0;
+  std::vector<std::jthread> team;
+  for (std::size_t thread = 0; thread < 4; ++thread)
+    team.emplace_back([&, thread] {
+      const auto at = [&](std::size_t place) -> TypeParam& {
+        return locks[(place * (2 * thread + 1) + thread) % count];
+      };
+      for (int round = 0; round < 50; ++round) {
+        const std::scoped_lock all(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
+        ++sum;
+      }
+    });
+  team.clear();
+  EXPECT_EQ(sum, 200);
+}
+
+// try_lock() may fail where the lock has just become free, but somebody who tries again comes in: also while others
+// take it and let go all the time.
+TYPED_TEST(Lockable, WhoTriesAgainComesIn) {
+  TypeParam lock;
+  std::atomic<bool> done{false};
+  std::vector<std::jthread> others;
+  for (int thread = 0; thread < 2; ++thread)
+    others.emplace_back([&] {
+      while (!done.load()) {
+        { const std::scoped_lock guard(lock); }
+        std::this_thread::yield();
+      }
+    });
+  for (int entered = 0; entered < 100;) {
+    if (!lock.try_lock()) {
+      std::this_thread::yield();
+      continue;
+    }
+    lock.unlock();
+    ++entered;
+  }
+  done.store(true);
+  others.clear();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+// All of them wait when the lock is let go of, most at the same slot of array_lock; and each ends as soon as it has had
+// it, with the node that the next one may still look at.
+TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
+#ifdef GRADUS_SANITIZED
+  constexpr int threads = 150;
+#else
+  constexpr int threads = 500;
+#endif
+  TypeParam lock;
+  long count = 0;
+  std::atomic<int> here{0};
+  lock.lock();
+  std::vector<std::jthread> team;
+  for (int thread = 0; thread < threads; ++thread)
+    team.emplace_back([&] {
+      here.fetch_add(1);
+      const std::scoped_lock guard(lock);
+      ++count;
+    });
+  while (here.load() < threads) std::this_thread::sleep_for(milliseconds(1));
+  lock.unlock();
+  team.clear();
+  EXPECT_EQ(count, threads);
+}
+
+// The standard's other users of a Lockable: a lock is moved from guard to guard and let go of before its guard's end.
+TYPED_TEST(Lockable, GuardsPassItOn) {
+  TypeParam lock;
+  std::unique_lock one(lock);
+  std::unique_lock other(std::move(one));
+  EXPECT_FALSE(one.owns_lock());  // NOLINT(bugprone-use-after-move): it says what it has become
+  EXPECT_TRUE(other.owns_lock());
+  other.unlock();
+  EXPECT_TRUE(another_thread_can_take(lock));
+  other.lock();
+  EXPECT_THROW(other.lock(), std::system_error);  // the guard, not the lock, knows who has it
+  const std::lock_guard adopted(lock, std::adopt_lock);
+  other.release();
+}
+
+TYPED_TEST(Lockable, AConditionVariableWaitsNoLongerThanItIsTold) {
+  TypeParam lock;
+  std::condition_variable_any changed;
+  std::unique_lock guard(lock);
+  EXPECT_EQ(changed.wait_for(guard, milliseconds(2)), std::cv_status::timeout);
+  EXPECT_TRUE(guard.owns_lock());
+  EXPECT_FALSE(another_thread_can_take(lock));
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_FALSE(changed.wait(guard, stop.get_token(), [] { return false; }));
+  EXPECT_FALSE(another_thread_can_take(lock));
+}
+
+// A child has a copy of each lock, and of the nodes, of which its only thread goes on to use some and make others.
+TYPED_TEST(Lockable, WorksInAForkedChild) {
+  EXPECT_EXIT(
+      {
+        TypeParam lock;
+        { const std::scoped_lock guard(lock); }
+        lock.lock();
+        const pid_t child = fork();
+        if (child == 0) {
+          lock.unlock();
+          long count = 0;
+          std::vector<std::jthread> team;
+          for (int thread = 0; thread < 4; ++thread)
+            team.emplace_back([&] {
+              const std::scoped_lock guard(lock);
+              ++count;
+            });
+          team.clear();
+          std::_Exit(count == 4 ? 0 : 1);
+        }
+        int status = 1;
+        waitpid(child, &status, 0);
+        lock.unlock();
+        std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 template <class Lock>
 constinit Lock static_lock;
 template <class Lock>
@@ -267,6 +406,112 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
         }
       });
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+    lock.unlock();
+  }
+}
+
+/// Which no lock may take for the past: what is far away need not fit into the clock's own ticks.
+TYPED_TEST(TimedLockable, WaitsHoweverLong) {
+  using days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
+  const auto becomes_free = [](const auto& take) {
+    TypeParam lock;
+    lock.lock();
+    std::jthread waiting([&] {
+      EXPECT_TRUE(take(lock));
+      lock.unlock();
+    });
+    std::this_thread::sleep_for(milliseconds(2));
+    lock.unlock();
+  };
+  const auto waits_for = [&](const auto& patience) {
+    becomes_free([&](TypeParam& lock) { return lock.try_lock_for(patience); });
+  };
+  waits_for(std::chrono::nanoseconds::max());
+  waits_for(std::chrono::seconds::max());
+  waits_for(days::max());
+  waits_for(std::chrono::duration<double>(1e300));
+  waits_for(std::chrono::duration<float>(std::numeric_limits<float>::infinity()));
+  const auto waits_until = [&](const auto& deadline) {
+    becomes_free([&](TypeParam& lock) { return lock.try_lock_until(deadline); });
+  };
+  waits_until(steady_clock::time_point::max());
+  waits_until(std::chrono::system_clock::time_point::max());
+  waits_until(std::chrono::time_point<steady_clock, std::chrono::hours>::max());
+  waits_until(std::chrono::time_point<std::chrono::system_clock, days>::max());
+  waits_until(
+      std::chrono::time_point<steady_clock, std::chrono::duration<double>>(std::chrono::duration<double>(1e30)));
+}
+
+TYPED_TEST(TimedLockable, DoesNotWaitForThePast) {
+  using days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
+  TypeParam lock;
+  lock.lock();
+  std::thread([&] {
+    EXPECT_FALSE(lock.try_lock_for(std::chrono::nanoseconds::min()));
+    EXPECT_FALSE(lock.try_lock_for(std::chrono::seconds::min()));
+    EXPECT_FALSE(lock.try_lock_for(days::min()));
+    EXPECT_FALSE(lock.try_lock_for(std::chrono::duration<double>(-1e300)));
+    EXPECT_FALSE(lock.try_lock_for(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN())));
+    EXPECT_FALSE(lock.try_lock_until(steady_clock::time_point::min()));
+    EXPECT_FALSE(lock.try_lock_until(std::chrono::system_clock::time_point::min()));
+    EXPECT_FALSE(lock.try_lock_until(std::chrono::time_point<steady_clock, days>::min()));
+    EXPECT_FALSE(lock.try_lock_until(steady_clock::time_point()));
+  }).join();
+  lock.unlock();
+  EXPECT_TRUE(another_thread_can_take(lock));
+}
+
+/// Of 10 milliseconds a tick; and which fails the third time it is asked.
+struct CoarseClock {
+  using duration = std::chrono::duration<int, std::centi>;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<CoarseClock>;
+  [[maybe_unused]] static constexpr bool is_steady = true;
+  static time_point now() noexcept {
+    return time_point(std::chrono::duration_cast<duration>(steady_clock::now() - start));
+  }
+  static inline const steady_clock::time_point start =
+      steady_clock::now() + std::chrono::hours(1);  // now() is negative
+};
+struct FailingClock : steady_clock {
+  using time_point = std::chrono::time_point<FailingClock, steady_clock::duration>;
+  static time_point now() {
+    if (--looks_left < 0) throw std::runtime_error("no time");
+    return time_point(steady_clock::now().time_since_epoch());
+  }
+  static inline thread_local int looks_left = 0;
+};
+
+TYPED_TEST(TimedLockable, TakesClocksOfItsCallers) {
+  TypeParam lock;
+  lock.lock();
+  std::thread([&] {
+    const auto start = CoarseClock::now();
+    EXPECT_FALSE(lock.try_lock_until(start + milliseconds(25)));
+    EXPECT_GE(CoarseClock::now() - start, milliseconds(25));
+    EXPECT_FALSE(lock.try_lock_until(CoarseClock::time_point::min()));
+  }).join();
+  std::jthread waiting([&] {
+    EXPECT_TRUE(lock.try_lock_until(CoarseClock::time_point::max()));
+    lock.unlock();
+  });
+  std::this_thread::sleep_for(milliseconds(2));
+  lock.unlock();
+}
+
+TYPED_TEST(TimedLockable, AClockThatThrowsLeavesNobodyBehind) {
+  for (int allowed = 0; allowed < 4; ++allowed) {
+    TypeParam lock;
+    lock.lock();
+    std::thread([&] {
+      FailingClock::looks_left = allowed;
+      EXPECT_THROW(lock.try_lock_until(FailingClock::time_point::max()), std::runtime_error);
+    }).join();
+    // Whoever comes next is woken, and by the first unlock().
+    std::vector<std::jthread> waiting;
+    for (int thread = 0; thread < 2; ++thread) waiting.emplace_back([&] { const std::scoped_lock guard(lock); });
+    std::this_thread::sleep_for(milliseconds(2));
     lock.unlock();
   }
 }

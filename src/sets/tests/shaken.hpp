@@ -39,7 +39,7 @@ struct BlindToMarks {
 };
 
 template <class Fault = NoFault>
-struct ShakenPolicy {
+struct ShakenPolicy : set_policy {
   template <class T>
   class atomic {
    public:
@@ -85,7 +85,6 @@ struct ShakenPolicy {
    private:
     std::atomic<T> value_;
   };
-  using spinner = set_policy::spinner;
 };
 
 }  // namespace gradus::sets_detail

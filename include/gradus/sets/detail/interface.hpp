@@ -30,7 +30,7 @@ class set_iterator {
   explicit set_iterator(const Set& set) : cursor_(std::make_unique<typename Set::cursor>(set)) {}
 
   const value_type& operator*() const { return cursor_->key(); }
-  const value_type* operator->() const { return &cursor_->key(); }
+  const value_type* operator->() const { return std::addressof(cursor_->key()); }
   set_iterator& operator++() {
     cursor_->next();
     return *this;

@@ -29,7 +29,7 @@ using free_function = void (*)(void* set, reclaimable* node) noexcept;
 /// Records are added when all are taken, and stay until the set's end: 16, and as many again for 16 threads more.
 template <class Policy, class Record>
 class record_list {
-  static constexpr unsigned records_of_block = 16;
+  static constexpr unsigned records_of_block = Policy::records_of_block;
   struct block {
     Record records[records_of_block];
     typename Policy::template atomic<block*> next{nullptr};

@@ -23,13 +23,13 @@ inline unsigned take_thread_number() {
     for (std::uint64_t seen = taken.load(std::memory_order_relaxed); ~seen != 0;) {
       const auto bit = static_cast<unsigned>(std::countr_one(seen));
       if (!taken.compare_exchange_weak(seen, seen | std::uint64_t{1} << bit, std::memory_order_relaxed)) continue;
-      struct Returner {
+      struct returner {
         std::atomic<std::uint64_t>* from;
         std::uint64_t bit;
-        ~Returner() { from->fetch_and(~bit, std::memory_order_relaxed); }
+        ~returner() { from->fetch_and(~bit, std::memory_order_relaxed); }
       };
-      static thread_local const Returner returner{&taken, std::uint64_t{1} << bit};
-      (void)returner;
+      static thread_local const returner at_exit{&taken, std::uint64_t{1} << bit};
+      (void)at_exit;
       return 64 * index + bit;
     }
   }

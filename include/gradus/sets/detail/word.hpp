@@ -16,7 +16,7 @@ constexpr word without_mark(word link) { return link & ~mark; }
 /// The node, whether or not the word is marked; null at the end of the list.
 template <class Node>
 Node* node_at(word link) {
-  return reinterpret_cast<Node*>(without_mark(link));
+  return reinterpret_cast<Node*>(without_mark(link));  // NOLINT(performance-no-int-to-ptr): there the mark is
 }
 /// Of a node, or of null.
 template <class Node>
