@@ -11,9 +11,11 @@
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
+#include "core/checked.hpp"
 #include "core/evenly_spread.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
+#include "execution/request.hpp"
 #include "matmul/cases.hpp"
 
 namespace gradus::bench {
@@ -51,7 +53,8 @@ template <class T>
 class Products : public Workload {
  public:
   Products(const Size& size, const ProductAxes& axes)
-      : size_(size), axes_(axes), a_(axes.batch, size.m, size.k, axes.transpose_a ? Layout::columns : Layout::rows),
+      : size_(fitting(size, axes)), axes_(axes),
+        a_(axes.batch, size.m, size.k, axes.transpose_a ? Layout::columns : Layout::rows),
         b_(axes.batch, size.k, size.n, axes.transpose_b ? Layout::columns : Layout::rows),
         c_(axes.batch, size.m, size.n, Layout::rows) {
     fill(a_.elements(), 1);
@@ -138,6 +141,20 @@ class Products : public Workload {
   }
 
  private:
+  /// The size. Error where memory does not suffice for the matrices.
+  static Size fitting(const Size& size, const ProductAxes& axes) {
+    std::uint64_t elements = 0;
+    for (const auto& [rows, columns] :
+         {std::pair(size.m, size.k), std::pair(size.k, size.n), std::pair(size.m, size.n)})
+      elements = core::checked_add(
+          elements,
+          core::checked_multiply(static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), "a matrix"),
+          "the matrices");
+    const std::uint64_t each = core::checked_multiply(elements, std::uint64_t{sizeof(T)}, "the matrices");
+    execution::check_memory(core::checked_multiply(each, static_cast<std::uint64_t>(axes.batch), "the matrices"), {});
+    return size;
+  }
+
   struct Looked {
     std::int64_t batch, row, column;
     matmul_detail::Element<T> truth;

@@ -20,7 +20,7 @@ GUN = (36, 9, "24bo$22bobo$12b2o6b2o12b2o$11bo3bo4b2o12b2o$2o8bo5bo3b2o$2o8bo3bo
 
 # Name, pattern or None for a soup, side, topology (of the same size), rule, generations. {} stands for the side.
 LINES = [
-    ("torus {0} x {0}", None, 4096, "T", "B3/S23", 200),
+    ("torus {0} x {0}", None, 4096, "T", "B3/S23", 1000),
     ("torus {0} x {0}", None, 1024, "T", "B3/S23", 500),
     ("dead border {0} x {0}", None, 1024, "P", "B3/S23", 500),
     ("HighLife, torus {0} x {0}", None, 1024, "T", "B36/S23", 500),

@@ -7,6 +7,7 @@
 
 #include "core/philox.hpp"
 #include "core/text.hpp"
+#include "cpu/memory.hpp"
 
 namespace gradus::matmul_detail {
 
@@ -65,6 +66,12 @@ void add_sizes(const Add& add) {
   add("square_230", [](auto seed) { return product(230, 230, 230, seed); });
   add("tall_900x40x300", [](auto seed) { return product(900, 40, 300, seed); });
   add("row_times_matrix", [](auto seed) { return product(1, 3000, 300, seed); });
+  add("row_times_more_than_a_cache", [](auto seed) {
+    return changed(product(1, 4099, 519, seed), [](CaseData& data) {
+      data.b = Layout::padded_rows;
+      data.beta = 0.75;
+    });
+  });
   add("matrix_times_column", [](auto seed) { return product(3000, 1, 300, seed); });
   add("large_and_more", [](auto seed) {
     return changed(product(150, 170, 1300, seed), [](CaseData& data) {
@@ -316,9 +323,11 @@ LaidOut<T>::LaidOut(std::int64_t batches, std::int64_t rows, std::int64_t column
   column_stride_ = by_columns ? line : step;
   batch_stride_ = layout == Layout::repeated ? 0 : line * outer + (padded ? padding : 0);
   const std::int64_t different = layout == Layout::repeated ? 1 : batches;
-  elements_.assign(
-      static_cast<std::size_t>(std::max<std::int64_t>(different * std::max(batch_stride_, line * outer), 1)),
-      static_cast<T>(-77));
+  const auto size =
+      static_cast<std::size_t>(std::max<std::int64_t>(different * std::max(batch_stride_, line * outer), 1));
+  elements_.reserve(size);
+  cpu::prefer_large_pages(elements_.data(), size * sizeof(T));  // as the readers of files and NumPy do
+  elements_.assign(size, static_cast<T>(-77));
   if (layout == Layout::backwards && rows * columns > 0) {
     first_ = (rows - 1) * row_stride_ + (columns - 1) * column_stride_;
     row_stride_ = -row_stride_;

@@ -13,6 +13,8 @@
 //   one element after the other. No page and no cache line is touched in vain, transposed matrices cost no more than
 //   others, and at the border there are zeros. What would be used once or twice only, or stays in the second cache
 //   anyway, is read where it lies;
+// * a vector times a matrix, which is a matter of the memory's bandwidth alone, is handed out in small pieces
+//   (simd/lines.hpp, simd/row.hpp), for no two processors read equally fast;
 // * the best instructions of the processor are taken at run time (AVX-512, AVX2, ...), by Highway.
 //
 // Work: m n k multiplications and additions, two vectors of them in a clock at best. Bytes: A and B are copied once for
@@ -38,6 +40,7 @@
 #include "execution/machine.hpp"
 #include "matmul/simd/kernels.hpp"
 #include "matmul/simd/lines.hpp"
+#include "matmul/simd/row.hpp"
 #include "matmul/variants.hpp"
 
 namespace gradus::matmul_detail {
@@ -92,7 +95,6 @@ struct Plan {
     const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
-    far = !small_b;
     by_strips = few_rows;
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) {
@@ -102,8 +104,7 @@ struct Plan {
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
-    const bool single = m == 1 && b == Reading::in_place && far;
-    strip = std::min(single ? 2 * chunk_bytes / element_bytes : usual_strip(panel), rounded_up(pass_n, panel));
+    strip = std::min(usual_strip(panel), rounded_up(pass_n, panel));
     if (by_strips) strip = std::min(strip, rounded_up((pass_n + threads - 1) / threads, panel));
   }
 
@@ -111,7 +112,6 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
-  bool far;             ///< B is too large for the second cache
   bool by_strips;       ///< a thread takes all rows of a strip
   std::int64_t chunk;   ///< terms
   std::int64_t chunks;  ///< of them
@@ -247,7 +247,6 @@ class Product {
       strip.a_step = problem_.a.column_stride;
       strip.next_a =
           strip.a_packed && unit + 1 < own.end ? a + (unit + 1) % slivers * plan_.sliver * plan_.chunk : strip.a;
-      strip.far = plan_.far;
       strip.b_padded = plan_.b != Reading::in_place;
       strip.b_step = strip.b_padded ? plan_.panel : problem_.b.row_stride;
       strip.b_panel = strip.b_padded ? plan_.panel * plan_.chunk : plan_.panel;
@@ -332,17 +331,34 @@ class Products {
  public:
   Products(const Problem<T>& given, Geometry geometry, int threads)
       : lines_(given, geometry), problem_(lines_.is_one ? lines_.problem : turned(given, geometry)),
+        is_row_(!lines_.is_one && RowProduct<T>::suits(problem_, geometry)),
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
   /// By a team of `threads`.
   void multiply_one(std::int64_t batch) const {
     const Problem<T> problem = problem_.at(batch);
     if (lines_.is_one) {
-      if (threads_ == 1) return multiply_lines(problem, 0, 1);
+      if (threads_ == 1) return multiply_lines(problem, {0, problem.m});
+      cpu::SharedWork lines(problem.m, threads_, lines_of_a_piece(problem.m, threads_));
 #pragma omp parallel num_threads(threads_)
       {
         const core::DefaultRounding rounding;
-        multiply_lines(problem, omp_get_thread_num(), omp_get_num_threads());
+        const int thread = omp_get_thread_num();
+        for (cpu::Range own = lines.next(thread); own.size() > 0; own = lines.next(thread))
+          multiply_lines(problem, own);
+      }
+      return;
+    }
+    if (is_row_) {
+      cpu::Scratch sums(row_sums_bytes());
+      RowProduct<T> product(problem, static_cast<T*>(sums.data()), threads_);
+#pragma omp parallel num_threads(threads_)
+      {
+        const core::DefaultRounding rounding;
+        const int thread = omp_get_thread_num();
+        product.chain(thread);
+#pragma omp barrier
+        product.add(cpu::share(problem.n, thread, omp_get_num_threads(), 64));
       }
       return;
     }
@@ -364,18 +380,31 @@ class Products {
       const core::DefaultRounding rounding;
       Workspace<T> workspace(plan_, lines_.is_one ? 0 : 1);
       Buffer<T> totals(totals_size);
+      cpu::Scratch sums(is_row_ ? row_sums_bytes() : 0);
       const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
       for (std::int64_t batch = own.begin; batch < own.end && !problem_.stop.stop_requested(); ++batch) {
         const Problem<T> problem = problem_.at(batch);
-        if (lines_.is_one) multiply_lines(problem, 0, 1);
-        else Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+        if (lines_.is_one) {
+          multiply_lines(problem, {0, problem.m});
+        } else if (is_row_) {
+          RowProduct<T> product(problem, static_cast<T*>(sums.data()), 1);
+          product.chain(0);
+          product.add({0, problem.n});
+        } else {
+          Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+        }
       }
     }
   }
 
  private:
+  std::size_t row_sums_bytes() const {
+    return static_cast<std::size_t>(RowProduct<T>::sums_of(problem_.n, problem_.k)) * sizeof(T);
+  }
+
   FewTimesLines<T> lines_;
   Problem<T> problem_;
+  bool is_row_;
   Plan plan_;
   int threads_;
 };
@@ -396,13 +425,18 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
+  const auto each_thread = static_cast<std::uint64_t>(shape.batches > 1 ? threads : 1);
+  if (std::min(shape.m, shape.n) == 1) {
+    const std::uint64_t chains =
+        core::checked_multiply(static_cast<std::uint64_t>(RowProduct<float>::sums_of(1, shape.k)),
+                               static_cast<std::uint64_t>(std::max(shape.m, shape.n)), "sums");
+    bytes = core::checked_add(bytes, core::checked_multiply(chains, each_thread * element_bytes, "sums"), "sums");
+  }
   const bool short_lines = std::min(shape.m, shape.n) * 2 <= geometry.vector;
   if (shape.k * shape.element_bytes > chunk_bytes && (shape.totals || short_lines)) {
     const std::uint64_t each = core::checked_multiply(static_cast<std::uint64_t>(shape.m) * element_bytes,
                                                       static_cast<std::uint64_t>(shape.n), "sums");
-    bytes = core::checked_add(
-        bytes, core::checked_multiply(each, static_cast<std::uint64_t>(shape.batches > 1 ? threads : 1), "sums"),
-        "sums");
+    bytes = core::checked_add(bytes, core::checked_multiply(each, each_thread, "sums"), "sums");
   }
   return {.host = bytes};
 }

@@ -32,6 +32,8 @@ NARROWED = {
 }
 INPUTS = {
     "pattern.rle": "printf 'x = 3, y = 3, rule = B3/S23\\nbob$2bo$3o!\\n' > pattern.rle",
+    "glider.rle": "printf 'x = 3, y = 3, rule = B3/S23\\nbob$2bo$3o!\\n' > glider.rle",
+    "soup.rle": "printf 'x = 7, y = 3, rule = B3/S23\\nbo$3bo$2o2b3o!\\n' > soup.rle",
 }
 
 

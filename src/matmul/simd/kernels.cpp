@@ -260,58 +260,47 @@ HWY_INLINE void multiply_wide(const Strip<T>& strip, std::int64_t first_row, std
 #endif
 
 #if HWY_TARGET <= HWY_AVX2
-/// A single row, and a B that comes from memory: whole pages of eight of its rows at a time, as the processor's
-/// prefetchers like it. The chains on their way stand in the first cache.
+/// Eight rows of B at a time, as long as possible, as the processor's prefetchers like it. The chains on their way
+/// stand in the first cache.
 template <class T>
-HWY_NOINLINE void multiply_single(const Strip<T>& strip) {
+HWY_INLINE void chain_all_columns(const RowChains<T>& job) {
   const Tag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int at_once = 8;
+  constexpr int ahead = 256 / sizeof(T);
   const V zero = hn::Zero(d);
-  T* const chains = strip.totals + strip.totals_line;  // a second row of it, which no other uses
-  const std::int64_t a_step = strip.a_packed ? block_rows : strip.a_step;
-  for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
-    const std::int64_t end = strip.steps - first < strip.block ? strip.steps : first + strip.block;
-    for (std::int64_t step = first; step < end; step += at_once) {
-      const int rows = end - step < at_once ? static_cast<int>(end - step) : at_once;
-      for (std::int64_t column = 0; column < strip.columns; column += lanes_of<T>) {
-        const std::int64_t rest = strip.columns - column;
-        const auto mask = hn::FirstN(d, static_cast<std::size_t>(rest < lanes_of<T> ? rest : lanes_of<T>));
-        const T* const b = strip.b + step * strip.b_step + column;
-        const T* const a = strip.a + step * a_step;
-        V chain = step == first ? zero : hn::LoadU(d, chains + column);
-        if (rows == at_once && rest >= lanes_of<T>) {
+  for (std::int64_t step = 0; step < job.steps; step += at_once) {
+    const int rows = job.steps - step < at_once ? static_cast<int>(job.steps - step) : at_once;
+    for (std::int64_t column = 0; column < job.columns; column += lanes_of<T>) {
+      const std::int64_t rest = job.columns - column;
+      const auto mask = hn::FirstN(d, static_cast<std::size_t>(rest < lanes_of<T> ? rest : lanes_of<T>));
+      const T* const b = job.b + step * job.b_step + column;
+      const T* const row = job.row + step * job.row_step;
+      T* const sums = job.sums + column;
+      V chain = step == 0 ? zero : rest >= lanes_of<T> ? hn::LoadU(d, sums) : hn::MaskedLoad(mask, d, sums);
+      if (rows == at_once && rest >= lanes_of<T>) {
 #pragma GCC unroll 8
-          for (int row = 0; row < at_once; ++row)
-            chain = fused(d, hn::Set(d, a[row * a_step]), hn::LoadU(d, b + row * strip.b_step), chain);
-        } else {
-          for (int row = 0; row < rows; ++row)
-            chain = fused(d, hn::Set(d, a[row * a_step]), hn::MaskedLoad(mask, d, b + row * strip.b_step), chain);
+        for (int next = 0; next < at_once; ++next) {
+          __builtin_prefetch(b + next * job.b_step + ahead);
+          chain = fused(d, hn::Set(d, row[next * job.row_step]), hn::LoadU(d, b + next * job.b_step), chain);
         }
-        hn::StoreU(chain, d, chains + column);
+      } else {
+        for (int next = 0; next < rows; ++next)
+          chain = fused(d, hn::Set(d, row[next * job.row_step]), hn::MaskedLoad(mask, d, b + next * job.b_step), chain);
       }
-    }
-    const bool last = end == strip.steps;
-    for (std::int64_t column = 0; column < strip.columns; ++column) {
-      const T* const before = first > 0 ? strip.totals : strip.before;
-      T value = before == nullptr ? chains[column] : before[column] + chains[column];
-      if (last && strip.finish) {
-        value = strip.alpha == 1 ? value : strip.alpha * value;
-        if (strip.beta != 0)
-          value = hn::GetLane(fused(d, hn::Set(d, strip.beta), hn::Set(d, strip.after[column]), hn::Set(d, value)));
-        if (!(value == value))
-          value = sizeof(T) == 4 ? static_cast<T>(__builtin_nanf("")) : static_cast<T>(__builtin_nan(""));
-      }
-      (last ? strip.after : strip.totals)[column] = value;
+      if (rest >= lanes_of<T>) hn::StoreU(chain, d, sums);
+      else hn::BlendedStore(chain, mask, d, sums);
     }
   }
 }
+#else
+template <class T>
+HWY_INLINE void chain_all_columns(const RowChains<T>&) {}
 #endif
 
 template <class T>
 HWY_INLINE void multiply_strip(const Strip<T>& strip) {
 #if HWY_TARGET <= HWY_AVX2
-  if (strip.rows == 1 && strip.far && !strip.b_padded) return multiply_single(strip);
   if (!strip.b_padded && (strip.rows <= 4 || (strip.steps <= 16 && strip.columns > 2 * lanes_of<T>)) &&
       !strip.a_packed) {
     std::int64_t row = 0;
@@ -713,6 +702,8 @@ void pack_f32(const Packing<float>& job) { pack_lines(job); }
 void pack_f64(const Packing<double>& job) { pack_lines(job); }
 void add_lines_f32(const Lines<float>& job) { add_all_lines(job); }
 void add_lines_f64(const Lines<double>& job) { add_all_lines(job); }
+void chain_row_f32(const RowChains<float>& job) { chain_all_columns(job); }
+void chain_row_f64(const RowChains<double>& job) { chain_all_columns(job); }
 void multiply_f32(const Strip<float>& strip) { multiply_strip(strip); }
 void multiply_f64(const Strip<double>& strip) { multiply_strip(strip); }
 Geometry geometry_f32() { return geometry_of<float>(); }
@@ -730,6 +721,8 @@ HWY_EXPORT(pack_f32);
 HWY_EXPORT(pack_f64);
 HWY_EXPORT(add_lines_f32);
 HWY_EXPORT(add_lines_f64);
+HWY_EXPORT(chain_row_f32);
+HWY_EXPORT(chain_row_f64);
 HWY_EXPORT(multiply_f32);
 HWY_EXPORT(multiply_f64);
 HWY_EXPORT(geometry_f32);
@@ -750,6 +743,14 @@ void add_lines(const Lines<float>& job) {
 template <>
 void add_lines(const Lines<double>& job) {
   HWY_DYNAMIC_DISPATCH(add_lines_f64)(job);
+}
+template <>
+void chain_row(const RowChains<float>& job) {
+  HWY_DYNAMIC_DISPATCH(chain_row_f32)(job);
+}
+template <>
+void chain_row(const RowChains<double>& job) {
+  HWY_DYNAMIC_DISPATCH(chain_row_f64)(job);
 }
 template <>
 void multiply(const Strip<float>& strip) {

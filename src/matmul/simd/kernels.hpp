@@ -40,7 +40,6 @@ struct Strip {
   const T* b;                ///< the first panel
   std::int64_t b_step;       ///< from a step of a panel to the next
   std::int64_t b_panel;      ///< from a panel to the next
-  bool far;                  ///< B is larger than the second cache, and is read where it lies
   bool b_padded;             ///< the last panel has as many columns as the others, whose results are of no use
   std::int64_t rows;         ///< at most those of the geometry
   std::int64_t columns;      ///< any number
@@ -78,8 +77,23 @@ struct Lines {
   bool far;    ///< the lines are together larger than the second cache
 };
 
+/// A chain of each column of B, of a few of its rows: sums[column] = the chain of row[step] * b(step, column). Rows of
+/// B lie in the caller's matrix, and come from memory.
+template <class T>
+struct RowChains {
+  const T* row;
+  std::int64_t row_step;  ///< from an element to the next
+  const T* b;
+  std::int64_t b_step;  ///< from a row to the next
+  std::int64_t steps;   ///< terms of a chain
+  std::int64_t columns;
+  T* sums;
+};
+
 template <class T>
 Geometry geometry();
+template <class T>
+void chain_row(const RowChains<T>& job);
 template <class T>
 void add_lines(const Lines<T>& job);
 template <class T>

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/stop.hpp"
-#include "cpu/threads.hpp"
 #include "execution/machine.hpp"
 
 namespace gradus::matmul_detail {
@@ -15,10 +14,11 @@ constexpr std::int64_t portion = 512;  // of which sums are kept
 
 }  // namespace
 
+std::int64_t lines_of_a_piece(std::int64_t lines, int threads) { return lines < granule * threads ? 8 : granule; }
+
 template <class T>
-void multiply_lines(const Problem<T>& problem, int part, int parts) {
+void multiply_lines(const Problem<T>& problem, cpu::Range own) {
   T totals[Lines<T>::most_few * portion];
-  const cpu::Range own = cpu::share(problem.m, part, parts, problem.m < granule * parts ? 8 : granule);
   // Between looks at the stop request.
   const std::int64_t most_lines =
       std::clamp(core::operations_between_looks / problem.k / granule * granule, granule, portion);
@@ -60,7 +60,7 @@ void multiply_lines(const Problem<T>& problem, int part, int parts) {
   }
 }
 
-template void multiply_lines(const Problem<float>&, int, int);
-template void multiply_lines(const Problem<double>&, int, int);
+template void multiply_lines(const Problem<float>&, cpu::Range);
+template void multiply_lines(const Problem<double>&, cpu::Range);
 
 }  // namespace gradus::matmul_detail

@@ -2,6 +2,7 @@
 // packing would cost as much as the product.
 #pragma once
 
+#include "cpu/threads.hpp"
 #include "matmul/problem.hpp"
 #include "matmul/simd/kernels.hpp"
 
@@ -27,8 +28,11 @@ struct FewTimesLines {
   }
 };
 
-/// Part `part` of `parts` of such a product of no batch. Returns early after a stop request.
+/// These lines of such a product of no batch. Returns early after a stop request.
 template <class T>
-void multiply_lines(const Problem<T>& problem, int part, int parts);
+void multiply_lines(const Problem<T>& problem, cpu::Range own);
+
+/// How many lines a thread of a team takes at a time: as many as are under way at once, or fewer where there are few.
+std::int64_t lines_of_a_piece(std::int64_t lines, int threads);
 
 }  // namespace gradus::matmul_detail
