@@ -125,14 +125,14 @@ class View {
       if (!paused_ && Clock::now() >= next) {
         advance();
         changed = true;
-        next = Clock::now() + Milliseconds{delays_[speed_]};
+        next = Clock::now() + Milliseconds{delays[speed_]};
       }
       if (changed) draw(terminal);
     }
   }
 
  private:
-  static constexpr std::array<int, 8> delays_{1000, 500, 250, 100, 50, 25, 10, 0};
+  static constexpr std::array<int, 8> delays{1000, 500, 250, 100, 50, 25, 10, 0};
   static constexpr std::int64_t most_every = std::int64_t{1} << 40;
   static constexpr int most_zoom = 40;
 
@@ -148,7 +148,7 @@ class View {
         paused_ = true;
         advance();
         break;
-      case Key::faster: speed_ = std::min(speed_ + 1, delays_.size() - 1); break;
+      case Key::faster: speed_ = std::min(speed_ + 1, delays.size() - 1); break;
       case Key::slower: speed_ = speed_ == 0 ? 0 : speed_ - 1; break;
       case Key::more: every_ = std::min(every_ * 2, most_every); break;
       case Key::fewer: every_ = std::max<std::int64_t>(every_ / 2, 1); break;

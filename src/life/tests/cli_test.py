@@ -28,7 +28,7 @@ def json_jobs(case):
 
 NARROWED = {
     "gradus bench life": "--size 64 --repeats 1",
-    "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2": "--variants openmp_bytes --repeats 1",
+    "gradus bench life --size 1024,1000x37 --generations 100 --threads 1,2": "--variants openmp_bit_sliced --repeats 1",
 }
 INPUTS = {
     "pattern.rle": "printf 'x = 3, y = 3, rule = B3/S23\\nbob$2bo$3o!\\n' > pattern.rle",
