@@ -26,7 +26,7 @@ std::chrono::steady_clock::time_point lock_deadline(const std::chrono::duration<
   using clock = std::chrono::steady_clock;
   const clock::time_point now = clock::now();
   const std::chrono::duration<double> wait = patience;
-  if (!(wait > wait.zero())) return now;
+  if (!(wait > std::chrono::duration<double>::zero())) return now;
   if (wait > std::chrono::duration<double>(clock::time_point::max() - now) * (1 - 1e-6))
     return clock::time_point::max();
   return now + std::chrono::ceil<clock::duration>(patience);

@@ -55,6 +55,7 @@ class GRADUS_EXPORT lock_node_pool {
     const word index = (one & most_nodes) + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk) - 1);
     // relaxed: who knows the word has it from a thread that saw the chunk.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the index is at least first_chunk
     return chunks_[chunk].load(std::memory_order_relaxed)[index - (first_chunk << chunk)];
   }
 

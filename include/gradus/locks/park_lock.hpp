@@ -24,10 +24,10 @@ class alignas(lock_padding) basic_park_lock {
   basic_park_lock& operator=(const basic_park_lock&) = delete;
 
   void lock() {
+    // Where nobody waits, by one exchange, without a look before it; otherwise that would be in vain.
     std::uint32_t seen = 0;
-    if (take(seen, held)) return;
-    // Free, with others asleep: of the many sections while somebody wakes each would rest otherwise.
-    if ((seen & held) == 0 && take(seen, seen | held)) return;
+    if (!is_crowded_.load(std::memory_order_relaxed) && take(seen, held)) return;
+    if (try_lock()) return;
     if (spin()) return;
     // relaxed, here and below: a waiter counts itself before it looks whether the lock is held, and both are changes of
     // one variable, which have one order: who unlocks after that look sees the waiter.
@@ -71,11 +71,14 @@ class alignas(lock_padding) basic_park_lock {
 
   /// By the thread that holds it.
   void unlock() {
-    // Nobody waits, is the first guess: to look would take as long again. release, here and below: what this thread did
-    // is done for the next holder, whose exchange reads this value or one that was made from it. From then on the lock
-    // may be gone.
+    // release, twice: what this thread did is done for the next holder, whose exchange reads this value or one that was
+    // made from it. From then on the lock may be gone.
     std::uint32_t seen = held;
-    if (state_.compare_exchange_strong(seen, 0, std::memory_order_release, std::memory_order_relaxed)) return;
+    const bool was_crowded = is_crowded_.load(std::memory_order_relaxed);
+    if (was_crowded) seen = state_.load(std::memory_order_relaxed);
+    else if (state_.compare_exchange_strong(seen, 0, std::memory_order_release, std::memory_order_relaxed)) return;
+    if (const bool is_crowded = seen >= one_waiter; is_crowded != was_crowded)
+      is_crowded_.store(is_crowded, std::memory_order_relaxed);
     for (;;) {
       const bool wakes = seen >= one_waiter && (seen & waking) == 0;
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
@@ -142,6 +145,8 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   typename Policy::template atomic<std::uint32_t> state_{0};
+  // Whether others slept when it was let go of: only a guess, for speed alone, and so relaxed.
+  typename Policy::template atomic<bool> is_crowded_{false};
   typename Policy::semaphore wake_{0};
 };
 

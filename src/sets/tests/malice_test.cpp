@@ -63,11 +63,7 @@ struct Moody {
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
-#ifdef GRADUS_SANITIZED
   constexpr int calls = 3000;
-#else
-  constexpr int calls = 20000;
-#endif
   {
     typename TypeParam::template Set<Moody, std::less<>, std::allocator<Moody>, ShakenPolicy<>> set;
     std::array<std::array<int, keys>, threads> there{};  // keys that a thread has inserted, less those it has erased

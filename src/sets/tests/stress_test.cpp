@@ -92,7 +92,7 @@ TYPED_TEST(Stress, ALoopSeesWhatIsThereAllTheWhile) {
   for (int thread = 0; thread < 3; ++thread)
     others.emplace_back([&, thread] {
       for (std::int64_t step = 0; !done.load(); ++step) {
-        const std::int64_t key = (step * 7 + thread * 13) % keys;
+        const std::int64_t key = (step * 7 + std::int64_t{13} * thread) % keys;
         if (key % 4 == 0) continue;
         changes.fetch_add(step % 2 == 0 ? set.insert(key) : set.erase(key));
       }
