@@ -1,4 +1,4 @@
-"""Life: Gradus beside Golly's engine QuickLife, run by bgolly.
+"""Life: Gradus beside Golly's engines QuickLife and, in the lines that say so, HashLife, run by bgolly.
 
 Both read the same pattern, a soup or a known one, and write the result; both files are compared run by run of cells. What is
 timed of bgolly, which does not tell, is the whole process less one that computes no generation, its output not written; of
@@ -10,9 +10,11 @@ Needs the packages of requirements-life.txt.
 """
 
 import json
+import pathlib
 import random
 import statistics
 
+import life_field
 from common import Disagreement, note, print_table, run_program, spread
 
 ACORN = (7, 3, "bo$3bo$2o2b3o!")
@@ -32,6 +34,15 @@ LINES = [
     ("plane, Gosper's gun", GUN, 0, "", "B3/S23", 3000),
     ("whole call, torus {0} x {0}", None, 100, "T", "B3/S23", 100),
     ("whole call, plane, a soup of {0} x {0}", None, 100, "", "B3/S23", 100),
+]
+
+BREEDER = pathlib.Path(__file__).parents[2] / "data" / "life" / "breeder.rle"
+
+# Name, what writes the pattern's file, side, generations. Of these HashLife of both is measured, one step for all.
+TREES = [
+    ("HashLife, a field of {0} x {0} tiles", life_field.write, 128, 2**20),
+    ("HashLife, Gosper's gun", lambda side, path: write_pattern(path, GUN, 0, "", "B3/S23"), 0, 2**30),
+    ("HashLife, breeder", lambda side, path: path.write_text(BREEDER.read_text()), 0, 2**30),
 ]
 
 
@@ -56,12 +67,12 @@ def runs_of(path):
 
 
 class Gradus:
-    def __init__(self, program, threads, whole):
-        self.program, self.threads, self.whole = program, threads, whole
+    def __init__(self, program, threads, whole, more=()):
+        self.program, self.threads, self.whole, self.more = program, threads, whole, more
 
     def seconds(self, path, generations, output):
         process = run_program([self.program, "life", str(path), "-g", str(generations), "--threads", str(self.threads),
-                               "--device", "cpu", "-o", str(output), "--json", "--quiet"])
+                               "--device", "cpu", "-o", str(output), "--json", "--quiet", *self.more])
         if self.whole:
             return process.seconds
         seconds = json.loads(process.output)["seconds"]
@@ -69,11 +80,12 @@ class Gradus:
 
 
 class Golly:
-    def __init__(self, whole, bounded):
-        self.whole, self.step = whole, lambda generations: 1 if bounded else max(generations, 1)
+    def __init__(self, whole, bounded, more=()):
+        self.whole, self.more = whole, more
+        self.step = lambda generations: 1 if bounded else max(generations, 1)
 
     def run(self, path, generations, output):
-        command = ["bgolly", "-q", "-q", "-i", str(self.step(generations)), "-m", str(generations)]
+        command = ["bgolly", *self.more, "-q", "-q", "-i", str(self.step(generations)), "-m", str(generations)]
         return run_program([*command, *(["-o", str(output)] if output else []), str(path)]).seconds
 
     def seconds(self, path, generations, output):
@@ -81,6 +93,26 @@ class Golly:
             return self.run(path, generations, output)
         self.run(path, generations, output)
         return self.run(path, generations, None) - self.run(path, 0, None)
+
+
+def run_alternately(options, folder, name, path, subjects, generations, ending, cells_of):
+    samples = {subject: [] for subject in subjects}
+    expected = None
+    for turn in range(options.repeats + 1):  # the first is a warm-up
+        for subject, program in subjects.items():
+            note(f"{name}: {subject}, {turn} of {options.repeats}")
+            output = folder / ("result" + ending)
+            seconds = program.seconds(path, generations, output)
+            cells = cells_of(output)
+            if expected is None:
+                expected = cells
+            if cells != expected:
+                raise Disagreement(f"{subject} gives other cells after {generations} generations")
+            if turn > 0:
+                samples[subject].append(seconds)
+    note("")
+    return [{"subject": subject, "samples": values, "seconds": statistics.median(values)}
+            for subject, values in samples.items()]
 
 
 def measure(options, folder, line):
@@ -94,24 +126,30 @@ def measure(options, folder, line):
     subjects = {"bgolly, QuickLife": Golly(whole, bool(topology)), "Gradus": Gradus(options.gradus, 1, whole)}
     if options.threads > 1 and not whole:
         subjects["Gradus, all threads"] = Gradus(options.gradus, options.threads, whole)
-    samples = {subject: [] for subject in subjects}
-    expected = None
-    for turn in range(options.repeats + 1):  # the first is a warm-up
-        for subject, program in subjects.items():
-            note(f"{name}: {subject}, {turn} of {options.repeats}")
-            output = folder / "result.rle"
-            seconds = program.seconds(path, generations, output)
-            cells = runs_of(output)
-            if expected is None:
-                expected = cells
-            if cells != expected:
-                raise Disagreement(f"{subject} gives other cells after {generations} generations")
-            if turn > 0:
-                samples[subject].append(seconds)
-    note("")
+    rows = run_alternately(options, folder, name, path, subjects, generations, ".rle", runs_of)
     return {"line": name, "rule": rule, "side": side, "topology": topology or "plane", "generations": generations,
-            "rows": [{"subject": subject, "samples": values, "seconds": statistics.median(values)}
-                     for subject, values in samples.items()]}
+            "rows": rows}
+
+
+def measure_tree(options, folder, line):
+    pattern_name, write, side, generations = line
+    side = max(4, int(side * options.scale ** 0.5)) if side else 0
+    name = pattern_name.format(side)
+    write(side, folder / "pattern.rle")
+    # As Macrocell, which says where the cells lie: RLE without a place has its corner at (0, 0) for bgolly.
+    path = folder / "pattern.mc"
+    run_program([options.gradus, "life", str(folder / "pattern.rle"), "-g", "0", "-o", str(path), "--quiet"])
+
+    def cells_of(output):
+        """The same for the same cells: the order of the nodes is that of the tree. Only one of the two keeps comments."""
+        same = folder / "same.mc"
+        run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
+        return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]
+
+    subjects = {"bgolly, HashLife": Golly(False, False, ["-a", "HashLife", "-M", "4000"]),
+                "Gradus": Gradus(options.gradus, 1, False, ["--variant", "hashlife"])}
+    rows = run_alternately(options, folder, name, path, subjects, generations, ".mc", cells_of)
+    return {"line": name, "rule": "B3/S23", "side": side, "topology": "plane", "generations": generations, "rows": rows}
 
 
 HEADER = ["line", "subject", "ms", "cell updates/s", "bgolly's time over it"]
@@ -123,7 +161,7 @@ def table_rows(result):
         bounded = result["topology"] != "plane"
         rate = result["side"] ** 2 * result["generations"] / row["seconds"] if bounded else None
         yield [result["line"], row["subject"], f"{1000 * row['seconds']:.4g} ± {1000 * spread(row['samples']):.2g}",
-               f"{rate:.3g}" if rate else "", f"{golly / row['seconds']:.4g}" if row["subject"] != "bgolly, QuickLife" else ""]
+               f"{rate:.3g}" if rate else "", f"{golly / row['seconds']:.4g}" if row["subject"] == "Gradus" or "threads" in row["subject"] else ""]
 
 
 def add_options(_parser):
@@ -142,16 +180,16 @@ def versions():
 def run(options, folder):
     """The results, and whether everything agrees."""
     results, problems = [], []
-    for line in LINES:
+    for line in LINES + TREES:
         if options.lines and not any(word in line[0] for word in options.lines):
             continue
         try:
-            results.append(measure(options, folder, line))
+            results.append((measure if line in LINES else measure_tree)(options, folder, line))
         except Disagreement as disagreement:
             problems.append(f"{line[0].format(line[2])}: {disagreement}; no figure is given")
     if not results and not problems:
         raise SystemExit("rivals: no line has such a name; the names are:\n  " +
-                         "\n  ".join(line[0].format(line[2]) for line in LINES))
+                         "\n  ".join(line[0].format(line[2]) for line in LINES + TREES))
     print_table(HEADER, [row for result in results for row in table_rows(result)])
     if not problems:
         print(f"Medians of alternate runs; all threads are {options.threads}; ± is the median deviation. "

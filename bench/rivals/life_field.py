@@ -61,11 +61,8 @@ def runs(row):
         yield begin, end
 
 
-def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    tiles = int(sys.argv[1])
-    chance = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+def write(tiles, path, seed=1):
+    chance = random.Random(seed)
     live = cells(GUN, 12, 16) | cells(EATER, 12 + 37, 16 + 23)
     for _ in range(SETTLED):
         live = later(live)
@@ -79,7 +76,7 @@ def main():
     for number, rows in enumerate(variants):
         for x, y in turned(phases[number % PERIOD], number // PERIOD):
             rows[y].append(x)
-    with open(sys.argv[2], "w") as file:
+    with open(path, "w", encoding="ascii") as file:
         file.write(f"x = {tiles * SIDE}, y = {tiles * SIDE}, rule = B3/S23\n")
         for _ in range(tiles):
             chosen = [variants[chance.randrange(len(variants))] for _ in range(tiles)]
@@ -94,4 +91,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    write(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 1)

@@ -119,22 +119,20 @@ constexpr Variant table[] = {
      .run = GRADUS_CUDA_RUNS(cuda_resident)},
 };
 
-// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. The plane's
-// grids are computed some hundred generations at a time, at least.
-bool threads_pay(const Shape& shape, const execution::Machine& machine) {
+// A team of threads is awake after some microseconds, and each pass of some generations takes two barriers. One core,
+// too, gains from several generations in a pass, but for a grid that is a few words wide, whose columns fill registers.
+bool passes_pay(const Shape& shape) {
   const double generations = static_cast<double>(shape.stepwise ? 1 : std::min<std::int64_t>(shape.generations, 64));
   const double updates = static_cast<double>(shape.height) * static_cast<double>(shape.width) * generations;
-  // One core keeps the grid in its own cache: then there is nothing to gain from several generations in a pass.
   constexpr double worth_a_team = 4e6;
-  const bool few_columns = shape.width <= 256 && shape.height <= 4096;
-  return machine.cores > 1 ? updates > worth_a_team && !few_columns : updates > 16 * worth_a_team && !few_columns;
+  return updates > worth_a_team && (shape.width > 256 || shape.height > 1024);
 }
 
 /// Whether a GPU that nobody asked for is done sooner, the time it takes to get ready and the way there included. It
 /// takes grids that are computed in one go, not those that the frame looks at, or makes larger, again and again.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
-  constexpr double of_a_core = 7e10;  // cell updates a second (docs/results/life-h200.json)
+  constexpr double of_a_core = 7e10;  // cell updates a second (docs/results/life-h200-ladder.json)
   constexpr double of_a_gpu = 1e13;
   constexpr double bytes_of_the_bus = 2e10;
   const double there_and_back = static_cast<double>(shape.height) * static_cast<double>(shape.width) / 4;
@@ -162,14 +160,13 @@ constinit const core::Ladder ladder{
 };
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled;
-  // and by then what left them has made a rectangle of the plane several times as wide, most of it empty.
-  const std::int64_t settled = 1024 + 4 * std::max(shape.height, shape.width);
+  // What is given as a tree has alike parts. Other patterns have them as well after a while, when soups have settled.
+  const std::int64_t settled = 1024 + 16 * std::max(shape.height, shape.width);
   if (device != Device::gpu && (shape.tree || shape.generations >= settled) && unwatched_plane(shape, machine))
     return core::find_variant(variants(), "hashlife", Room::name);
   if (device == Device::gpu || (device == Device::automatic && gpu_pays(shape, machine)))
     return core::find_variant(variants(), "cuda_resident", Room::name);
-  return core::find_variant(variants(), threads_pay(shape, machine) ? "openmp_temporal" : "bit_sliced", Room::name);
+  return core::find_variant(variants(), passes_pay(shape) ? "openmp_temporal" : "bit_sliced", Room::name);
 }
 
 }  // namespace gradus::life_detail
