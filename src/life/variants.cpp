@@ -14,7 +14,6 @@ namespace {
 
 using core::Backend;
 using core::Memory;
-using core::Support;
 
 Memory two_padded_grids(const Shape& shape, int) {
   return {.host = core::checked_multiply(Padded::bytes(shape.height, shape.width), std::uint64_t{2}, "two grids")};
