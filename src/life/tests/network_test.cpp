@@ -80,7 +80,7 @@ int wrong_ones(const Network& network, LifeRule rule) {
       const int neighbours = std::popcount(neighbourhood) - static_cast<int>(alive);
       right |= static_cast<std::uint64_t>((alive != 0 ? rule.survival : rule.birth) >> neighbours & 1) << bit;
     }
-    const auto sums = [&cells](int row) {
+    const auto sums = [&cells](std::size_t row) {
       return row_sums<Words>(cells[3 * row], cells[3 * row + 1], cells[3 * row + 2]);
     };
     wrong += std::popcount(network.next(sums(0), sums(1), sums(2), cells[4]) ^ right);
