@@ -15,6 +15,7 @@ namespace {
 
 using core::Backend;
 using core::Memory;
+using core::Support;
 
 Support unwatched_plane(const Shape& shape, const execution::Machine&) {
   if (shape.boundary != LifeBoundary::plane) return Support::no("works on the plane only");
