@@ -74,7 +74,8 @@ struct GRADUS_EXPORT lock_policy {
 
   /// A thread that waits for others: it rests for a moment between two looks. When that was in vain for some
   /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
-  /// not help either, because other programs took it, it sleeps.
+  /// not help for milliseconds either, because other programs took it, it sleeps. Not sooner: who sleeps in a queue
+  /// keeps all behind it waiting, who then sleep as well.
   class spinner {
    public:
     /// Rests for `pauses` of the processor's own.
@@ -101,7 +102,7 @@ struct GRADUS_EXPORT lock_policy {
     // A pause takes 10 to 50 nanoseconds: together some microseconds, as long as a thread takes to fall asleep and to
     // be woken.
     static constexpr unsigned most_pauses = 128;
-    static constexpr unsigned most_yields = 32;
+    static constexpr unsigned most_yields = 2048;
     static constexpr std::chrono::microseconds nap{20};  // to which the system adds its own delay, on Linux 50 more
     unsigned rested_ = 0;
     unsigned yields_ = 0;
