@@ -427,13 +427,13 @@ TEST(Experiments, what_is_wrong_is_told_with_its_place) {
                        R"("claims": [{"variant": "sequential", "claim": "best_at", "dtype": "f32"}])"),
        {"claims[0]", "no other value"}},
   };
-  for (const auto& [text, words] : cases)
-    with_experiment(text, [&](const std::string& path) {
+  for (const auto& one : cases)
+    with_experiment(one.first, [&one](const std::string& path) {
       try {
         read_experiment(path);
-        ADD_FAILURE() << "accepted: " << text;
+        ADD_FAILURE() << "accepted: " << one.first;
       } catch (const InputError& error) {
-        for (const std::string& word : words)
+        for (const std::string& word : one.second)
           EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " is not in: " << error.what();
       }
     });
@@ -544,13 +544,13 @@ TEST(Claims, drops_at_is_about_more_threads_than_cores_too) {
 }
 
 TEST(Claims, figures_are_compared_with_a_bound_or_with_another_variant) {
-  const auto with = [](const std::string& variant, std::vector<std::pair<int, nlohmann::ordered_json>> figures) {
+  const auto with = [](const std::string& variant, const std::vector<std::pair<int, nlohmann::ordered_json>>& figures) {
     std::vector<Row> rows;
-    for (auto& [threads, figure] : figures) {
+    for (const auto& [threads, figure] : figures) {
       Row row;
       row.variant = variant;
       row.threads = threads;
-      row.figures = {{"share", std::move(figure)}};
+      row.figures = {{"share", figure}};
       rows.push_back(std::move(row));
     }
     return rows;

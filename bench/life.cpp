@@ -172,7 +172,7 @@ class Soup : public Workload {
           static_cast<std::int64_t>(random.below(2 * number, static_cast<std::uint64_t>(is.height)));
       const std::int64_t left =
           static_cast<std::int64_t>(random.below(2 * number + 1, static_cast<std::uint64_t>(is.width)));
-      const std::string wrong = life_detail::fault_in_window(cells_.view(), is, options(), top, left, side);
+      std::string wrong = life_detail::fault_in_window(cells_.view(), is, options(), top, left, side);
       if (!wrong.empty()) return wrong;
     }
     return "";

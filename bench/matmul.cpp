@@ -24,7 +24,6 @@ namespace {
 
 using matmul_detail::Layout;
 using matmul_detail::Problem;
-using matmul_detail::Shape;
 using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "matmul";

@@ -20,6 +20,7 @@ namespace gradus::life_detail {
 Solved openmp(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
   const std::int64_t width = problem.cells.width;
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
   const int threads = threads_for_rows(problem, execution, 1);
   const std::stop_token& stop = problem.stop;
   Numbers<int> now(height, width);

@@ -23,6 +23,7 @@ namespace gradus::life_detail {
 
 Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const std::int64_t height = problem.cells.height;
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the teams below are of so many
   const int threads = threads_for_rows(problem, execution, 4);
   const std::stop_token& stop = problem.stop;
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};

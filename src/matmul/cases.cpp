@@ -294,6 +294,7 @@ std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, c
   const X exact = truth.exact;
   // NOLINTNEXTLINE(misc-redundant-expression): true for NaN
   if (exact != exact) return std::isnan(value) ? "" : is_instead_of(nan);
+  // NOLINTNEXTLINE(misc-redundant-expression): true for infinity
   if (exact - exact != 0) return static_cast<X>(value) == exact ? "" : is_instead_of(static_cast<double>(exact));
   // Near the greatest number a sum may overflow on its way, or not, by the order of its terms.
   if (!(truth.magnitude <= static_cast<X>(std::numeric_limits<T>::max()) / 2) && !std::isfinite(value)) return "";

@@ -113,7 +113,7 @@ HWY_INLINE void multiply_block(const Strip<T>& strip, const Block<T>& block, Ahe
   const std::int64_t a_step = packed ? block_rows : strip.a_step;
   const T* a[(rows + 2) / 3];
 #pragma GCC unroll 4
-  for (int third = 0; third < (rows + 2) / 3; ++third) a[third] = block.a + 3 * third * a_row;
+  for (int third = 0; third < (rows + 2) / 3; ++third) a[third] = block.a + std::int64_t{3} * third * a_row;
   const T* b = block.b;
   const auto add_products = [&](std::int64_t step) HWY_ATTR {
     V of_b[vectors];
@@ -223,7 +223,8 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
   // The next sliver is on its way to the second cache while this one is multiplied.
-  Ahead<T> ahead{strip.next_a, !packed || strip.next_a == strip.a ? 0 : (4 * block_rows + in_row - 1) / in_row};
+  Ahead<T> ahead{strip.next_a,
+                 !packed || strip.next_a == strip.a ? 0 : (std::int64_t{4} * block_rows + in_row - 1) / in_row};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {
     const std::int64_t rest = strip.steps - first;
     const bool last = rest <= strip.block;
