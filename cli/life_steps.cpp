@@ -22,10 +22,13 @@ constexpr std::string_view hashlife = "hashlife";
 
 void require_no_background(const LifeResult& result, const LifeRule& rule) {
   if (!result.background) return;
-  throw UnsupportedError(fmt::format(
-      "after {} all of the plane beyond the pattern is alive under {}, which no pattern file can say; ask for an even "
-      "number of generations, or --boundary torus",
-      counted(result.generations, "generation"), to_string(rule)));
+  const bool stays_alive = (rule.survival >> 8 & 1) != 0;
+  throw UnsupportedError(
+      fmt::format("after {} all of the plane beyond the pattern is alive under {}, which no pattern file can say; ask "
+                  "for {}--boundary "
+                  "torus",
+                  counted(result.generations, "generation"), to_string(rule),
+                  stays_alive ? "" : "an even number of generations, or "));
 }
 
 LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const LifeSize& size, const Execution& execution)

@@ -73,6 +73,7 @@ class Life(Case):
             if says:
                 self.refused(2, "life", self.pattern(), "--rule", rule, says=[says])
         self.refused(4, "life", self.pattern(), "--rule", "B03/S23", says=["even number"])
+        self.refused(4, "life", self.pattern(), "--rule", "B0/S8", "-g", 2, says=["ask for --boundary torus"])
         self.succeed("life", self.pattern(), "--rule", "B03/S23", "-g", 2)
 
     def test_malformed_patterns(self):

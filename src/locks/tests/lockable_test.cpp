@@ -278,7 +278,8 @@ TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
   std::unique_lock other(std::move(one));
-  EXPECT_FALSE(one.owns_lock());  // NOLINT(bugprone-use-after-move): it says what it has become
+  EXPECT_FALSE(
+      one.owns_lock());  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move): it says what it has become
   EXPECT_TRUE(other.owns_lock());
   other.unlock();
   EXPECT_TRUE(another_thread_can_take(lock));
@@ -412,7 +413,7 @@ TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
 
 /// Which no lock may take for the past: what is far away need not fit into the clock's own ticks.
 TYPED_TEST(TimedLockable, WaitsHoweverLong) {
-  using days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
+  using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   const auto becomes_free = [](const auto& take) {
     TypeParam lock;
     lock.lock();
@@ -428,7 +429,7 @@ TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   };
   waits_for(std::chrono::nanoseconds::max());
   waits_for(std::chrono::seconds::max());
-  waits_for(days::max());
+  waits_for(Days::max());
   waits_for(std::chrono::duration<double>(1e300));
   waits_for(std::chrono::duration<float>(std::numeric_limits<float>::infinity()));
   const auto waits_until = [&](const auto& deadline) {
@@ -437,24 +438,24 @@ TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   waits_until(steady_clock::time_point::max());
   waits_until(std::chrono::system_clock::time_point::max());
   waits_until(std::chrono::time_point<steady_clock, std::chrono::hours>::max());
-  waits_until(std::chrono::time_point<std::chrono::system_clock, days>::max());
+  waits_until(std::chrono::time_point<std::chrono::system_clock, Days>::max());
   waits_until(
       std::chrono::time_point<steady_clock, std::chrono::duration<double>>(std::chrono::duration<double>(1e30)));
 }
 
 TYPED_TEST(TimedLockable, DoesNotWaitForThePast) {
-  using days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
+  using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
   TypeParam lock;
   lock.lock();
   std::thread([&] {
     EXPECT_FALSE(lock.try_lock_for(std::chrono::nanoseconds::min()));
     EXPECT_FALSE(lock.try_lock_for(std::chrono::seconds::min()));
-    EXPECT_FALSE(lock.try_lock_for(days::min()));
+    EXPECT_FALSE(lock.try_lock_for(Days::min()));
     EXPECT_FALSE(lock.try_lock_for(std::chrono::duration<double>(-1e300)));
     EXPECT_FALSE(lock.try_lock_for(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN())));
     EXPECT_FALSE(lock.try_lock_until(steady_clock::time_point::min()));
     EXPECT_FALSE(lock.try_lock_until(std::chrono::system_clock::time_point::min()));
-    EXPECT_FALSE(lock.try_lock_until(std::chrono::time_point<steady_clock, days>::min()));
+    EXPECT_FALSE(lock.try_lock_until(std::chrono::time_point<steady_clock, Days>::min()));
     EXPECT_FALSE(lock.try_lock_until(steady_clock::time_point()));
   }).join();
   lock.unlock();

@@ -49,9 +49,10 @@ class Sets(Case):
         answer = json.loads(self.succeed("bench", "--experiment", path, "--threads", "1", "--repeats", 1, "--json").stdout)
         self.assertTrue(answer["right"])
         claims = [claim for claim in answer["claims"] if claim["claim"] == "faster_than"]
-        self.assertEqual(len(claims), 4)
+        self.assertEqual(len(claims), sum(claim["claim"] == "faster_than" for claim in experiment["claims"]))
+        self.assertGreater(len(claims), 0)
         for claim in claims:
-            self.assertIn(claim["than"], ("fine_list", "lock_free_list_leak", "optimistic_list_leak"))
+            self.assertIn(claim["than"], ("coarse_list", "fine_list", "lock_free_list_leak", "optimistic_list_leak"))
             self.assertIn(len(claim["inputs"]), (2, 8))
             self.assertLessEqual({finding["label"] for finding in claim["inputs"]}, labels)
 
