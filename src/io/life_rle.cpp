@@ -35,6 +35,8 @@ class RleReader final : public LifeReader {
   void take_line(std::string_view line) override {
     const std::string_view text = trimmed(line);
     if (text.starts_with("#CXRLE") && !has_header_) return take_place(line);
+    // As older programs say it; a rule in the header comes later and goes before it.
+    if (text.starts_with("#r ") && !has_header_) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
     if (text.starts_with('#')) {
       pattern_.comments.emplace_back(text);
       return;

@@ -104,6 +104,9 @@ TEST(LifePatterns, AGliderInEveryFormat) {
 }
 
 TEST(LifePatterns, HeadersAreRead) {
+  // A rule before the header, as older programs write it.
+  EXPECT_EQ(parse("#r 23/36\nx = 1, y = 1\no!").rule, (LifeRule{1 << 3 | 1 << 6, 1 << 2 | 1 << 3}));
+  EXPECT_EQ(parse("#r 23/36\nx = 1, y = 1, rule = B3/S23\no!").rule, LifeRule{});
   const LifePattern torus = parse("#CXRLE Pos=-5,7 Gen=123\n#C a comment\nx = 1, y = 1, rule = b36/s23:T64,48\no!");
   EXPECT_EQ(torus.rule, life_rule("B36/S23"));
   EXPECT_EQ(torus.boundary, LifeBoundary::torus);
