@@ -338,30 +338,33 @@ void for_all_live_blocks(const LifeTree& tree, const Use& use) {
     for_live_blocks(tree, root.quarters[quarter], quarter % 2 == 1 ? 0 : -half, quarter / 2 == 1 ? 0 : -half, use);
 }
 
+/// The tree, or where its root is a leaf, a larger one around it.
+const LifeTree& with_quarters(const LifeTree& given, LifeTree& larger) {
+  if (given.nodes[given.root].level != leaf_level) return given;
+  larger = given;
+  expand(larger);
+  return larger;
+}
+
 }  // namespace
 
 std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size_t most, const std::stop_token& stop) {
   if (given.root == 0) return std::vector<LifeBlock>{};
-  const LifeTree* tree = &given;
   LifeTree larger;
-  if (given.nodes[given.root].level == leaf_level) {
-    larger = given;
-    expand(larger);
-    tree = &larger;
-  }
-  std::vector<std::uint64_t> counts(tree->root + std::size_t{1});
-  for (std::size_t index = 1; index <= tree->root; ++index) {
-    const Node& node = tree->nodes[index];
+  const LifeTree& tree = with_quarters(given, larger);
+  std::vector<std::uint64_t> counts(tree.root + std::size_t{1});
+  for (std::size_t index = 1; index <= tree.root; ++index) {
+    const Node& node = tree.nodes[index];
     if (node.level == leaf_level) counts[index] = 1;
     else
       for (const std::uint32_t quarter : node.quarters)
         counts[index] = std::min(counts[index] + counts[quarter], std::uint64_t{most} + 1);
   }
-  if (counts[tree->root] > most) return std::nullopt;
+  if (counts[tree.root] > most) return std::nullopt;
   std::vector<LifeBlock> blocks;
-  blocks.reserve(counts[tree->root]);
+  blocks.reserve(counts[tree.root]);
   RareLook look(stop, stopped);
-  for_all_live_blocks(*tree, [&](const LifeBlock& block) {
+  for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     blocks.push_back(block);
   });
@@ -375,15 +378,10 @@ std::optional<std::vector<LifeBlock>> blocks_of(const LifeTree& given, std::size
 LifeGrid grid_of(const LifeTree& given, const LifeBox& box, const std::stop_token& stop) {
   LifeGrid grid(box.height, box.width);
   if (given.root == 0) return grid;
-  const LifeTree* tree = &given;
   LifeTree larger;
-  if (given.nodes[given.root].level == leaf_level) {
-    larger = given;
-    expand(larger);
-    tree = &larger;
-  }
+  const LifeTree& tree = with_quarters(given, larger);
   RareLook look(stop, stopped);
-  for_all_live_blocks(*tree, [&](const LifeBlock& block) {
+  for_all_live_blocks(tree, [&](const LifeBlock& block) {
     look.honour_stop();
     for (std::int64_t row = 0; row < 8; ++row) {
       const std::int64_t y = block.y * 8 + row - box.top;

@@ -36,9 +36,10 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
     const core::PhaseTimer timer(phases, "pack");
     from->begin();
     to->begin();
-    from->load_rows(problem.cells, 0, height);
+    from->load_rows(problem.cells, 0, height, problem.stop);
     to->begin_rows(0, height);
     from->close_ends();
+    core::honour_stop(problem.stop, while_computing);
   }
   {
     const core::PhaseTimer timer(phases, "generations");
@@ -53,7 +54,8 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
     }
   }
   const core::PhaseTimer timer(phases, "unpack");
-  from->store_rows(0, height, problem.result);
+  from->store_rows(0, height, problem.result, problem.stop);
+  core::honour_stop(problem.stop, while_computing);
 }
 
 /// Columns of words.

@@ -78,11 +78,10 @@ void check_memory_views(const LifeGridView& cells, const LifeOptions& options, c
       throw UsageError("memory for cells: it is for " + std::to_string(memory.cells.height) + " x " +
                        std::to_string(memory.cells.width) + ", and the cells are " + std::to_string(cells.height) +
                        " x " + std::to_string(cells.width));
-    const auto rows_of = [](const LifeGridView& grid) {
-      return MatrixView<const std::uint64_t>(grid.words, grid.height, grid.row_words(), grid.stride);
-    };
     const bool same = memory.cells.words == cells.words && memory.cells.stride == cells.stride;
-    if (!same) execution::check_apart(rows_of(memory.cells), "memory for cells", rows_of(cells), "cells");
+    if (!same)
+      execution::check_apart(room::rows_of(LifeGridView(memory.cells)), "memory for cells", room::rows_of(cells),
+                             "cells");
   }
   if (memory.hashes.empty()) return;
   if (!options.hashes) throw UsageError("memory for hashes: there is some, but LifeOptions::hashes is not set");

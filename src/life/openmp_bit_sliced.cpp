@@ -36,10 +36,11 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
 #pragma omp parallel num_threads(threads)
     {
       const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
-      now.load_rows(problem.cells, rows.begin, rows.end);
+      now.load_rows(problem.cells, rows.begin, rows.end, stop);
       next.begin_rows(rows.begin, rows.end);
     }
     now.close_ends();
+    core::honour_stop(stop, while_computing);
   }
   {
     const core::PhaseTimer timer(phases, "generations");
@@ -75,8 +76,9 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
 #pragma omp parallel num_threads(threads)
   {
     const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
-    last.store_rows(rows.begin, rows.end, problem.result);
+    last.store_rows(rows.begin, rows.end, problem.result, stop);
   }
+  core::honour_stop(stop, while_computing);
   return {};
 }
 

@@ -112,10 +112,11 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int part = 0; part < threads; ++part) {
       const cpu::Range rows = cpu::share(height, part, threads);
-      even.load_rows(problem.cells, rows.begin, rows.end);
+      even.load_rows(problem.cells, rows.begin, rows.end, stop);
       odd.begin_rows(rows.begin, rows.end);
     }
     even.close_ends();
+    core::honour_stop(stop, while_computing);
   }
   {
     const core::PhaseTimer timer(phases, "generations");
@@ -148,8 +149,9 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int part = 0; part < threads; ++part) {
     const cpu::Range rows = cpu::share(height, part, threads);
-    last.store_rows(rows.begin, rows.end, problem.result);
+    last.store_rows(rows.begin, rows.end, problem.result, stop);
   }
+  core::honour_stop(stop, while_computing);
   return {};
 }
 

@@ -189,8 +189,7 @@ void World::grow(std::int64_t margin) {
         "the pattern moves more than 2^62 cells away from (0, 0), further than rows and columns are counted");
   execution::check_memory(job_->variant->memory(shape, 1).host +
                               static_cast<std::uint64_t>(shape.height) * static_cast<std::uint64_t>(shape.width / 8),
-                          *job_->execution,
-                          "the plane's live cells take more and more room; ask for fewer generations");
+                          *job_->execution, of_growth);
   LifeGrid cells(shape.height, shape.width, LifeGrid::Uninitialised{});
   copy_cells(own_.view(), -margin, -beside, cells.span(), job_->execution->stop);
   core::honour_stop(job_->execution->stop, while_computing);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <stop_token>
 
 #include "core/checked.hpp"
 #include "cpu/scratch.hpp"
@@ -83,24 +84,28 @@ class Padded {
       std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
   }
-  void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last) {
+  /// Rows [first, last), and what lies beside them. This and store_rows() return early after a stop request.
+  void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     const std::uint64_t mask = last_word_mask(width_);
-    begin_rows(first, last);
     for (std::int64_t y = first; y < last; ++y) {
+      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
+      begin_rows(y, y + 1);
       std::memcpy(row(y), cells.row(y), static_cast<std::size_t>(words_) * 8);
       row(y)[words_ - 1] &= mask;
     }
     close_sides(first, last);
   }
-  void store_rows(std::int64_t first, std::int64_t last, const LifeGridSpan& cells) const {
+  void store_rows(std::int64_t first, std::int64_t last, const LifeGridSpan& cells, const std::stop_token& stop) const {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
+      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
       std::memcpy(cells.row(y), row(y), static_cast<std::size_t>(words_) * 8);
       cells.row(y)[words_ - 1] &= mask;
     }
   }
 
  private:
+  static constexpr std::int64_t rows_between_looks = 64;  ///< at the stop request
   /// Words of a cache line. One line stands before each row: its last word is what lies left of the row, its first one
   /// may be what lies right of the row before.
   static constexpr std::int64_t line = 8;

@@ -26,14 +26,9 @@ struct Tiling {
 
   std::int64_t tiles() const { return across * down; }
   int threads() const { return warps * lanes; }
-  /// Cells that are computed for each one that is wanted.
-  double redundancy(std::int64_t height, std::int64_t words) const {
-    return static_cast<double>(tiles()) * lanes * warps * rows /
-           (static_cast<double>(height) * static_cast<double>(words));
-  }
 };
 
-/// Threads of a block for so many rows of each: as many as registers suffice for.
+/// Warps of a block for so many rows of each thread: as many as registers suffice for.
 constexpr int most_warps(int rows) { return rows > 16 ? 16 : 32; }
 
 /// Columns of tiles.
