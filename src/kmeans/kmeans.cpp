@@ -162,7 +162,7 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
 /// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
 /// given back before the variant runs.
 std::uint64_t device_memory(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
-  return std::max(room::gpu_cover_bytes(shape.points, true),
+  return std::max(room::gpu_cover_bytes(shape.points, shape.dimensions, true),
                   variant.memory(shape, cpu::thread_count(execution)).device);
 }
 

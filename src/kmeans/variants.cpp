@@ -374,8 +374,8 @@ namespace {
 /// Whether points in host memory and all that the variant and k-means|| keep beside them fit every usable GPU, with an
 /// eighth to spare: a GPU that nobody asked for is no reason to refuse a job.
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  double needed = shape.bytes() +
-                  static_cast<double>(std::max(variant.memory(shape, 1).device, gpu_cover_bytes(shape.points, true)));
+  double needed = shape.bytes() + static_cast<double>(std::max(variant.memory(shape, 1).device,
+                                                               gpu_cover_bytes(shape.points, shape.dimensions, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
   for (const execution::Gpu& gpu : machine.gpus())
     if (gpu.usable && needed > 0.875 * static_cast<double>(gpu.memory_bytes)) return false;

@@ -64,9 +64,10 @@ class GpuPoints {
 
 #endif
 
-/// Bytes of a cover (seeding/cuda_cover.hpp) on the GPU.
-constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, bool groups) {
-  return static_cast<std::uint64_t>(points) * (groups ? 13 : 9);
+/// Bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and a copy of the points in bytes.
+constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
+  return static_cast<std::uint64_t>(points) *
+         ((groups ? 13 : 9) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);
 }
 
 /// Calls visit(number of the first row, rows in host memory) with some rows after the other until it returns false.

@@ -1,45 +1,31 @@
 // The choice of first centroids on a GPU: what k-means++ and k-means|| ask of the squared distances to the rows that
 // were chosen so far.
 //
-// A step of greedy k-means++ reads the points twice, for the gains of the candidates and to add the best: 2 n d
-// elements, 17 n bytes of distances, and (trials + 1) n d differences and multiply-adds in double. Sums are of
-// integers, so that blocks may finish in any order. Prefix sums are looked up in three steps: 256 rows are a block, and
-// 256 blocks a group.
+// Steps of greedy k-means++ are taken by one kernel (cuda_trials.cuh) that reads a copy of the points in bytes. Where
+// that cannot be, a step reads the points twice, for the gains of the candidates and to add the best: 2 n d elements,
+// 17 n bytes of distances, and (trials + 1) n d differences and multiply-adds in double. Sums are of integers, so that
+// blocks may finish in any order. Prefix sums are looked up in three steps: 256 rows are a block, and 256 blocks a
+// group.
 #include "kmeans/seeding/cuda_cover.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kmeans/gpu/cuda_common.hpp"
-#include "kmeans/gpu/cuda_row_distances.cuh"
+#include "kmeans/seeding/cuda_cover.cuh"
+#include "kmeans/seeding/cuda_trials.cuh"
 
 namespace gradus::kmeans_detail {
-
-template <class T>
-struct CoverJob {
-  DeviceRows<T> rows;
-  const T* weights;  ///< null: all 1
-  double weight_unit;
-  Quantizer quantize;
-  double* closest;
-  std::int32_t* owners;  ///< null: nobody asks
-  Word* block_sums;
-  Word* group_sums;
-  Word* total;
-  std::int64_t first_block;  ///< of the blocks of rows that a launch of add_rows or find_gains looks at
-  std::int64_t end_block;
-
-  __device__ double weighed(std::int64_t row, double distance) const {
-    return weights ? static_cast<double>(weights[row]) * weight_unit * distance : distance;
-  }
-  __device__ Word integer(std::int64_t row) const { return quantize(weighed(row, closest[row])); }
-  __device__ std::int64_t row_blocks() const { return (rows.count + block_rows - 1) / block_rows; }
-};
 
 namespace {
 
 constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
 constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+
+/// Least magnitude of points that are copied in bytes: squares of differences that the bound speaks of do not
+/// underflow, nor those of the inverse overflow.
+constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
@@ -351,6 +337,111 @@ void CudaCover<T>::rescale() {
   cuda::check_launch("sum_blocks");
   refresh();
   total_at_rescale_ = host_total_;
+}
+
+/// The points' copy in bytes, and what the steps of k-means++ need beside it.
+template <class T>
+struct CudaCover<T>::Bytes {
+  Bytes(std::int64_t rows, std::int64_t columns, std::int64_t blocks)
+      : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
+        lengths(4 * padded), part_sums(blocks), gains(3 * most_trials), chosen(most_steps), outcome(1) {}
+
+  static constexpr std::int64_t most_steps = 1024;  ///< of a launch
+
+  ByteRows rows{};
+  std::int64_t padded;  ///< rows, those that fill the last block included
+  cuda::DeviceBuffer<signed char> bytes;
+  cuda::DeviceBuffer<float> lengths;  ///< scales, squares, residues and reaches
+  cuda::DeviceBuffer<Word> part_sums;
+  cuda::DeviceBuffer<Word> gains;
+  cuda::DeviceBuffer<std::int64_t> chosen;
+  cuda::DeviceBuffer<TrialOutcome> outcome;
+};
+
+template <class T>
+void CudaCover<T>::make_bytes() {
+  const DeviceRows<T>& rows = job_->rows;
+  cuda::DeviceBuffer<double> middle(rows.columns);
+  byte_rows::find_middle<T>
+      <<<static_cast<unsigned int>(rows.columns), byte_rows::sample_rows, 0, stream()>>>(rows, middle.data());
+  cuda::check_launch("find_middle");
+  total_.clear(stream());
+  byte_rows::find_magnitude<T><<<blocks(8), block_rows, 0, stream()>>>(rows, middle.data(), total_.data());
+  cuda::check_launch("find_magnitude");
+  total_.copy_to_host(staged_.data(), 1, stream());
+  stream().wait();
+  const auto magnitude = std::bit_cast<double>(staged_[0]);
+  if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
+  bytes_ = std::make_unique<Bytes>(rows.count, rows.columns,
+                                   std::int64_t{trials::blocks_of_a_multiprocessor} * multiprocessors_);
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  float* const lengths = bytes_->lengths.data();
+  const std::int64_t padded = bytes_->padded;
+  const byte_rows::Output out{bytes_->bytes.data(), lengths, lengths + padded, lengths + 2 * padded,
+                              lengths + 3 * padded};
+  const double unit = std::ldexp(1.0, -exponent);
+  const int quads = byte_stride(rows.columns) / 4;
+  const int lanes = std::min(32, static_cast<int>(std::bit_ceil(static_cast<unsigned int>(quads))));
+  byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, middle.data(), unit, lanes, closest_.data(), out);
+  cuda::check_launch("convert");
+  bytes_->rows = {out.bytes, out.scale, out.square, out.residue, out.reach, byte_stride(rows.columns), unit};
+  stream().wait();  // the middle was read
+}
+
+template <class T>
+bool CudaCover<T>::takes_steps(int trials) {
+  if (trials > most_trials || job_->rows.columns > byte_columns) return false;
+  if (!bytes_) make_bytes();
+  return bytes_ != nullptr;
+}
+
+template <class T>
+void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
+                              std::vector<std::int64_t>& chosen) {
+  constexpr double seconds_of_a_launch = 0.1;
+  const DeviceRows<T>& rows = job_->rows;
+  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
+  const auto most_blocks = static_cast<int>(blocks(trials::blocks_of_a_multiprocessor));
+  const auto shared = static_cast<std::size_t>(trials::Layout(bytes_->rows.stride, trials, most_blocks).bytes());
+  cuda::allow_shared_memory(kernel, shared);
+  int resident = 0;
+  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, trials::threads, shared),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  TrialJob<T> job{};
+  job.cover = *job_;
+  job.bytes = bytes_->rows;
+  job.random = random;
+  job.first_draw = draws;
+  job.trials = trials;
+  const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
+  job.steps = static_cast<int>(
+      std::min(static_cast<std::int64_t>(in_time), clusters - static_cast<std::int64_t>(chosen.size())));
+  job.total = host_total_;
+  job.least_total = total_at_rescale_ / 4;
+  job.by_quads = reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 &&
+                 rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+  job.part_sums = bytes_->part_sums.data();
+  job.gains = bytes_->gains.data();
+  job.chosen = bytes_->chosen.data();
+  job.outcome = bytes_->outcome.data();
+  bytes_->gains.clear(stream());
+  void* arguments[] = {&job};
+  const auto start = core::Clock::now();
+  cuda::check(cudaLaunchCooperativeKernel(kernel, blocks(std::min(resident, trials::blocks_of_a_multiprocessor)),
+                                          trials::threads, arguments, shared, stream()),
+              "cudaLaunchCooperativeKernel");
+  TrialOutcome outcome{};
+  bytes_->outcome.copy_to_host(&outcome, 1, stream());
+  stream().wait();
+  const auto before = static_cast<std::ptrdiff_t>(chosen.size());
+  chosen.resize(chosen.size() + static_cast<std::size_t>(outcome.steps));
+  bytes_->chosen.copy_to_host(chosen.data() + before, outcome.steps, stream());
+  stream().wait();
+  seconds_of_a_step_ = std::max(core::seconds_since(start), 1e-7) / std::max(outcome.steps, 1);
+  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
+  host_total_ = outcome.total;
+  if (host_total_ < total_at_rescale_ / 4) rescale();
 }
 
 template class CudaCover<float>;

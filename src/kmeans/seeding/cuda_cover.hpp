@@ -40,8 +40,18 @@ class CudaCover {
   std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const;
   std::vector<std::uint64_t> weights_of_chosen() const;
 
+  /// Whether take_steps() can be called: not for points of extreme magnitude, very long rows or very many clusters.
+  bool takes_steps(int trials);
+  /// Takes steps of greedy k-means++ until `chosen` has `clusters` rows, total() is 0 or some time has passed. `draws`:
+  /// the index of the next random number. Groups are not kept up to date.
+  void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
+                  std::vector<std::int64_t>& chosen);
+
  private:
   using Word = cuda::Job::Word;
+  struct Bytes;
+
+  void make_bytes();
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
   unsigned int blocks(int per_multiprocessor) const;
@@ -68,6 +78,8 @@ class CudaCover {
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
   double largest_weight_ = 0;
+  std::unique_ptr<Bytes> bytes_;
+  double seconds_of_a_step_ = 1e-3;
 };
 
 #endif

@@ -147,8 +147,8 @@ struct GpuRows {
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
   GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    const auto copy =
-        std::make_shared<GpuPoints<T>>(rows, row_weights, *execution, gpu_cover_bytes(rows.rows(), false));
+    const auto copy = std::make_shared<GpuPoints<T>>(rows, row_weights, *execution,
+                                                     gpu_cover_bytes(rows.rows(), rows.columns(), false));
     return {copy.get(), copy->rows(), row_weights, execution, copy};
   }
 };
@@ -214,6 +214,14 @@ class Seeding {
     while (static_cast<std::int64_t>(chosen.size()) < k_) {
       honour_stop(execution_.stop);
       if (cover.total() == 0) return extend_by_different_rows(chosen);
+      if constexpr (requires { cover.takes_steps(0); }) {  // several at a time, where they are computed
+        const auto trials = static_cast<int>(targets.size());
+        if (cover.takes_steps(trials)) {
+          cover.take_steps(trials, k_, random_, draws_, chosen);
+          report(chosen.size());
+          continue;
+        }
+      }
       for (std::uint64_t& target : targets) target = random_.below(draws_++, cover.total());
       const std::vector<std::int64_t> candidates = cover.rows_at(targets);
       const std::vector<std::uint64_t> gains = cover.gains(candidates);
@@ -221,9 +229,12 @@ class Seeding {
       const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
       chosen.push_back(candidates[static_cast<std::size_t>(best)]);
       cover.add(std::span(&chosen.back(), 1));
-      if (execution_.progress)
-        execution_.progress({"initialize", static_cast<std::int64_t>(chosen.size()), k_, "k-means++"});
+      report(chosen.size());
     }
+  }
+
+  void report(std::size_t chosen) const {
+    if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
   /// For rows that differ by so little that all squared distances are zero: the first ones that are not chosen yet.

@@ -1,0 +1,29 @@
+// What the kernels of a cover (cuda_cover.hpp) are given.
+#pragma once
+
+#include "kmeans/gpu/cuda_row_distances.cuh"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+struct CoverJob {
+  DeviceRows<T> rows;
+  const T* weights;  ///< null: all 1
+  double weight_unit;
+  Quantizer quantize;
+  double* closest;
+  std::int32_t* owners;  ///< null: nobody asks
+  Word* block_sums;
+  Word* group_sums;
+  Word* total;
+  std::int64_t first_block;  ///< of the blocks of rows that a launch of add_rows or find_gains looks at
+  std::int64_t end_block;
+
+  __device__ double weighed(std::int64_t row, double distance) const {
+    return weights ? static_cast<double>(weights[row]) * weight_unit * distance : distance;
+  }
+  __device__ Word integer(std::int64_t row) const { return quantize(weighed(row, closest[row])); }
+  __device__ std::int64_t row_blocks() const { return (rows.count + block_rows - 1) / block_rows; }
+};
+
+}  // namespace gradus::kmeans_detail
