@@ -275,6 +275,7 @@ struct policy {
   using semaphore = model::semaphore;
   static constexpr std::uint64_t nodes_at_first = 2;
   static constexpr int looks_before_sleep = 0;
+  static constexpr std::uint32_t most_passes = 2;
   static constexpr std::uint32_t most_near = 1;
 
   /// A loop that looks until something has changed: between two looks that saw the same values nothing need be tried.

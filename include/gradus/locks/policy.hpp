@@ -68,6 +68,8 @@ struct GRADUS_EXPORT lock_policy {
   /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 64 pauses, together some
   /// microseconds.
   static constexpr int looks_before_sleep = 7;
+  /// How often sleepers are passed, where others are awake, before one is woken.
+  static constexpr std::uint32_t most_passes = 256;
 
   /// How many hand-offs in a row overtake a thread of another node of the memory.
   static constexpr std::uint32_t most_near = 256;
