@@ -60,14 +60,15 @@ class alignas(lock_padding) basic_park_lock {
   void unlock() {
     std::uint32_t seen = seen_by_holder_ | held;  // a guess
     const std::uint32_t passes = passes_ + 1;
+    const bool is_due = passes >= Policy::most_passes;
     for (;;) {
-      const bool wakes = shall_wake(seen, passes);
-      if (seen >= one_sleeper) passes_ = wakes ? 0 : passes;
+      const bool wakes = shall_wake(seen, is_due);
+      if (seen >= one_sleeper) passes_ = wakes && is_due ? 0 : passes;
       // release: what this thread did is done for the next holder, whose exchange reads this value or one that was made
       // from it. From then on the lock may be gone, but not while a wake is on its way: see leave().
       if (state_.compare_exchange_weak(seen, (seen & ~held) | (wakes ? waking : 0U), std::memory_order_release,
                                        std::memory_order_relaxed)) {
-        if (wakes) wake_.release();
+        if (wakes && (is_due || !is_taken_again())) wake_.release();
         return;
       }
     }
@@ -82,10 +83,22 @@ class alignas(lock_padding) basic_park_lock {
   static constexpr std::uint32_t one_sleeper = 16;
 
   // A sleeper is woken where nobody watches, or where too many passed it; one at a time.
-  static bool shall_wake(std::uint32_t seen, std::uint32_t passes) noexcept {
+  static bool shall_wake(std::uint32_t seen, bool is_due) noexcept {
     const std::uint32_t watchers = seen & all_watchers;
-    return seen >= one_sleeper && (seen & waking) == 0 &&
-           (watchers == 0 || (passes >= Policy::most_passes && watchers < all_watchers));
+    return seen >= one_sleeper && (seen & waking) == 0 && (watchers == 0 || (is_due && watchers < all_watchers));
+  }
+
+  // For the thread that let go and is about to wake a sleeper: whether another has the lock already, which will see to
+  // the sleepers in its turn. To look for a moment takes less time than to wake.
+  bool is_taken_again() noexcept {
+    for (int look = 0; look < Policy::looks_before_wake; ++look) {
+      Policy::pause(1U << look);
+      std::uint32_t seen = state_.load(std::memory_order_relaxed);
+      while ((seen & held) != 0)
+        if (state_.compare_exchange_weak(seen, seen & ~waking, std::memory_order_relaxed, std::memory_order_relaxed))
+          return true;
+    }
+    return false;
   }
 
   // Sets the flag, whatever else the state says. acquire, here and below: what the last holder did, who let go with
@@ -147,12 +160,17 @@ class alignas(lock_padding) basic_park_lock {
   // another needs that, whom the holder will wake.
   bool leave() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    while (seen >= 2 * one_sleeper || (seen & waking) == 0)
-      if (state_.compare_exchange_weak(seen, seen - one_sleeper, std::memory_order_relaxed, std::memory_order_relaxed))
-        return false;
-    wake_.acquire();
-    seen = state_.fetch_add(one_watcher - waking - one_sleeper, std::memory_order_relaxed) +
-           (one_watcher - waking - one_sleeper);
+    for (typename Policy::spinner spinner;;) {
+      while (seen >= 2 * one_sleeper || (seen & waking) == 0)
+        if (state_.compare_exchange_weak(seen, seen - one_sleeper, std::memory_order_relaxed,
+                                         std::memory_order_relaxed))
+          return false;
+      if (wake_.try_acquire()) break;
+      spinner.rest();
+      seen = state_.load(std::memory_order_relaxed);
+    }
+    constexpr std::uint32_t change = one_watcher - waking - one_sleeper;
+    seen = state_.fetch_add(change, std::memory_order_relaxed) + change;
     return take_or_become(seen, one_watcher, 0);
   }
 
