@@ -277,6 +277,7 @@ struct policy {
   using semaphore = model::semaphore;
   static constexpr std::uint64_t nodes_at_first = 2;
   static constexpr int looks_before_sleep = 0;
+  static constexpr std::uint32_t most_watchers = 1;
   static constexpr std::uint32_t most_passes = 2;
   static constexpr int looks_before_wake = 1;
   static void pause(unsigned) {}

@@ -1,4 +1,4 @@
-/// park_lock: one thread watches the lock for some microseconds, the others sleep until it is free.
+/// park_lock: two threads watch the lock for some microseconds, the others sleep until it is free.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@ namespace gradus {
 
 /// Spin, then park. Lockable and TimedLockable; no order of arrival. 128 bytes, no other memory.
 ///
-/// The lock for programs that share their processors. One thread watches a lock that is held, for some microseconds,
+/// The lock for programs that share their processors. Two threads watch a lock that is held, for some microseconds,
 /// which is long enough for a short critical section; whoever else comes sleeps at once and leaves its processor to
 /// others. Who unlocks wakes a sleeper only where nobody watches, and who is woken watches: so few threads are awake,
 /// however many want the lock, and its cache line goes to and fro between few. Whoever is awake may have the lock, so
 /// that it does not lie idle while somebody wakes; but when sleepers were passed for long, one is woken beside the
-/// watcher. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
+/// watchers. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
 /// multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D. Dice, "Malthusian locks" (2017).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_park_lock {
@@ -127,11 +127,12 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // For a thread that found it held: it watches, where nobody else does. Whether it has the lock; otherwise it is
+  // For a thread that found it held: it watches, where few others do. Whether it has the lock; otherwise it is
   // counted as a sleeper.
   bool come() noexcept {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    const bool is_watched = (seen & (waking | all_watchers)) != 0;
+    const std::uint32_t watchers = (seen & all_watchers) / one_watcher + ((seen & waking) != 0 ? 1 : 0);
+    const bool is_watched = watchers >= Policy::most_watchers;
     return take_or_become(seen, 0, is_watched ? one_sleeper : one_watcher) || (!is_watched && watch());
   }
 

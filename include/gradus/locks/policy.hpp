@@ -66,9 +66,11 @@ struct GRADUS_EXPORT lock_policy {
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 64 pauses, together some
-  /// microseconds.
-  static constexpr int looks_before_sleep = 7;
+  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 128 pauses, together some
+  /// microseconds, and after others had its processor.
+  static constexpr int looks_before_sleep = 9;
+  /// How many look at a time, where the others sleep at once.
+  static constexpr std::uint32_t most_watchers = 2;
   /// How often sleepers are passed, where others are awake, before one is woken.
   static constexpr std::uint32_t most_passes = 1024;
   /// How often a thread looks before it wakes another, where it does that: after 1, 2, 4, … pauses.
