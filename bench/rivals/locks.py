@@ -55,8 +55,8 @@ def lines(options):
 def build(folder):
     program = folder / "locks"
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "absl_synchronization"], capture_output=True, text=True, check=True)
-    # ConcurrencyKit's headers are C, and lean on its conversions.
-    run_program(["g++", "-std=c++20", "-O3", "-w", "-fpermissive", "-I", str(REPOSITORY / "include"),
+    # Permissive, since in four places ConcurrencyKit's headers, which are C, take a void* for any other pointer.
+    run_program(["g++", "-std=c++20", "-O3", "-Wall", "-Wextra", "-Werror", "-fpermissive", "-I", str(REPOSITORY / "include"),
                  str(pathlib.Path(__file__).with_suffix(".cpp")), "-o", str(program), *found.stdout.split(), *LIBRARIES])
     return program
 

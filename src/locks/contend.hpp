@@ -2,12 +2,12 @@
 #pragma once
 
 #include <omp.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -49,6 +49,9 @@ inline std::uint64_t work(std::uint64_t value, std::int64_t steps) {
 
 /// Of one thread, to itself until the end.
 struct alignas(lock_padding) Share {
+  core::Clock::time_point begin;
+  core::Clock::time_point end;
+  double processor_seconds = 0;
   std::int64_t sections = 0;
   std::int64_t overlaps = 0;
   std::int64_t again = 0;
@@ -179,13 +182,11 @@ void take_part(Contest<Lock>& contest, int thread, int threads, Share& share) {
   *const_cast<volatile std::uint64_t*>(&own_value) = own_value;  // or the compiler would throw the work away
 }
 
+/// That the calling thread has had so far.
 inline double processor_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 /// The whole job with this lock.
@@ -195,8 +196,6 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   const cpu::PinnedTeam team(threads, execution.pinning);
   Contest<Lock> contest(problem, threads);
   std::vector<Share> shares(static_cast<std::size_t>(threads));
-  double processor = 0;
-  core::Clock::time_point start;
   // Threads and not tasks of a loop: each must be there, for they wait for one another.
   bool are_all_there = true;
 #pragma omp parallel num_threads(threads)
@@ -207,30 +206,36 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
 #pragma omp for schedule(static)
       for (int thread = 0; thread < threads; ++thread)
         contest.node_of[static_cast<std::size_t>(thread)] = lock_policy::memory_node();
-#pragma omp master
-      {
-        processor = processor_seconds();
-        start = core::Clock::now();
-      }
-#pragma omp barrier
 #pragma omp for schedule(static)
-      for (int thread = 0; thread < threads; ++thread)
-        take_part<Lock, excludes>(contest, thread, threads, shares[static_cast<std::size_t>(thread)]);
+      for (int thread = 0; thread < threads; ++thread) {
+        Share& share = shares[static_cast<std::size_t>(thread)];
+        const double processor = processor_seconds();
+        share.begin = core::Clock::now();
+        take_part<Lock, excludes>(contest, thread, threads, share);
+        share.end = core::Clock::now();
+        share.processor_seconds = processor_seconds() - processor;
+      }
     }
   }
   if (!are_all_there) throw Error("the OpenMP runtime does not give " + std::to_string(threads) + " threads");
   Result result;
-  result.seconds = core::seconds_since(start);
-  result.processor_seconds = processor_seconds() - processor;
-  core::add_phase(phases, "contend", result.seconds);
   core::honour_stop(problem.stop, "stopped while threads took turns under a lock");
+  // From the first thread's beginning until the first that finds all sections done; not until all others have found
+  // that as well, for which some may have to wait until they get a processor.
+  auto begin = core::Clock::time_point::max();
+  auto end = core::Clock::time_point::max();
   for (const Share& share : shares) {
+    begin = std::min(begin, share.begin);
+    end = std::min(end, share.end);
+    result.processor_seconds += share.processor_seconds;
     result.of_thread.push_back(share.sections);
     result.overlaps += share.overlaps;
     result.again += share.again;
     result.near += share.near;
     result.waits.merge(share.waits);
   }
+  result.seconds = std::chrono::duration<double>(end - begin).count();
+  core::add_phase(phases, "contend", result.seconds);
   result.counted = contest.board.entered.load(std::memory_order_relaxed);
   if (excludes && contest.board.plain != result.counted) ++result.overlaps;
   return result;

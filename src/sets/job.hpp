@@ -112,6 +112,7 @@ class alignas(128) Member {
 
  private:
   static constexpr std::int64_t between_looks = 1024;
+  static constexpr std::int64_t between_looks_at_clock = 16;
 
   template <bool records>
   void call_all(Set& set, std::atomic<std::uint64_t>& clock) {
@@ -120,6 +121,9 @@ class alignas(128) Member {
         if (problem_.stop.stop_requested()) return;
         look_at_garbage(set);
       }
+      if (problem_.most_seconds > 0 && called_ % between_looks_at_clock == 0 &&
+          core::seconds_since(begin_) > problem_.most_seconds)
+        break;
       ++called_;
       const std::int64_t key = draw.key;
       [[maybe_unused]] const std::uint64_t began = records ? clock.fetch_add(1) : 0;

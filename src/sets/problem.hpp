@@ -31,6 +31,7 @@ struct Shape {
 struct Problem {
   std::int64_t range = 2048;
   std::int64_t operations = 0;  ///< of all threads together
+  double most_seconds = 0;      ///< after which a thread makes no more calls, though fewer; 0: all of them
   Mix mix = {80, 10, 10};
   std::uint64_t seed = 1;
   bool records = false;  ///< the history; calls are slower then, and ordered by a clock

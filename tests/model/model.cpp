@@ -17,6 +17,7 @@ namespace gradus::model {
 namespace {
 
 using detail::Place;
+using detail::Wait;
 
 constexpr int most_threads = 4;  // the first makes the scenario, and ends it
 constexpr int most_steps = 4000;
@@ -116,7 +117,7 @@ class Engine {
   bool compare_exchange(const void* address, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
                         std::memory_order failure, Place place);
   void release(const void* semaphore);
-  bool acquire(const void* semaphore, bool may_time_out);
+  bool acquire(const void* semaphore, Wait wait);
   void construct_data(const void* address);
   void destroy_data(const void* address) {
     if (is_on_) write_data(address), data_.erase(address);
@@ -670,19 +671,22 @@ void Engine::release(const void* semaphore) {
   insert(index, writes_[static_cast<std::size_t>(last)].position, before + 1, std::memory_order_acq_rel, last);
 }
 
-bool Engine::acquire(const void* semaphore, bool may_time_out) {
+bool Engine::acquire(const void* semaphore, Wait wait) {
   if (!is_on_) return false;
   now().semaphore = semaphore;
-  yield(may_time_out ? Doing::operation : Doing::acquires);
+  yield(wait == Wait::until_released ? Doing::acquires : Doing::operation);
   int index = 0;
   const Variable& variable = variable_at(semaphore, index);
   const int last = variable.order.back();
   const std::uint64_t before = writes_[static_cast<std::size_t>(last)].value;
-  const bool done = before > 0 && (!may_time_out || choose(2) == 0);
+  const bool done = before > 0 && (wait != Wait::perhaps || choose(2) == 0);
   note(done ? "acquires semaphore" : "waits in vain for semaphore", index, before, std::memory_order_acquire,
        {nullptr, 0}, last);
   now().control = mix(now().control, done ? 1 : 2);
-  if (!done) return false;
+  if (!done) {
+    if (wait == Wait::not_at_all) read_write(index, last, std::memory_order_relaxed);
+    return false;
+  }
   read_write(index, last, std::memory_order_acquire);
   insert(index, writes_[static_cast<std::size_t>(last)].position, before - 1, std::memory_order_acq_rel, last);
   return true;
@@ -807,7 +811,7 @@ bool compare_exchange(const void* variable, std::uint64_t& expected, std::uint64
 }
 void construct_semaphore(const void* semaphore, std::uint64_t value) { engine->construct(semaphore, value, true); }
 void release(const void* semaphore) { engine->release(semaphore); }
-bool acquire(const void* semaphore, bool may_time_out) { return engine->acquire(semaphore, may_time_out); }
+bool acquire(const void* semaphore, Wait wait) { return engine->acquire(semaphore, wait); }
 void construct_data(const void* data) { engine->construct_data(data); }
 void destroy_data(const void* data) { engine->destroy_data(data); }
 void read_data(const void* data) { engine->read_data(data); }

@@ -101,7 +101,8 @@ bool compare_exchange(const void* variable, std::uint64_t& expected, std::uint64
                       std::memory_order failure, Place place);
 void construct_semaphore(const void* semaphore, std::uint64_t value);
 void release(const void* semaphore);
-bool acquire(const void* semaphore, bool may_time_out);
+enum class Wait { until_released, perhaps, not_at_all };
+bool acquire(const void* semaphore, Wait wait);
 
 void construct_data(const void* data);
 void destroy_data(const void* data);
@@ -259,10 +260,11 @@ class semaphore {
     if (!std::is_constant_evaluated()) detail::destroy(this);
   }
   void release() { detail::release(this); }
-  void acquire() { detail::acquire(this, false); }
+  void acquire() { detail::acquire(this, detail::Wait::until_released); }
+  bool try_acquire() { return detail::acquire(this, detail::Wait::not_at_all); }
   template <class Clock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<Clock, Duration>&) {
-    return detail::acquire(this, true);
+    return detail::acquire(this, detail::Wait::perhaps);
   }
 };
 
@@ -275,6 +277,10 @@ struct policy {
   using semaphore = model::semaphore;
   static constexpr std::uint64_t nodes_at_first = 2;
   static constexpr int looks_before_sleep = 0;
+  static constexpr std::uint32_t most_watchers = 1;
+  static constexpr std::uint32_t most_passes = 2;
+  static constexpr int looks_before_wake = 1;
+  static void pause(unsigned) {}
   static constexpr std::uint32_t most_near = 1;
 
   /// A loop that looks until something has changed: between two looks that saw the same values nothing need be tried.

@@ -42,12 +42,13 @@ struct GRADUS_EXPORT lock_policy {
       tokens_.notify_one();
     }
     void acquire() noexcept {
-      while (tokens_.exchange(0, std::memory_order_acquire) == 0) tokens_.wait(0, std::memory_order_relaxed);
+      while (!try_acquire()) tokens_.wait(0, std::memory_order_relaxed);
     }
+    bool try_acquire() noexcept { return tokens_.exchange(0, std::memory_order_acquire) != 0; }
     /// Sleeps for a moment between its looks: the standard's atomic variables have no waits that end by time.
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-      while (tokens_.exchange(0, std::memory_order_acquire) == 0) {
+      while (!try_acquire()) {
         const auto now = Clock::now();
         if (now >= deadline) return false;
         // In floating point, since two times that are far apart have no difference in ticks.
@@ -65,9 +66,26 @@ struct GRADUS_EXPORT lock_policy {
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 64 pauses, together some
-  /// microseconds.
-  static constexpr int looks_before_sleep = 7;
+  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 128 pauses, together some
+  /// microseconds, and after others had its processor.
+  static constexpr int looks_before_sleep = 9;
+  /// How many look at a time, where the others sleep at once.
+  static constexpr std::uint32_t most_watchers = 2;
+  /// How often sleepers are passed, where others are awake, before one is woken.
+  static constexpr std::uint32_t most_passes = 1024;
+  /// How often a thread looks before it wakes another, where it does that: after 1, 2, 4, … pauses.
+  static constexpr int looks_before_wake = 3;
+
+  /// Rests for so many of the processor's own pauses, each of 10 to 50 nanoseconds.
+  static void pause(unsigned times) noexcept {
+    for (; times > 0; --times) {
+#if defined(__x86_64__) || defined(__i386__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+      asm volatile("yield");
+#endif
+    }
+  }
 
   /// How many hand-offs in a row overtake a thread of another node of the memory.
   static constexpr std::uint32_t most_near = 256;
@@ -82,7 +100,7 @@ struct GRADUS_EXPORT lock_policy {
     void rest(unsigned pauses = 1) noexcept {
       if (rested_ < most_pauses) {
         rested_ += pauses;
-        for (; pauses > 0; --pauses) pause();
+        pause(pauses);
       } else if (yields_ < most_yields) {
         ++yields_;
         std::this_thread::yield();
@@ -92,15 +110,7 @@ struct GRADUS_EXPORT lock_policy {
     }
 
    private:
-    static void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__) || defined(__arm__)
-      asm volatile("yield");
-#endif
-    }
-    // A pause takes 10 to 50 nanoseconds: together some microseconds, as long as a thread takes to fall asleep and to
-    // be woken.
+    // Together some microseconds, as long as a thread takes to fall asleep and to be woken.
     static constexpr unsigned most_pauses = 128;
     static constexpr unsigned most_yields = 2048;
     static constexpr std::chrono::microseconds nap{20};  // to which the system adds its own delay, on Linux 50 more

@@ -51,7 +51,7 @@ struct Delaying : lock_policy {
     }
     T fetch_add(T value, std::memory_order order) { return delay(), value_.fetch_add(value, order); }
     T fetch_sub(T value, std::memory_order order) { return delay(), value_.fetch_sub(value, order); }
-    T fetch_and(T value, std::memory_order order) { return delay(), value_.fetch_and(value, order); }
+    T fetch_or(T value, std::memory_order order) { return delay(), value_.fetch_or(value, order); }
     template <class... Orders>
     bool compare_exchange_strong(T& expected, T desired, Orders... orders) {
       delay();
