@@ -36,9 +36,14 @@ LifeResult on_torus(const LifeGrid& pattern, std::int64_t side, std::int64_t gen
 
 TEST(LifeRules, AreReadInAllTheirForms) {
   const LifeRule life_itself{1 << 3, 1 << 2 | 1 << 3};
-  for (const char* text : {"B3/S23", "b3/s23", "b3s23", "B3S23", "23/3", "S23/B3", " B3/S23 ", "B3/S32", "B3_S23"})
+  for (const char* text : {"B3/S23", "b3/s23", "b3s23", "B3S23", "23/3", "S23/B3", " B3/S23 ", "B3/S32", "B3_S23",
+                           "B33/S223", "Life", "conway", "Game of Life"})
     EXPECT_EQ(life_rule(text), life_itself) << text;
   EXPECT_EQ(to_string(life_itself), "B3/S23");
+  for (const core::NamedLifeRule& named : core::named_life_rules) EXPECT_EQ(life_rule(named.name), named.rule);
+  for (const char* text : {"Day & Night", "day and night", "Day&Night", "Day-and-Night"})
+    EXPECT_EQ(life_rule(text), life_rule("B3678/S34678")) << text;
+  EXPECT_EQ(life_rule("SEEDS"), life_rule("B2/S"));
   EXPECT_EQ(life_rule("B/S"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("/"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("B012345678/S012345678"), (LifeRule{511, 511}));
@@ -55,7 +60,10 @@ TEST(LifeRules, AreReadInAllTheirForms) {
                                                        {"B3/S23/C4", "Generations"},
                                                        {"B3/S23x", "ends with"},
                                                        {"23", "one list only"},
-                                                       {"life", "rule"},
+                                                       {"lief", "no rule of this name"},
+                                                       {"Hexagons", "known are Life, HighLife"},
+                                                       {"B2cei3/S12", "Hensel"},
+                                                       {"B3/S23:T40,30", "--boundary and --size"},
                                                        {"B3/S23/3", "Generations"}};
   for (const auto& [text, says] : wrong) tests::expect_usage([text = text] { life_rule(text); }, says);
 }
