@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/life_rules.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 #include "life/tree.hpp"
@@ -168,6 +169,41 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_EQ(life(tree, {.generations = 5}, 0, 0).population.low, 0U);
 }
 
+TEST(LifePatterns, LieAsFarAsFilesCanSay) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  pattern.left = (std::int64_t{1} << 62) - 100;
+  pattern.top = -(std::int64_t{1} << 62) + 100;
+  for (const char* variant : {"hashlife", "bit_sliced"}) {
+    Execution execution;
+    execution.variant = variant;
+    const LifeResult result = life(pattern, {.generations = 1}, 0, 0, execution);
+    EXPECT_EQ(result.left, pattern.left + 1);
+    EXPECT_EQ(result.top, pattern.top - 1);
+  }
+  EXPECT_THROW(life(pattern, {.generations = 1, .left = 200}, 0, 0), UsageError);
+  // It cannot be told of a spaceship which has gone further where it is.
+  pattern.cells = drawn({".o.", "..o", "ooo"});
+  Execution execution;
+  execution.variant = "bit_sliced";
+  try {
+    life(pattern, {.generations = 2000}, 0, 0, execution);
+  } catch (const InputError&) {
+    ADD_FAILURE() << "the pattern was right";
+  } catch (const Error&) {
+  }
+}
+
+TEST(LifeReports, SayWhereTheTimeOfAWholeCallWent) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  const LifeResult result = life(pattern, {.boundary = LifeBoundary::torus, .generations = 3}, 20000, 20000);
+  double all = 0;
+  double parts = 0;
+  for (const Phase& phase : result.report.phases) (phase.name == "total" ? all : parts) += phase.seconds;
+  EXPECT_GT(parts, 0.8 * all);
+}
+
 TEST(LifeMemoryOfJobs, IsCheckedBeforeItIsTaken) {
   const LifeGrid cells = soup(1000, 1000, 0.4, 1);
   Execution little;
@@ -194,6 +230,22 @@ TEST(LifeStop, EveryVariantStopsSoon) {
       });
     }
   }
+}
+
+// Memory that is touched for the first time is a good part of such a call.
+TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  constexpr int threads = 2;
+  for (const double seconds : {0.02, 0.1, 0.2, 0.4})
+    for (const char* variant : {"bit_sliced", "openmp_temporal"})
+      tests::expect_to_stop_soon(seconds, threads, [&](const std::stop_token& stop) {
+        Execution execution;
+        execution.variant = variant;
+        execution.threads = threads;
+        execution.stop = stop;
+        life(pattern, {.boundary = LifeBoundary::torus, .generations = 100000000}, 48000, 48000, execution);
+      });
 }
 
 }  // namespace
