@@ -32,7 +32,7 @@ struct Size {
 struct SoupAxes {
   std::vector<Size> sizes{{1024, 1024}};
   std::int64_t generations = 100;
-  LifeRule rule;
+  std::vector<LifeRule> rules{{}};
   LifeBoundary boundary = LifeBoundary::torus;
   double density = 0.3;
   std::uint64_t seed = 1;
@@ -44,8 +44,8 @@ constexpr double oracle_updates = 5e6;
 /// A soup: each cell is alive with the same probability.
 class Soup : public Workload {
  public:
-  Soup(const Size& size, const SoupAxes& axes)
-      : axes_(axes), cells_(size.height, size.width), result_(size.height, size.width) {
+  Soup(const Size& size, const LifeRule& rule, const SoupAxes& axes)
+      : axes_(axes), rule_(rule), cells_(size.height, size.width), result_(size.height, size.width) {
     const core::Philox random(axes.seed, 64);
     const auto threshold = static_cast<std::uint64_t>(std::llround(axes.density * 65536));
 #pragma omp parallel for
@@ -63,14 +63,14 @@ class Soup : public Workload {
 
   std::string title() const override {
     return fmt::format("{} x {} cells, {}, {}, {} generations", cells_.width(), cells_.height(),
-                       to_string(axes_.boundary), to_string(axes_.rule), axes_.generations);
+                       to_string(axes_.boundary), to_string(rule_), axes_.generations);
   }
 
   ordered_json facts() const override {
     return {{"width", cells_.width()},
             {"height", cells_.height()},
             {"generations", axes_.generations},
-            {"rule", to_string(axes_.rule)},
+            {"rule", to_string(rule_)},
             {"boundary", to_string(axes_.boundary)},
             {"density", axes_.density},
             {"seed", axes_.seed}};
@@ -81,7 +81,7 @@ class Soup : public Workload {
                                    .width = cells_.width(),
                                    .generations = axes_.generations,
                                    .boundary = axes_.boundary,
-                                   .lights_up = (axes_.rule.birth & 1) != 0};
+                                   .lights_up = (rule_.birth & 1) != 0};
     return core::find_variant(life_detail::variants(), variant, problem_name)
         .supports(shape, execution::this_machine());
   }
@@ -145,9 +145,7 @@ class Soup : public Workload {
            static_cast<double>(axes_.generations);
   }
 
-  LifeOptions options() const {
-    return {.rule = axes_.rule, .boundary = axes_.boundary, .generations = axes_.generations};
-  }
+  LifeOptions options() const { return {.rule = rule_, .boundary = axes_.boundary, .generations = axes_.generations}; }
 
   LifeResult compute(const Row& row) {
     LifeMemory memory;
@@ -179,6 +177,7 @@ class Soup : public Workload {
   }
 
   SoupAxes axes_;
+  LifeRule rule_;
   LifeGrid cells_;
   LifeGrid result_;
 };
@@ -208,16 +207,17 @@ class Soups : public Workloads {
              }},
         {.name = "rule",
          .letter = "",
-         .form = "B3/S23",
-         .help = "the rule",
+         .form = "B3/S23,...",
+         .help = "rules, by their lists or names",
          .initial = "B3/S23",
          .parse =
              [this](const std::string& label, const std::string& text) {
-               try {
-                 axes_.rule = life_rule(text);
-               } catch (const UsageError& error) {
-                 throw UsageError(label + ": " + error.what());
-               }
+               axes_.rules.clear();
+               for (const std::string& part : parse_list(label, text)) try {
+                   axes_.rules.push_back(life_rule(part));
+                 } catch (const UsageError& error) {
+                   throw UsageError(label + ": " + error.what());
+                 }
              }},
         {.name = "boundary",
          .letter = "",
@@ -255,11 +255,12 @@ class Soups : public Workloads {
   }
 
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    for (const Size& size : axes_.sizes) {
-      if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
-      Soup soup(size, axes_);
-      use(soup);
-    }
+    for (const Size& size : axes_.sizes)
+      for (const LifeRule& rule : axes_.rules) {
+        if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
+        Soup soup(size, rule, axes_);
+        use(soup);
+      }
   }
 
  private:
