@@ -371,7 +371,8 @@ Action setup_life(Options& options, Session& session) {
                    : std::string("there are no frames; -o FILE.gif, --frames DIR or --view makes some");
       });
   constexpr std::int64_t largest_scale = 1024;
-  options.useless_where(options.whole("--scale", arguments->scale, "pixels of a cell, in both directions",
+  options.useless_where(options.whole("--scale", arguments->scale,
+                                      "pixels of a cell, in both directions; such a picture does not read back",
                                       std::int64_t{1}, largest_scale),
                         [arguments] {
                           const std::optional<io::LifeOutputKind> kind = io::life_output(arguments->output);
