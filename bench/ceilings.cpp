@@ -219,8 +219,8 @@ double rate(int threads, double seconds, const Work& work) {
 std::int64_t large_count(int threads) {
   const execution::Machine& machine = execution::this_machine();
   const int caches = cpu::topology() ? std::max(1, hwloc_get_nbobjs_by_type(cpu::topology(), HWLOC_OBJ_L3CACHE)) : 1;
-  const std::uint64_t cached =
-      std::max(machine.l3_bytes * static_cast<std::uint64_t>(std::min(caches, threads)), machine.l2_bytes);
+  const std::uint64_t cached = std::max(
+      machine.layout().l3_bytes * static_cast<std::uint64_t>(std::min(caches, threads)), machine.layout().l2_bytes);
   const std::uint64_t wanted = std::max<std::uint64_t>(8 * cached, std::uint64_t{64} << 20);
   return static_cast<std::int64_t>(std::min(wanted, cpu::available_memory() / 4) / sizeof(std::uint32_t));
 }

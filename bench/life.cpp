@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench/facts.hpp"
@@ -13,6 +17,7 @@
 #include "bench/verify_room.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
+#include "io/life.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 
@@ -32,20 +37,38 @@ struct Size {
 struct SoupAxes {
   std::vector<Size> sizes{{1024, 1024}};
   std::int64_t generations = 100;
-  LifeRule rule;
+  std::vector<LifeRule> rules{{}};
   LifeBoundary boundary = LifeBoundary::torus;
   double density = 0.3;
   std::uint64_t seed = 1;
+  bool frames = false;  ///< a PGM of each generation, as it is made
 };
 
 // The oracle is plain: it gets so many cells, once for each generation.
 constexpr double oracle_updates = 5e6;
 
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "gradus_frames_XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) throw Error("cannot make a folder '" + path_ + "'");
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
 /// A soup: each cell is alive with the same probability.
 class Soup : public Workload {
  public:
-  Soup(const Size& size, const SoupAxes& axes)
-      : axes_(axes), cells_(size.height, size.width), result_(size.height, size.width) {
+  Soup(const Size& size, const LifeRule& rule, const SoupAxes& axes)
+      : axes_(axes), rule_(rule), cells_(size.height, size.width), result_(size.height, size.width) {
     const core::Philox random(axes.seed, 64);
     const auto threshold = static_cast<std::uint64_t>(std::llround(axes.density * 65536));
 #pragma omp parallel for
@@ -63,17 +86,18 @@ class Soup : public Workload {
 
   std::string title() const override {
     return fmt::format("{} x {} cells, {}, {}, {} generations", cells_.width(), cells_.height(),
-                       to_string(axes_.boundary), to_string(axes_.rule), axes_.generations);
+                       to_string(axes_.boundary), to_string(rule_), axes_.generations);
   }
 
   ordered_json facts() const override {
     return {{"width", cells_.width()},
             {"height", cells_.height()},
             {"generations", axes_.generations},
-            {"rule", to_string(axes_.rule)},
+            {"rule", to_string(rule_)},
             {"boundary", to_string(axes_.boundary)},
             {"density", axes_.density},
-            {"seed", axes_.seed}};
+            {"seed", axes_.seed},
+            {"frames", axes_.frames ? "pgm" : "none"}};
   }
 
   core::Support support(std::string_view variant) const override {
@@ -81,7 +105,7 @@ class Soup : public Workload {
                                    .width = cells_.width(),
                                    .generations = axes_.generations,
                                    .boundary = axes_.boundary,
-                                   .lights_up = (axes_.rule.birth & 1) != 0};
+                                   .lights_up = (rule_.birth & 1) != 0};
     return core::find_variant(life_detail::variants(), variant, problem_name)
         .supports(shape, execution::this_machine());
   }
@@ -125,6 +149,7 @@ class Soup : public Workload {
 
   Sample run(const Row& row) override {
     const auto start = core::Clock::now();
+    if (axes_.frames) return run_with_frames(row, start);
     const LifeResult result = compute(row);
     return sample_of(core::seconds_since(start), result.report.phases);
   }
@@ -145,8 +170,35 @@ class Soup : public Workload {
            static_cast<double>(axes_.generations);
   }
 
-  LifeOptions options() const {
-    return {.rule = axes_.rule, .boundary = axes_.boundary, .generations = axes_.generations};
+  LifeOptions options() const { return {.rule = rule_, .boundary = axes_.boundary, .generations = axes_.generations}; }
+
+  /// One call for each generation, and a file for each.
+  Sample run_with_frames(const Row& row, core::Clock::time_point start) {
+    const TemporaryFolder folder;
+    LifeOptions one = options();
+    one.generations = 1;
+    const LifeMemory memory{.cells = result_.span(), .hashes = {}};
+    LifePattern frame;
+    frame.boundary = axes_.boundary;
+    frame.width = cells_.width();
+    frame.height = cells_.height();
+    frame.left = -(frame.width / 2);
+    frame.top = -(frame.height / 2);
+    frame.cells = LifeGrid(frame.height, frame.width);
+    std::vector<Phase> phases;
+    for (std::int64_t generation = 1; generation <= axes_.generations; ++generation) {
+      const LifeResult result =
+          life(generation == 1 ? cells_.view() : result_.view(), one, memory, execution_of(row, {}));
+      for (const Phase& phase : result.report.phases)
+        if (phase.name != "total") core::add_phase(phases, phase.name, phase.seconds);
+      const core::PhaseTimer timer(phases, "frames");
+      life_detail::copy_cells(result_.view(), 0, 0, frame.cells.span());
+      const std::string name = folder / (std::to_string(generation) + ".pgm");
+      std::ofstream file(name, std::ios::binary);
+      if (!(file << io::life_text(frame, io::LifeOutput::pgm)).flush()) throw Error("cannot write '" + name + "'");
+      std::filesystem::remove(folder / (std::to_string(generation - 1) + ".pgm"));  // all of them may be many gigabytes
+    }
+    return sample_of(core::seconds_since(start), phases);
   }
 
   LifeResult compute(const Row& row) {
@@ -179,6 +231,7 @@ class Soup : public Workload {
   }
 
   SoupAxes axes_;
+  LifeRule rule_;
   LifeGrid cells_;
   LifeGrid result_;
 };
@@ -208,16 +261,17 @@ class Soups : public Workloads {
              }},
         {.name = "rule",
          .letter = "",
-         .form = "B3/S23",
-         .help = "the rule",
+         .form = "B3/S23,...",
+         .help = "rules, by their lists or names",
          .initial = "B3/S23",
          .parse =
              [this](const std::string& label, const std::string& text) {
-               try {
-                 axes_.rule = life_rule(text);
-               } catch (const UsageError& error) {
-                 throw UsageError(label + ": " + error.what());
-               }
+               axes_.rules.clear();
+               for (const std::string& part : parse_list(label, text)) try {
+                   axes_.rules.push_back(life_rule(part));
+                 } catch (const UsageError& error) {
+                   throw UsageError(label + ": " + error.what());
+                 }
              }},
         {.name = "boundary",
          .letter = "",
@@ -238,10 +292,23 @@ class Soups : public Workloads {
          .parse = [this](const std::string& label,
                          const std::string& text) { axes_.density = parse_real(label, text, 0, 1); }},
         seed_axis("seed of the first cells", axes_.seed),
+        {.name = "frames",
+         .letter = "",
+         .form = "none|pgm",
+         .help = "a picture of each generation in a temporary folder, made and written within the time",
+         .initial = "none",
+         .parse =
+             [this](const std::string& label, const std::string& text) {
+               axes_.frames = parse_choice(label, text, {"none", "pgm"}) == 1;
+             },
+         .choices = {"none", "pgm"}},
     };
   }
 
-  void prepare(const Making&) override {}
+  void prepare(const Making&) override {
+    if (axes_.frames && axes_.boundary == LifeBoundary::plane)
+      throw UsageError("frames: those of a plane have no size; choose the boundary dead or torus");
+  }
 
   /// The work: fewer generations, then smaller grids.
   void scale(double share) override {
@@ -255,11 +322,12 @@ class Soups : public Workloads {
   }
 
   void for_each(const Making& making, const std::function<void(Workload&)>& use) override {
-    for (const Size& size : axes_.sizes) {
-      if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
-      Soup soup(size, axes_);
-      use(soup);
-    }
+    for (const Size& size : axes_.sizes)
+      for (const LifeRule& rule : axes_.rules) {
+        if (making.progress) making.progress({"make cells", 0, 1, fmt::format("{} x {}", size.width, size.height)});
+        Soup soup(size, rule, axes_);
+        use(soup);
+      }
   }
 
  private:

@@ -49,15 +49,15 @@ Json info_json(const execution::Machine& machine) {
           {"cuda_compiled", machine.cuda_compiled},
           {"processor", machine.processor},
           {"cores", machine.cores},
-          {"physical_cores", machine.physical_cores},
-          {"hardware_threads_per_core", machine.hardware_threads_per_core},
-          {"packages", machine.packages},
-          {"memory_nodes", machine.memory_nodes},
+          {"physical_cores", machine.layout().physical_cores},
+          {"hardware_threads_per_core", machine.layout().hardware_threads_per_core},
+          {"packages", machine.layout().packages},
+          {"memory_nodes", machine.layout().memory_nodes},
           {"simd", machine.simd},
           {"fused_multiply_add", machine.fused_multiply_add},
-          {"l1_bytes", machine.l1_bytes},
-          {"l2_bytes", machine.l2_bytes},
-          {"l3_bytes", machine.l3_bytes},
+          {"l1_bytes", machine.layout().l1_bytes},
+          {"l2_bytes", machine.layout().l2_bytes},
+          {"l3_bytes", machine.layout().l3_bytes},
           {"memory_bytes", machine.memory_bytes},
           {"available_memory_bytes", cpu::available_memory()},
           {"gpus", std::move(gpus)}};
@@ -74,15 +74,15 @@ int info(const Session& session) {
   };
   line("gradus", fmt::format("{} ({}, {})", version(), GRADUS_COMPILER, GRADUS_BUILD_TYPE));
   line("processor", machine.processor.empty() ? "unknown" : machine.processor);
-  line("cores",
-       fmt::format("{} usable; {} physical with {} hardware thread{} each, {} package{}, {} memory node{}",
-                   machine.cores, machine.physical_cores, machine.hardware_threads_per_core,
-                   machine.hardware_threads_per_core == 1 ? "" : "s", machine.packages,
-                   machine.packages == 1 ? "" : "s", machine.memory_nodes, machine.memory_nodes == 1 ? "" : "s"));
+  line("cores", fmt::format("{} usable; {} physical with {} hardware thread{} each, {} package{}, {} memory node{}",
+                            machine.cores, machine.layout().physical_cores, machine.layout().hardware_threads_per_core,
+                            machine.layout().hardware_threads_per_core == 1 ? "" : "s", machine.layout().packages,
+                            machine.layout().packages == 1 ? "" : "s", machine.layout().memory_nodes,
+                            machine.layout().memory_nodes == 1 ? "" : "s"));
   line("SIMD", fmt::format("{}{}", machine.simd.empty() ? "none" : fmt::format("{}", fmt::join(machine.simd, ", ")),
                            machine.fused_multiply_add ? "; fused multiply-add" : ""));
-  line("caches", fmt::format("L1 {}, L2 {}, L3 {}", bytes_text(machine.l1_bytes), bytes_text(machine.l2_bytes),
-                             bytes_text(machine.l3_bytes)));
+  line("caches", fmt::format("L1 {}, L2 {}, L3 {}", bytes_text(machine.layout().l1_bytes),
+                             bytes_text(machine.layout().l2_bytes), bytes_text(machine.layout().l3_bytes)));
   line("memory", fmt::format("{}, of which {} are available", bytes_text(machine.memory_bytes),
                              bytes_text(cpu::available_memory())));
   line("GPUs", gpu_text(machine));

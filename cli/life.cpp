@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,8 +36,9 @@ struct Arguments {
   std::int64_t generations = 1;
   std::int64_t every = 1;
   std::int64_t scale = 1;
-  std::int64_t delay = 100;  ///< milliseconds
-  std::optional<LifeRule> rule;
+  std::int64_t delay = 100;            ///< milliseconds
+  bool counts_generations = false;     ///< --generations was given
+  std::optional<io::LifeWorld> world;  ///< of --rule, with a topology perhaps
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
   bool until_stable = false;
@@ -50,6 +52,7 @@ struct Arguments {
 /// The grid's size: that of --size, of the file, or of the pattern itself.
 LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   if (arguments.size) return *arguments.size;
+  if (arguments.world && arguments.world->boundary) return {arguments.world->width, arguments.world->height};
   if (pattern.boundary) return {pattern.width, pattern.height};
   if (!pattern.tree) return {pattern.cells.width(), pattern.cells.height()};
   const core::LifeBox box = core::bounding_box(*pattern.tree).value_or(core::LifeBox{});
@@ -59,15 +62,48 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
 /// What the command line says goes before what the file says.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   LifeOptions options = life_options(pattern);
-  if (arguments.rule) options.rule = *arguments.rule;
+  if (arguments.world) {
+    options.rule = arguments.world->rule;
+    options.boundary = arguments.world->boundary.value_or(options.boundary);
+  }
   if (arguments.boundary) options.boundary = *arguments.boundary;
-  else if (arguments.size && !pattern.boundary) options.boundary = LifeBoundary::torus;
+  else if (arguments.size && options.boundary == LifeBoundary::plane) options.boundary = LifeBoundary::torus;
   if (arguments.size && options.boundary == LifeBoundary::plane)
     throw UsageError("--size: a plane has none; it goes with --boundary dead or torus");
   options.generations = arguments.generations;
   options.until_stable = arguments.until_stable;
   options.hashes = arguments.hashes;
+  if (std::uint64_t last = 0; __builtin_add_overflow(pattern.generation, arguments.generations, &last))
+    throw InputError(fmt::format("'{}': it is of generation {}, and {} more are beyond 2^64 - 1", arguments.input,
+                                 pattern.generation, arguments.generations));
   return options;
+}
+
+/// "1000", "2^30", "1e6".
+std::int64_t parse_generations(const std::string& text) {
+  constexpr std::string_view name = "--generations";
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::size_t mark = text.find_first_of("^eE");
+  try {
+    if (mark == std::string::npos) return parse_whole(name, text, 0, most);
+    std::string_view first = std::string_view(text).substr(0, mark);
+    const std::string_view second = std::string_view(text).substr(mark + 1);
+    if (is_number(first) && is_number(second)) {
+      const bool is_power = text[mark] == '^';
+      std::int64_t number = is_power ? 1 : parse_whole(name, first, 0, most);
+      const std::int64_t factor = is_power ? parse_whole(name, first, 0, most) : 10;
+      bool fits = true;
+      for (std::int64_t turn = parse_whole(name, second, 0, 64); fits && turn > 0; --turn)
+        fits = !__builtin_mul_overflow(number, factor, &number);
+      if (fits) return number;
+    }
+  } catch (const UsageError&) {
+  }
+  throw UsageError(
+      fmt::format("{}: {} is not a whole number from 0 to 2^63 - 1, as 1000, 2^30 or 1e6", name, core::excerpt(text)));
 }
 
 std::string closing_line(const LifeResult& result, const LifeOptions& options, double seconds) {
@@ -122,8 +158,8 @@ io::LifeOutputKind output_kind(const std::string& path) {
   const std::optional<io::LifeOutputKind> kind = io::life_output(path);
   if (!kind)
     throw UsageError("--output: " + core::excerpt(path) +
-                     " should end in .rle, .mc, .cells (each also with .gz behind it), .pbm, .pgm, .png or .gif, which "
-                     "says how to write it");
+                     " should end in .rle, .mc, .cells, .lif (each also with .gz behind it), .pbm, .pgm, .png or .gif, "
+                     "which says how to write it");
   return *kind;
 }
 
@@ -199,7 +235,8 @@ int run_view(const Arguments& arguments, Session& session) {
   naming_files({{"cells", arguments.input}},
                [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
   session.end_progress();
-  return view_life(*steps, options, size, arguments.every, session);
+  const std::int64_t until = arguments.counts_generations ? arguments.generations : -1;
+  return view_life(*steps, options, size, arguments.every, until, session);
 }
 
 int run_once(const Arguments& arguments, Session& session) {
@@ -223,7 +260,13 @@ int run_once(const Arguments& arguments, Session& session) {
     io::write_life(*file, later, output_kind(arguments.output), arguments.scale);
     file->commit();
   } else {
-    text = io::life_text(later, io::LifeOutput::rle, session.execution.stop);
+    try {
+      text = io::life_text(later, io::LifeOutput::rle, session.execution.stop);
+    } catch (const InterruptedError&) {
+      throw;
+    } catch (const Error&) {
+      if (!session.json) throw;  // the other figures can be said all the same
+    }
   }
   const double written = core::seconds_since(write_start);
   const double seconds = core::seconds_since(start);
@@ -239,7 +282,8 @@ int run_once(const Arguments& arguments, Session& session) {
       summary["hashes"] = std::move(hashes);
     }
     add_report(summary, result.report);
-    if (!file) summary["rle"] = text;
+    if (!file && !text.empty()) summary["rle"] = text;
+    else if (!file) summary["rle"] = nullptr;
     summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
     session.print_json(summary);
     return 0;
@@ -261,25 +305,32 @@ int run_life(const Arguments& arguments, Session& session) {
 Action setup_life(Options& options, Session& session) {
   auto shared = std::make_shared<Arguments>();
   Arguments* const arguments = shared.get();
-  Options::required(options.file("PATTERN", arguments->input, "PATTERN",
-                                 "a pattern: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png, .jpg, texts also "
-                                 "packed by gzip; - for standard input"));
-  options.value(
-      "-o,--output", "FILE",
-      "write the pattern there: .rle, .mc, .cells, .pbm, .pgm, .png; or all generations: .gif [RLE on standard "
-      "output]",
-      [arguments](const std::string& text) {
-        if (io::ending_of(text) != ".gif") output_kind(text);
-        arguments->output = text;
-      },
-      {.choices = {}, .file = true});
+  Options::required(
+      options.file("PATTERN", arguments->input, "PATTERN",
+                   "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
+                   "also packed by gzip; - for standard input"));
+  options.value("-o,--output", "FILE",
+                "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "
+                ".gif [RLE on "
+                "standard output]",
+                [arguments](const std::string& text) {
+                  if (io::ending_of(text) != ".gif") output_kind(text);
+                  arguments->output = text;
+                },
+                {.choices = {}, .file = true});
   options.heading("Generations");
-  CLI::Option& generations = options.whole("-g,--generations", arguments->generations,
-                                           "how many; with --until-stable at most", std::int64_t{0});
-  options.value("--rule", "B3/S23", "rule, also as b3s23 or 23/3 [that of the file, or B3/S23]",
+  options.value("-g,--generations", "N",
+                "how many, also as 2^30 or 1e6; with --until-stable at most; --view stops there for a while [1]",
+                [arguments](const std::string& text) {
+                  arguments->generations = parse_generations(text);
+                  arguments->counts_generations = true;
+                });
+  options.value("--rule", "B3/S23",
+                "rule, also as b3s23 or 23/3, by its name (HighLife), or with a topology (B3/S23:T64,48) [that of the "
+                "file, or B3/S23]",
                 [arguments](const std::string& text) {
                   try {
-                    arguments->rule = life_rule(text);
+                    arguments->world = io::parse_life_world(text);
                   } catch (const UsageError& error) {
                     throw UsageError(std::string("--rule: ") + error.what());
                   }
@@ -310,18 +361,18 @@ Action setup_life(Options& options, Session& session) {
                         where_all_is_one);
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
-  options.useless_where(generations, [arguments] {
-    return arguments->view ? std::string("--view goes on until you leave it") : std::string();
-  });
   options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it");
   options.useless_where(
-      options.whole("--every", arguments->every, "frames of each Nth generation only", std::int64_t{1}), [arguments] {
+      options.whole("--every", arguments->every, "frames of each Nth generation only, and of the last one",
+                    std::int64_t{1}),
+      [arguments] {
         return arguments->view || arguments->makes_frames()
                    ? std::string()
                    : std::string("there are no frames; -o FILE.gif, --frames DIR or --view makes some");
       });
   constexpr std::int64_t largest_scale = 1024;
-  options.useless_where(options.whole("--scale", arguments->scale, "pixels of a cell, in both directions",
+  options.useless_where(options.whole("--scale", arguments->scale,
+                                      "pixels of a cell, in both directions; such a picture does not read back",
                                       std::int64_t{1}, largest_scale),
                         [arguments] {
                           const std::optional<io::LifeOutputKind> kind = io::life_output(arguments->output);

@@ -61,8 +61,10 @@ void require_no_background(const LifeResult& result, const LifeRule& rule);
 
 /// UsageError where there is no terminal to show `input` in, or it comes from where keys are read.
 void require_terminal(const std::string& input);
-/// Shows the pattern in the terminal, `every` generations a frame, until the person has seen enough.
-int view_life(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every, Session& session);
+/// Shows the pattern in the terminal, `every` generations a frame, until the person has seen enough. It pauses once
+/// after `until` generations, unless that is negative.
+int view_life(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every,
+              std::int64_t until, Session& session);
 
 Generator life_soup_generator();
 

@@ -12,6 +12,7 @@
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/life.hpp"
 
@@ -56,14 +57,20 @@ struct Soup {
 
 int write_soup(const Soup& soup, const std::string& output, const Session& session) {
   const auto start = core::Clock::now();
+  const bool to_standard_output = output == "-";
   const std::optional<io::LifeOutputKind> kind = io::life_output(output);
-  if (!kind)
-    throw UsageError("--output: " + core::excerpt(output) +
-                     " should end in .rle, .mc, .cells, .pbm, .pgm or .png, which says how to write it");
+  if (!kind && !to_standard_output)
+    throw UsageError(
+        "--output: " + core::excerpt(output) +
+        " should end in .rle, .mc, .cells, .lif, .pbm, .pgm or .png, which says how to write it, or be - for "
+        "RLE on standard output");
+  if (to_standard_output && session.json)
+    throw UsageError("--output: both the cells and the summary (--json) would go to standard output; name a file");
   if (soup.needs_square() && soup.size.width != soup.size.height)
     throw UsageError(fmt::format("--symmetry: {} x {} cells; quarter turns and diagonals need a square",
                                  soup.size.width, soup.size.height));
-  core::AtomicFile file(output, session.execution.stop);
+  std::optional<core::AtomicFile> file;
+  if (!to_standard_output) file.emplace(output, session.execution.stop);
   LifePattern pattern;
   pattern.rule = soup.rule;
   if (soup.boundary != LifeBoundary::plane) {
@@ -79,7 +86,7 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
   constexpr std::int64_t rows_between_looks = 16;
   for (std::int64_t y = 0; y < soup.size.height; ++y) {
     if (y % rows_between_looks == 0) {
-      file.honour_stop();
+      core::honour_stop(session.execution.stop, "stopped while making cells");
       session.execution.progress({"generate", y, soup.size.height, {}});
     }
     for (std::int64_t x = 0; x < soup.size.width; ++x) {
@@ -88,8 +95,14 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
       ++population;
     }
   }
-  io::write_life(file, pattern, *kind);
-  file.commit();
+  if (file) {
+    io::write_life(*file, pattern, *kind);
+    file->commit();
+  } else {
+    const std::string text = io::life_text(pattern, io::LifeOutput::rle, session.execution.stop);
+    session.end_progress();
+    session.print(text);
+  }
   const double seconds = core::seconds_since(start);
   if (session.json)
     session.print_json({{"kind", "life-soup"},
@@ -100,8 +113,9 @@ int write_soup(const Soup& soup, const std::string& output, const Session& sessi
                         {"output", output},
                         {"seconds", {{"total", seconds}}}});
   else
-    session.note(fmt::format("wrote {} x {} cells, {} of them alive, to '{}' in {:.3g} s", soup.size.width,
-                             soup.size.height, grouped(population), output, seconds));
+    session.note(fmt::format("wrote {} x {} cells, {} of them alive, to {} in {:.3g} s", soup.size.width,
+                             soup.size.height, grouped(population),
+                             to_standard_output ? "standard output" : "'" + output + "'", seconds));
   return 0;
 }
 

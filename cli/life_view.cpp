@@ -102,8 +102,10 @@ class Keyboard {
 
 class View {
  public:
-  View(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every, Session& session)
-      : steps_(steps), options_(options), size_(size), every_(every), session_(session) {}
+  View(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every, std::int64_t until,
+       Session& session)
+      : steps_(steps), options_(options), size_(size), every_(every), until_(until), paused_(until == 0),
+        session_(session) {}
 
   void run() {
     Terminal terminal;
@@ -136,7 +138,13 @@ class View {
   static constexpr std::int64_t most_every = std::int64_t{1} << 40;
   static constexpr int most_zoom = 40;
 
-  void advance() { steps_.advance(every_); }
+  void advance() {
+    const std::int64_t step = until_ > 0 ? std::min(every_, until_) : every_;
+    steps_.advance(step);
+    if (until_ <= 0) return;
+    until_ -= step;
+    if (until_ == 0) paused_ = true;
+  }
 
   void obey(Key key) {
     const std::int64_t across = std::max<std::int64_t>(columns_ / 8, 1) << zoom_;
@@ -267,12 +275,12 @@ class View {
   }
 
   std::string status() {
-    if (help_)
-      return " space pause  s step  + - speed  ] [ generations a frame  arrows hjkl move  i o zoom  f all  q quit";
+    if (help_) return " space pause  s step  +- speed  [] skip  arrows move  io zoom  f all  q quit";
     const LifePattern& pattern = steps_.now();
     std::string text = fmt::format(" {}{}  generation {}  {} alive", paused_ ? "paused  " : "",
                                    to_string(options_.rule), pattern.generation, to_string(steps_.population()));
     if (every_ > 1) text += fmt::format("  {} a frame", every_);
+    if (!paused_) text += delays[speed_] > 0 ? fmt::format("  {}/s", 1000 / delays[speed_]) : "  full speed";
     if (zoom_ > 0) text += fmt::format("  1:{}", std::int64_t{1} << zoom_);
     return text + "  ? keys  q quit";
   }
@@ -308,10 +316,11 @@ class View {
   const LifeOptions& options_;
   LifeSize size_;
   std::int64_t every_;
+  std::int64_t until_;  ///< generations up to the pause that was asked for, or none
+  bool paused_;
   Session& session_;
   Keyboard keyboard_;
   std::size_t speed_ = 4;
-  bool paused_ = false;
   bool help_ = false;
   bool done_ = false;
   int zoom_ = 0;  ///< a place of the window is 2^zoom cells wide
@@ -335,8 +344,8 @@ void require_terminal(const std::string& input) {
 }
 
 int view_life(LifeSteps& steps, const LifeOptions& options, const LifeSize& size, std::int64_t every,
-              Session& session) {
-  View(steps, options, size, every, session).run();
+              std::int64_t until, Session& session) {
+  View(steps, options, size, every, until, session).run();
   return 0;
 }
 

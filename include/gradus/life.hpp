@@ -47,9 +47,12 @@ struct LifeRule {
   friend constexpr bool operator==(LifeRule, LifeRule) = default;
 };
 
-/// The rule of a text: "B3/S23", "b3s23", "B3S23", or "23/3", survival first; blanks around it are nothing. UsageError
-/// for what is none, which names the kinds of rules that are not supported: more than two states (Generations, as
-/// "345/2/4"), Hensel's letters ("B2-a/S12"), the von Neumann and the hexagonal neighbourhood ("B2/S013V", "…H").
+/// The rule of a text: "B3/S23", "b3s23", "B3S23", or "23/3", survival first; blanks around it are nothing, and so is a
+/// digit that is there again, as for Golly. Or one of the names "Life", "HighLife", "Seeds", "Day & Night",
+/// "Replicator", "Life without Death", "Maze", "Diamoeba", "2x2", "Morley", "Anneal", "DryLife", in letters of any
+/// size. UsageError for what is none, which names the kinds of rules that are not supported: more than two states
+/// (Generations, as "345/2/4"), Hensel's letters ("B2-a/S12"), the von Neumann and the hexagonal neighbourhood
+/// ("B2/S013V", "…H").
 GRADUS_EXPORT LifeRule life_rule(std::string_view text);
 /// "B3/S23"
 GRADUS_EXPORT std::string to_string(const LifeRule& rule);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/life_rules.hpp"
 #include "core/text.hpp"
 #include "gradus/life.hpp"
 
@@ -14,6 +15,41 @@ namespace {
 }
 
 char small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+/// "Day & Night" is "dayandnight", as "day-and-night" is.
+std::string bare_name(std::string_view text) {
+  std::string name;
+  for (const char letter : text) {
+    const char one = small(letter);
+    if ((one >= 'a' && one <= 'z') || (one >= '0' && one <= '9')) name += one;
+    else if (one == '&') name += "and";
+  }
+  return name;
+}
+
+const LifeRule* find_named(std::string_view text) {
+  std::string name = bare_name(text);
+  for (const std::string_view itself : {"conway", "conwayslife", "gameoflife", "conwaysgameoflife"})
+    if (name == itself) name = "life";
+  const auto* const known = std::ranges::find_if(
+      core::named_life_rules, [&](const core::NamedLifeRule& one) { return bare_name(one.name) == name; });
+  return known == std::end(core::named_life_rules) ? nullptr : &known->rule;
+}
+
+/// Whether a word of three letters or more begins there: Hensel's letters follow a digit.
+bool looks_like_name(std::string_view text) {
+  const auto is_letter = [](char letter) { return small(letter) >= 'a' && small(letter) <= 'z'; };
+  for (std::size_t at = 0; at + 3 <= text.size(); ++at)
+    if ((at == 0 || text[at - 1] == ' ') && std::ranges::all_of(text.substr(at, 3), is_letter)) return true;
+  return false;
+}
+
+[[noreturn]] void refuse_name(std::string_view text) {
+  std::string names;
+  for (const core::NamedLifeRule& one : core::named_life_rules)
+    names += (names.empty() ? "" : ", ") + std::string(one.name);
+  refuse(text, "no rule of this name is known; known are " + names + ", and any rule by its lists, as B3/S23");
+}
 
 /// The digits at the beginning of `rest`, which are taken away.
 std::uint16_t take_list(std::string_view& rest) {
@@ -49,6 +85,12 @@ LifeRule life_rule(std::string_view text) {
   while (!rest.empty() && (rest.back() == ' ' || rest.back() == '\t' || rest.back() == '\r')) rest.remove_suffix(1);
   LifeRule rule{0, 0};
   if (rest.empty()) refuse(text, "it is empty; a rule is written as B3/S23, b3s23 or 23/3");
+  if (const LifeRule* const named = find_named(rest)) return *named;
+  if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos)
+    refuse(text,
+           core::excerpt(rest.substr(colon)) +
+               " is a topology; with a rule alone it is given apart, on the command line by --boundary and --size");
+  if (looks_like_name(rest)) refuse_name(text);
   const auto take_letter = [&rest](char letter) {
     if (rest.empty() || small(rest.front()) != letter) return false;
     rest.remove_prefix(1);

@@ -68,23 +68,26 @@ bool has_fused_multiply_add(std::int64_t target) {
 #endif
 }
 
+Layout find_layout() {
+  return {.physical_cores = cpu::core_count(cpu::topology(), cpu::allowed_processors()),
+          .hardware_threads_per_core = threads_per_core(),
+          .packages = object_count(HWLOC_OBJ_PACKAGE),
+          .memory_nodes = object_count(HWLOC_OBJ_NUMANODE),
+          .l1_bytes = cache_bytes(HWLOC_OBJ_L1CACHE, _SC_LEVEL1_DCACHE_SIZE),
+          .l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE),
+          .l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE)};
+}
+
 Machine examine() {
   Machine found;
-  const std::vector<int>& allowed = cpu::allowed_processors();
   found.processor = processor_name();
   found.cores = cpu::usable_cores();
-  found.physical_cores = cpu::core_count(cpu::topology(), allowed);
-  found.hardware_threads_per_core = threads_per_core();
-  found.packages = object_count(HWLOC_OBJ_PACKAGE);
-  found.memory_nodes = object_count(HWLOC_OBJ_NUMANODE);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();  // best first
   for (const std::int64_t target : targets) found.simd.push_back(instructions_name(target));
   found.fused_multiply_add = !targets.empty() && has_fused_multiply_add(targets.front());
-  found.l1_bytes = cache_bytes(HWLOC_OBJ_L1CACHE, _SC_LEVEL1_DCACHE_SIZE);
-  found.l2_bytes = cache_bytes(HWLOC_OBJ_L2CACHE, _SC_LEVEL2_CACHE_SIZE);
-  found.l3_bytes = cache_bytes(HWLOC_OBJ_L3CACHE, _SC_LEVEL3_CACHE_SIZE);
   found.memory_bytes = cpu::total_memory();
   found.cuda_compiled = is_compiled();
+  found.layout = OnDemand<Layout>(find_layout);
   found.gpus = Gpus(find_gpus);
   return found;
 }

@@ -19,39 +19,47 @@ struct Gpu {
   bool usable = false;             ///< this build has machine code for it
 };
 
-/// The GPUs of a machine, looked for when they are first asked for: that takes the driver a tenth of a second, which
-/// jobs of the processor are spared.
-class Gpus {
+/// What is found out when it is first asked for, so that jobs which do not ask are spared the time.
+template <class Facts>
+class OnDemand {
  public:
-  explicit Gpus(std::vector<Gpu> known = {})
+  explicit OnDemand(Facts known = {})
       : found_(std::async(std::launch::deferred, [known = std::move(known)] { return known; })) {}
-  explicit Gpus(std::vector<Gpu> (*find)()) : found_(std::async(std::launch::deferred, find)) {}
+  explicit OnDemand(Facts (*find)()) : found_(std::async(std::launch::deferred, find)) {}
 
-  const std::vector<Gpu>& operator()() const { return found_.get(); }
+  const Facts& operator()() const { return found_.get(); }
 
  private:
-  std::shared_future<std::vector<Gpu>> found_;
+  std::shared_future<Facts> found_;
 };
 
-struct Machine {
-  std::string processor;   ///< the processor's own name
-  int cores = 1;           ///< logical processors that this process may keep busy: the number of its
-                           ///< affinity mask, or its control group's quota rounded up if that is less
+/// GPUs take the driver a tenth of a second.
+using Gpus = OnDemand<std::vector<Gpu>>;
+
+/// How cores, caches and memory belong together, which hwloc takes milliseconds to find out.
+struct Layout {
   int physical_cores = 1;  ///< cores of the affinity mask, their hardware threads counted once
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;
+  std::uint64_t l1_bytes = 0;  ///< data cache of a core; 0 where nothing is known of a cache
+  std::uint64_t l2_bytes = 0;
+  std::uint64_t l3_bytes = 0;  ///< one instance of it
+};
+
+struct Machine {
+  std::string processor;            ///< the processor's own name
+  int cores = 1;                    ///< logical processors that this process may keep busy: the number of its
+                                    ///< affinity mask, or its control group's quota rounded up if that is less
   std::vector<std::string> simd;    ///< instruction sets with a kernel in this build, best first
   bool fused_multiply_add = false;  ///< in hardware, for the best of `simd`
-  std::uint64_t l1_bytes = 0;       ///< data cache of a core; 0 where nothing is known of a cache
-  std::uint64_t l2_bytes = 0;
-  std::uint64_t l3_bytes = 0;      ///< one instance of it
-  std::uint64_t memory_bytes = 0;  ///< of the machine, or the control group's limit if that is less
-  bool cuda_compiled = false;      ///< this build has the GPU variants
+  std::uint64_t memory_bytes = 0;   ///< of the machine, or the control group's limit if that is less
+  bool cuda_compiled = false;       ///< this build has the GPU variants
+  OnDemand<Layout> layout;
   Gpus gpus;
 };
 
-/// The machine this process runs on; found out once, its GPUs when somebody asks for them.
+/// The machine this process runs on; found out once, its layout and its GPUs when somebody asks for them.
 const Machine& this_machine();
 
 }  // namespace gradus::execution

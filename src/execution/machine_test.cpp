@@ -29,18 +29,18 @@ TEST(Machine, FactsAreSane) {
   EXPECT_FALSE(machine.processor.empty());
   EXPECT_GE(machine.cores, 1);
   EXPECT_LE(machine.cores, static_cast<int>(cpu::allowed_processors().size()));
-  EXPECT_GE(machine.physical_cores, 1);
-  EXPECT_LE(machine.physical_cores, static_cast<int>(cpu::allowed_processors().size()));
-  EXPECT_GE(machine.physical_cores * machine.hardware_threads_per_core,
+  EXPECT_GE(machine.layout().physical_cores, 1);
+  EXPECT_LE(machine.layout().physical_cores, static_cast<int>(cpu::allowed_processors().size()));
+  EXPECT_GE(machine.layout().physical_cores * machine.layout().hardware_threads_per_core,
             static_cast<int>(cpu::allowed_processors().size()));
-  EXPECT_GE(machine.packages, 1);
-  EXPECT_GE(machine.memory_nodes, 1);
+  EXPECT_GE(machine.layout().packages, 1);
+  EXPECT_GE(machine.layout().memory_nodes, 1);
   EXPECT_FALSE(machine.simd.empty());
 #if defined(__x86_64__)
   EXPECT_EQ(machine.fused_multiply_add, __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"));
 #endif
-  if (machine.l1_bytes > 0 && machine.l2_bytes > 0) {
-    EXPECT_LE(machine.l1_bytes, machine.l2_bytes);
+  if (machine.layout().l1_bytes > 0 && machine.layout().l2_bytes > 0) {
+    EXPECT_LE(machine.layout().l1_bytes, machine.layout().l2_bytes);
   }
   EXPECT_GT(machine.memory_bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(&this_machine(), &machine);

@@ -37,10 +37,12 @@ MappedFile::MappedFile(const std::string& path, Access access) {
   struct stat status {};
   if (file.number < 0 || ::fstat(file.number, &status) != 0) refuse(reason(errno));
   if (S_ISDIR(status.st_mode)) refuse(reason(EISDIR));
-  if (!S_ISREG(status.st_mode)) refuse(": it is not a regular file ('-' reads CSV from standard input)");
+  if (!S_ISREG(status.st_mode))
+    refuse(": it is not a regular file; where - is taken as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
+  if (address == MAP_FAILED && errno == ENOMEM) throw Error("cannot read '" + path + "'" + reason(errno));
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);
   // Advice only: the mapping works without it.

@@ -43,12 +43,19 @@ std::optional<LifeFormat> format_of_name(const std::string& path) {
 /// Of contents that begin with the name of their format.
 std::optional<LifeFormat> format_of_name_inside(std::string_view text) {
   if (text.starts_with("[M2]")) return LifeFormat::macrocell;
-  if (text.starts_with("#Life 1.0")) return LifeFormat::life106;
+  if (text.starts_with("#Life 1.05")) return LifeFormat::life105;
+  if (text.starts_with("#Life 1.06")) return LifeFormat::life106;
   if (looks_like_image(std::as_bytes(std::span(text)))) return LifeFormat::image;
   if (text.size() > 2 && text[0] == 'P' && text[1] >= '1' && text[1] <= '6' &&
       (text[2] == '\n' || text[2] == ' ' || text[2] == '\r' || text[2] == '#'))
     return LifeFormat::netpbm;
   return std::nullopt;
+}
+
+/// Runs of RLE that have no header. Dots alone are plaintext.
+bool is_runs(std::string_view line) {
+  return line.find_first_of("bo$") != std::string_view::npos &&
+         line.find_first_not_of("0123456789bo$! \t\r") == std::string_view::npos;
 }
 
 /// Of the others, by the first line that is no comment of RLE.
@@ -58,7 +65,7 @@ std::optional<LifeFormat> format_of_lines(std::string_view text) {
     const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line == "\r" || line.front() == '#') continue;
-    if (line.front() == 'x') return LifeFormat::rle;
+    if (line.front() == 'x' || is_runs(line)) return LifeFormat::rle;
     if (line.front() == '!' || line.front() == '.' || line.front() == 'O') return LifeFormat::plaintext;
     return std::nullopt;
   }
@@ -70,6 +77,7 @@ std::unique_ptr<LifeReader> reader_of(LifeFormat format, const std::string& name
     case LifeFormat::rle: return rle_reader(name, options);
     case LifeFormat::macrocell: return macrocell_reader(name, options);
     case LifeFormat::plaintext: return plaintext_reader(name, options);
+    case LifeFormat::life105: return life105_reader(name, options);
     case LifeFormat::life106: return life106_reader(name, options);
     case LifeFormat::netpbm: return netpbm_reader(name, options);
     case LifeFormat::image: return image_reader(name, options);
@@ -89,7 +97,7 @@ LifePattern read(TextInput& input, LifeFormat format, const LifeReadOptions& opt
 }  // namespace
 
 std::string_view to_string(LifeFormat format) {
-  constexpr std::array<std::string_view, 6> names = {"RLE",       "Macrocell",  "plaintext",
+  constexpr std::array<std::string_view, 7> names = {"RLE",       "Macrocell",  "plaintext", "Life 1.05",
                                                      "Life 1.06", "PBM or PGM", "picture"};
   return names[static_cast<std::size_t>(format)];
 }
@@ -105,7 +113,7 @@ LifePattern read_life(const std::string& path, const LifeReadOptions& options) {
     throw InputError(
         "'" + input.name() +
         "': neither its name nor its content says what kind of pattern it is; RLE (.rle), Macrocell (.mc), "
-        "plaintext (.cells), Life 1.06 (.lif), PBM, PGM, PNG and JPEG can be read");
+        "plaintext (.cells), Life 1.05 and 1.06 (.lif), PBM, PGM, PNG and JPEG can be read");
   return read(input, *format, options);
 }
 
@@ -123,6 +131,7 @@ std::optional<LifeOutputKind> life_output(const std::string& path) {
   if (ending == ".rle") return LifeOutputKind{LifeOutput::rle, packed};
   if (ending == ".mc") return LifeOutputKind{LifeOutput::macrocell, packed};
   if (ending == ".cells") return LifeOutputKind{LifeOutput::plaintext, packed};
+  if (ending == ".lif" || ending == ".life") return LifeOutputKind{LifeOutput::life106, packed};
   if (ending == ".pbm") return LifeOutputKind{LifeOutput::pbm, packed};
   if (ending == ".pgm") return LifeOutputKind{LifeOutput::pgm, packed};
   if (ending == ".png" && !packed) return LifeOutputKind{LifeOutput::png, false};
@@ -136,6 +145,7 @@ void write_text(TextOutput& output, const LifePattern& pattern, LifeOutput kind,
     case LifeOutput::rle: write_rle(output, pattern); break;
     case LifeOutput::macrocell: write_macrocell(output, pattern); break;
     case LifeOutput::plaintext: write_plaintext(output, pattern); break;
+    case LifeOutput::life106: write_life106(output, pattern); break;
     case LifeOutput::pbm: write_netpbm(output, pattern, false, scale); break;
     case LifeOutput::pgm: write_netpbm(output, pattern, true, scale); break;
     case LifeOutput::png: break;

@@ -1,4 +1,5 @@
 // Life patterns as quadtrees with shared parts (Macrocell), as Golly writes them.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -27,6 +28,13 @@ class MacrocellReader final : public LifeReader {
       ++line_;
       fail("the file is empty; the first line of Macrocell begins with [M2]");
     }
+    if (numbers_.size() == 1) fail("the file ends without a square of cells; a part of it may be missing");
+    // What a file ends with is its root, into which all others fit.
+    if (const auto greatest = std::ranges::max_element(levels_.begin(), levels_.end() - 1); *greatest >= levels_.back())
+      fail("the file ends with square " + std::to_string(levels_.size() - 1) + " of level " +
+           std::to_string(levels_.back()) + ", which should be all of the pattern, but square " +
+           std::to_string(greatest - levels_.begin()) + " has level " + std::to_string(*greatest) +
+           "; a part of the file may be missing");
     tree_.root = numbers_.back();
     pattern_.tree = std::move(tree_);
     return std::move(pattern_);
@@ -52,9 +60,7 @@ class MacrocellReader final : public LifeReader {
     const std::string_view value = trimmed(text.substr(std::min<std::size_t>(2, text.size())));
     const std::size_t place = column + static_cast<std::size_t>(value.data() - text.data());
     if (text.starts_with("#R")) take_rule(value, place);
-    else if (text.starts_with("#G"))
-      pattern_.generation = static_cast<std::uint64_t>(
-          whole(value, place, "the generation", 0, std::numeric_limits<std::int64_t>::max()));
+    else if (text.starts_with("#G")) take_generation(value, place);
     else pattern_.comments.emplace_back(text);
   }
 

@@ -116,6 +116,7 @@ void LifeRuns::find_box_of_grid() {
   std::int64_t top = cells.height;
   std::int64_t bottom = 0;
   for (std::int64_t y = 0; y < cells.height; ++y) {
+    if (y % 64 == 0) core::honour_stop(target_.stop, stopped);
     const std::uint64_t* const row = cells.row(y);
     std::int64_t first = 0;
     std::int64_t last = cells.row_words();

@@ -1,5 +1,7 @@
-// Life patterns as rows of dots and letters (.cells), and as a list of live cells (Life 1.06).
+// Life patterns as rows of dots and letters (.cells, Life 1.05), and as a list of live cells (Life 1.06).
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "core/text.hpp"
 #include "io/life_output.hpp"
@@ -34,8 +36,7 @@ class PlaintextReader final : public LifeReader {
         fail_at(x + 1, core::excerpt(line.substr(x, 1)) +
                            " where '.' (dead), 'O' (alive) or, at the beginning of a line, "
                            "'!' (a comment) is expected");
-      if (!cells_.add(static_cast<std::int64_t>(x), height_, 1))
-        fail_at(x + 1, "the live cells up to here take more than " + core::size_text(options_.memory_limit));
+      if (!cells_.add(static_cast<std::int64_t>(x), height_, 1)) fail_memory(x + 1);
     }
     width_ = std::max(width_, static_cast<std::int64_t>(line.size()));
     ++height_;
@@ -44,6 +45,50 @@ class PlaintextReader final : public LifeReader {
   LifeCells cells_;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
+};
+
+/// Blocks of cells, each at a place of its own.
+class Life105Reader final : public LifeReader {
+ public:
+  Life105Reader(std::string name, const LifeReadOptions& options)
+      : LifeReader(std::move(name), options), cells_(options.memory_limit) {}
+
+  LifePattern finish() override {
+    cells_.finish(pattern_, 0, 0, options_.stop);
+    return std::move(pattern_);
+  }
+
+ private:
+  void take_line(std::string_view line) override {
+    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+    if (line_ == 1 || line.empty()) return;
+    if (line.front() == '#') return take_comment(line);
+    for (std::size_t place = 0; place < line.size(); ++place) {
+      if (line[place] == '.') continue;
+      if (line[place] != '*')
+        fail_at(place + 1, core::excerpt(line.substr(place, 1)) + " where '.' (dead) or '*' (alive) is expected");
+      if (!cells_.add(left_ + static_cast<std::int64_t>(place), y_, 1)) fail_memory(place + 1);
+    }
+    ++y_;
+  }
+
+  void take_comment(std::string_view line) {
+    if (line.starts_with("#P")) {
+      // Room for the cells of a line behind it.
+      std::tie(left_, y_) = place_in(line, trimmed(line.substr(2)), farthest_cell / 2);
+    } else if (line.starts_with("#N")) {
+      pattern_.rule = LifeRule{};
+    } else if (line.starts_with("#R")) {
+      const std::string_view rule = trimmed(line.substr(2));
+      take_rule(rule, static_cast<std::size_t>(rule.data() - line.data()) + 1);
+    } else {
+      pattern_.comments.push_back("#C " + std::string(trimmed(line.substr(std::min<std::size_t>(2, line.size())))));
+    }
+  }
+
+  LifeCells cells_;
+  std::int64_t left_ = 0;
+  std::int64_t y_ = 0;
 };
 
 class Life106Reader final : public LifeReader {
@@ -63,8 +108,6 @@ class Life106Reader final : public LifeReader {
  private:
   void take_line(std::string_view line) override {
     if (line_ == 1) {
-      if (line.starts_with("#Life 1.05"))
-        fail_at(1, "Life 1.05 is not supported; save the pattern as RLE, or as Life 1.06");
       if (trimmed(line) != "#Life 1.06") fail_at(1, core::excerpt(line) + " where '#Life 1.06' is expected");
       return;
     }
@@ -74,15 +117,8 @@ class Life106Reader final : public LifeReader {
       pattern_.comments.emplace_back(text);
       return;
     }
-    const std::size_t begin = static_cast<std::size_t>(text.data() - line.data());
-    const std::size_t blank = std::min(text.find_first_of(" \t"), text.size());
-    const std::string_view second = trimmed(text.substr(blank));
-    if (second.empty()) fail_at(begin + blank + 1, "the line ends where y is expected");
-    const std::int64_t x = whole(text.substr(0, blank), begin + 1, "x", -farthest_cell, farthest_cell);
-    const std::int64_t y =
-        whole(second, static_cast<std::size_t>(second.data() - line.data()) + 1, "y", -farthest_cell, farthest_cell);
-    if (!cells_.add(x, y, 1))
-      fail("the live cells up to here take more than " + core::size_text(options_.memory_limit));
+    const auto [x, y] = place_in(line, text);
+    if (!cells_.add(x, y, 1)) fail_memory(0);
   }
 
   LifeCells cells_;
@@ -94,8 +130,27 @@ std::unique_ptr<LifeReader> plaintext_reader(std::string name, const LifeReadOpt
   return std::make_unique<PlaintextReader>(std::move(name), options);
 }
 
+std::unique_ptr<LifeReader> life105_reader(std::string name, const LifeReadOptions& options) {
+  return std::make_unique<Life105Reader>(std::move(name), options);
+}
+
 std::unique_ptr<LifeReader> life106_reader(std::string name, const LifeReadOptions& options) {
   return std::make_unique<Life106Reader>(std::move(name), options);
+}
+
+void write_life106(TextOutput& output, const LifePattern& pattern) {
+  const LifeRuns runs(pattern, output.target());
+  std::int64_t count = 0;
+  runs.for_each([&](std::int64_t, std::int64_t, std::int64_t length) { count += length; });
+  constexpr std::int64_t most_cells = std::int64_t{1} << 30;
+  if (count > most_cells)
+    throw Error("cannot write '" + output.target().name + "': " + std::to_string(count) +
+                " live cells, each of them a line; .rle and .mc are shorter");
+  output.write("#Life 1.06\n");
+  runs.for_each([&](std::int64_t x, std::int64_t y, std::int64_t length) {
+    for (const std::int64_t end = x + length; x < end; ++x)
+      output.write(std::to_string(x) + " " + std::to_string(y) + "\n");
+  });
 }
 
 void write_plaintext(TextOutput& output, const LifePattern& pattern) {

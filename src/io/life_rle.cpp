@@ -1,8 +1,8 @@
 // Life patterns as run-length encoded text (RLE).
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -21,11 +21,17 @@ class RleReader final : public LifeReader {
 
   LifePattern finish() override {
     ++line_;
-    if (!has_header_) fail("the file ends without a header such as 'x = 3, y = 3, rule = B3/S23'");
+    if (!begun_) fail("the file ends without a header such as 'x = 3, y = 3, rule = B3/S23'");
     if (!ended_) fail("the file ends without the '!' that ends a pattern; a part of it may be missing");
+    if (!has_header_) {
+      width_ = greatest_x_;
+      height_ = y_ + 1;
+    }
     if (!positioned_) {
       pattern_.left = -(width_ / 2);
       pattern_.top = -(height_ / 2);
+    } else if (pattern_.left > farthest_cell - width_ || pattern_.top > farthest_cell - height_) {
+      fail("the pattern reaches further than 2^62");
     }
     cells_.finish(pattern_, pattern_.left, pattern_.top, options_.stop);
     return std::move(pattern_);
@@ -34,16 +40,22 @@ class RleReader final : public LifeReader {
  private:
   void take_line(std::string_view line) override {
     const std::string_view text = trimmed(line);
-    if (text.starts_with("#CXRLE") && !has_header_) return take_place(line);
-    // As older programs say it; a rule in the header comes later and goes before it.
-    if (text.starts_with("#r ") && !has_header_) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
+    if (!begun_) {
+      if (text.starts_with("#CXRLE")) return take_place(line);
+      // As older programs say them; a rule in the header comes later and goes before it.
+      if (text.starts_with("#r ")) return take_rule(trimmed(text.substr(3)), column_of(line, text) + 3);
+      if (text.starts_with("#P ") || text.starts_with("#R ")) return take_corner(line, text.substr(3));
+    }
     if (text.starts_with('#')) {
       pattern_.comments.emplace_back(text);
       return;
     }
     if (ended_ || text.empty()) return;  // what follows the '!' is nobody's
-    if (has_header_) take_runs(line);
-    else take_header(line);
+    if (begun_) return take_runs(line);
+    begun_ = true;
+    // Some files have no header.
+    if (text.find_first_not_of("0123456789bo$!. \t") == std::string_view::npos) return take_runs(line);
+    take_header(line);
   }
 
   static std::size_t column_of(std::string_view line, std::string_view part) {
@@ -59,18 +71,24 @@ class RleReader final : public LifeReader {
       const std::size_t column = column_of(line, word);
       if (word.starts_with("Pos=")) {
         const std::size_t comma = std::min(word.find(','), word.size() - 1);
-        pattern_.left = whole(word.substr(4, comma - 4), column + 4, "Pos", -farthest_cell / 2, farthest_cell / 2);
-        pattern_.top = whole(word.substr(comma + 1), column + comma + 1, "Pos", -farthest_cell / 2, farthest_cell / 2);
+        pattern_.left = whole(word.substr(4, comma - 4), column + 4, "Pos", -farthest_cell, farthest_cell);
+        pattern_.top = whole(word.substr(comma + 1), column + comma + 1, "Pos", -farthest_cell, farthest_cell);
         positioned_ = true;
       } else if (word.starts_with("Gen=")) {
-        constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-        pattern_.generation = static_cast<std::uint64_t>(whole(word.substr(4), column + 4, "Gen", 0, most));
+        take_generation(word.substr(4), column + 4);
       }
     }
   }
 
+  /// "#P -3 5", as XLife says where the first cell lies. What Golly says goes before it.
+  void take_corner(std::string_view line, std::string_view rest) {
+    const auto [left, top] = place_in(line, trimmed(rest));
+    if (std::exchange(positioned_, true)) return;
+    pattern_.left = left;
+    pattern_.top = top;
+  }
+
   void take_header(std::string_view line) {
-    constexpr std::int64_t longest = farthest_cell / 2;
     std::optional<std::int64_t> width;
     std::optional<std::int64_t> height;
     std::string_view rest = line;
@@ -85,9 +103,12 @@ class RleReader final : public LifeReader {
       const std::string_view value = trimmed(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const std::size_t place = column_of(line, value);
-      if (key == "x") width = whole(value, place, "the width x", 0, longest);
-      else if (key == "y") height = whole(value, place, "the height y", 0, longest);
-      else take_rule(value, place);
+      if (key == "rule") {
+        take_rule(value, place);
+        continue;
+      }
+      if (key == "x") width = whole(value, place, "the width x", 0, farthest_cell);
+      else height = whole(value, place, "the height y", 0, farthest_cell);
     }
     if (!width || !height) fail("a header without x and y; 'x = 3, y = 3, rule = B3/S23' is an example");
     has_header_ = true;
@@ -103,7 +124,7 @@ class RleReader final : public LifeReader {
         if (count_column_ == 0) count_column_ = place + 1;
         if (__builtin_mul_overflow(count_, 10, &count_) || __builtin_add_overflow(count_, letter - '0', &count_) ||
             count_ > farthest_cell)
-          fail_at(count_column_, "a run longer than 2^60");
+          fail_at(count_column_, "a run longer than 2^62");
         continue;
       }
       if (is_blank(letter)) continue;
@@ -113,6 +134,7 @@ class RleReader final : public LifeReader {
       count_ = 0;
       count_column_ = 0;
       if (letter == '!') {
+        if (column != place + 1) fail_at(column, "a number before '!', which ends a pattern once");
         ended_ = true;
         return;
       }
@@ -130,17 +152,17 @@ class RleReader final : public LifeReader {
       case 'A': {
         const std::int64_t first = x_;
         advance(count, column);
-        if (y_ >= height_)
-          fail_at(column, "a live cell in row " + std::to_string(y_ + 1) +
-                              "; the header says that y = " + std::to_string(height_));
-        if (!cells_.add(first, y_, count))
-          fail_at(column, "the live cells up to here take more than " + core::size_text(options_.memory_limit));
+        if (!cells_.add(first, y_, count)) fail_memory(column);
         break;
       }
       case '$':
+        // The last row may be ended too.
+        if (count > height_ - y_)
+          fail_at(column, has_header_ ? "the end of row " + number_text(y_, count) +
+                                            "; the header says that y = " + std::to_string(height_)
+                                      : "more than 2^62 rows");
         y_ += count;
         x_ = 0;
-        if (y_ > farthest_cell) fail_at(column, "more than 2^60 rows");
         break;
       default:
         if ((letter >= 'B' && letter <= 'X') || (letter >= 'p' && letter <= 'y'))
@@ -151,16 +173,28 @@ class RleReader final : public LifeReader {
     }
   }
 
+  static std::string number_text(std::int64_t before, std::int64_t count) {
+    return std::to_string(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(count));
+  }
+
   void advance(std::int64_t count, std::size_t column) {
+    if (y_ >= height_)
+      fail_at(column,
+              "a run in row " + std::to_string(y_ + 1) + "; the header says that y = " + std::to_string(height_));
+    if (count > width_ - x_)
+      fail_at(column, has_header_ ? "a run up to cell " + number_text(x_, count) +
+                                        " of its row; the header says that x = " + std::to_string(width_)
+                                  : "a row of more than 2^62 cells");
     x_ += count;
-    if (x_ > width_)
-      fail_at(column, "a run up to cell " + std::to_string(x_) +
-                          " of its row; the header says that x = " + std::to_string(width_));
+    greatest_x_ = std::max(greatest_x_, x_);
   }
 
   LifeCells cells_;
-  std::int64_t width_ = 0;
-  std::int64_t height_ = 0;
+  // Of the header, which nothing may reach beyond.
+  std::int64_t width_ = farthest_cell;
+  std::int64_t height_ = farthest_cell;
+  std::int64_t greatest_x_ = 0;
+  bool begun_ = false;
   bool has_header_ = false;
   bool positioned_ = false;
   bool ended_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <limits>
 
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -28,10 +29,11 @@ std::size_t LifeReader::take(std::string_view text, bool last) {
   return taken;
 }
 
-void LifeReader::fail_at(std::size_t column, const std::string& what) const {
-  throw InputError(name_ + ":" + std::to_string(line_) + ":" + (column == 0 ? "" : std::to_string(column) + ":") + " " +
-                   what);
+std::string LifeReader::where(std::size_t column) const {
+  return name_ + ":" + std::to_string(line_) + ":" + (column == 0 ? "" : std::to_string(column) + ":") + " ";
 }
+
+void LifeReader::fail_at(std::size_t column, const std::string& what) const { throw InputError(where(column) + what); }
 
 std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                                std::int64_t most) const {
@@ -45,23 +47,60 @@ std::int64_t LifeReader::whole(std::string_view text, std::size_t column, std::s
   return value;
 }
 
+std::pair<std::int64_t, std::int64_t> LifeReader::place_in(std::string_view line, std::string_view text,
+                                                           std::int64_t farthest) const {
+  const auto column_of = [line](std::string_view part) {
+    return static_cast<std::size_t>(part.data() - line.data()) + 1;
+  };
+  const std::size_t blank = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view second = trimmed(text.substr(blank));
+  if (second.empty()) fail_at(column_of(text) + blank, "the line ends where y is expected");
+  return {whole(text.substr(0, blank), column_of(text), "x", -farthest, farthest - 1),
+          whole(second, column_of(second), "y", -farthest, farthest - 1)};
+}
+
+void LifeReader::take_generation(std::string_view text, std::size_t column) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pattern_.generation);
+  if (error == std::errc() && end == text.data() + text.size()) return;
+  fail_at(column, "the generation: " + core::excerpt(text) + " is no whole number from 0 to 2^64 - 1");
+}
+
+void LifeReader::fail_memory(std::size_t column) const {
+  throw Error(where(column) + "the live cells up to here take more than " + core::size_text(options_.memory_limit));
+}
+
 void LifeReader::take_rule(std::string_view text, std::size_t column) {
-  const std::size_t colon = text.find(':');
+  std::size_t place = 0;
   try {
-    pattern_.rule = life_rule(text.substr(0, colon));
+    const LifeWorld world = parse_life_world(text, &place);
+    pattern_.rule = world.rule;
+    if (!world.boundary) return;
+    pattern_.boundary = world.boundary;
+    pattern_.width = world.width;
+    pattern_.height = world.height;
   } catch (const UsageError& error) {
-    fail_at(column, error.what());
+    fail_at(column + place, error.what());
   }
-  if (colon == std::string_view::npos) return;
-  column += colon + 1;
+}
+
+// ---- Rules ----
+
+LifeWorld parse_life_world(std::string_view text, std::size_t* place) {
+  const std::size_t colon = text.find(':');
+  LifeWorld world{.rule = life_rule(text.substr(0, colon))};
+  if (colon == std::string_view::npos) return world;
+  const auto stand_at = [&](std::size_t offset) {
+    if (place) *place = offset;
+  };
+  stand_at(colon + 1);
   const std::string_view topology = text.substr(colon + 1);
   const auto refuse = [&](const std::string& why) {
-    fail_at(column, "topology " + core::excerpt(topology) + ": " + why +
-                        "; :T64,48 is a torus, :P64,48 has dead cells around it");
+    throw UsageError("topology " + core::excerpt(topology) + ": " + why +
+                     "; :T64,48 is a torus, :P64,48 has dead cells around it");
   };
   const char kind = topology.empty() ? '\0' : static_cast<char>(topology.front() & ~0x20);  // a large letter
-  if (kind == 'T') pattern_.boundary = LifeBoundary::torus;
-  else if (kind == 'P') pattern_.boundary = LifeBoundary::dead;
+  if (kind == 'T') world.boundary = LifeBoundary::torus;
+  else if (kind == 'P') world.boundary = LifeBoundary::dead;
   else if (kind == 'K') refuse("a Klein bottle is not supported");
   else if (kind == 'C') refuse("a cross-surface is not supported");
   else if (kind == 'S') refuse("a sphere is not supported");
@@ -69,14 +108,20 @@ void LifeReader::take_rule(std::string_view text, std::size_t column) {
   const std::string_view sizes = topology.substr(1);
   if (sizes.find_first_of("+-*") != std::string_view::npos) refuse("a shifted or twisted border is not supported");
   const std::size_t comma = sizes.find(',');
-  constexpr std::int64_t longest = std::int64_t{1} << 48;
-  const auto side = [&](std::string_view part, std::size_t place) {
-    const std::int64_t length = whole(trimmed(part), column + 1 + place, "the size of the topology", 0, longest);
-    if (length == 0) refuse("a world without bounds in one direction is not supported");
-    return length;
+  const auto side = [&](std::string_view part, std::size_t offset) {
+    constexpr std::int64_t longest = std::int64_t{1} << 48;
+    const std::string_view digits = trimmed(part);
+    std::int64_t length = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+    if (error == std::errc() && end == digits.data() + digits.size() && length == 0)
+      refuse("a world without bounds in one direction is not supported");
+    if (error == std::errc() && end == digits.data() + digits.size() && length <= longest) return length;
+    stand_at(colon + 2 + offset);
+    throw UsageError("the size of the topology: " + core::excerpt(digits) + " is no whole number from 1 to 2^48");
   };
-  pattern_.width = side(sizes.substr(0, comma), 0);
-  pattern_.height = comma == std::string_view::npos ? pattern_.width : side(sizes.substr(comma + 1), comma + 1);
+  world.width = side(sizes.substr(0, comma), 0);
+  world.height = comma == std::string_view::npos ? world.width : side(sizes.substr(comma + 1), comma + 1);
+  return world;
 }
 
 // ---- Cells ----
@@ -183,7 +228,7 @@ bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
 }
 
 core::LifeBox LifeCells::box() const {
-  constexpr std::int64_t none = farthest_cell * 2;
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::int64_t left = none;
   std::int64_t top = none;
   std::int64_t right = -none;

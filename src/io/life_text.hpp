@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/life_tree.hpp"
@@ -16,7 +17,7 @@
 namespace gradus::io {
 
 /// Places of cells that files may name, to both sides of 0.
-inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 60;
+inline constexpr std::int64_t farthest_cell = std::int64_t{1} << 62;
 
 /// A pattern that is read piece by piece.
 class LifeReader {
@@ -41,8 +42,18 @@ class LifeReader {
   /// A whole number of [least, most] that is all of `text`, which begins at this column.
   std::int64_t whole(std::string_view text, std::size_t column, std::string_view what, std::int64_t least,
                      std::int64_t most) const;
+  /// "X Y", with blanks between; `text` is a part of the line.
+  std::pair<std::int64_t, std::int64_t> place_in(std::string_view line, std::string_view text,
+                                                 std::int64_t farthest = farthest_cell) const;
+  /// A generation, of 64 bits.
+  void take_generation(std::string_view text, std::size_t column);
   /// "B3/S23", "B3/S23:T64,48"
   void take_rule(std::string_view text, std::size_t column);
+  /// Error, which is not the file's: its live cells up to this place need more memory than allowed.
+  [[noreturn]] void fail_memory(std::size_t column) const;
+
+  /// "FILE:LINE:COLUMN: "
+  std::string where(std::size_t column) const;
 
   std::string name_;
   LifeReadOptions options_;
@@ -53,6 +64,7 @@ class LifeReader {
 std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& options);
 std::unique_ptr<LifeReader> macrocell_reader(std::string name, const LifeReadOptions& options);
 std::unique_ptr<LifeReader> plaintext_reader(std::string name, const LifeReadOptions& options);
+std::unique_ptr<LifeReader> life105_reader(std::string name, const LifeReadOptions& options);
 std::unique_ptr<LifeReader> life106_reader(std::string name, const LifeReadOptions& options);
 std::unique_ptr<LifeReader> netpbm_reader(std::string name, const LifeReadOptions& options);
 std::unique_ptr<LifeReader> image_reader(std::string name, const LifeReadOptions& options);

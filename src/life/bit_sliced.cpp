@@ -37,7 +37,7 @@ void advance_wide(const Problem& problem, const Step* steps, Ticker& tick, std::
     from->begin();
     to->begin();
     from->load_rows(problem.cells, 0, height, problem.stop);
-    to->begin_rows(0, height);
+    to->begin_rows(0, height, problem.stop);
     from->close_ends();
     core::honour_stop(problem.stop, while_computing);
   }

@@ -238,23 +238,37 @@ LifeResult solve_there(const room::Variant& variant, const LifeGridView& cells, 
                               .stop = execution.stop};
   if constexpr (cuda::is_compiled) result.population.low = room::run_on_gpu(problem, variant, execution, phases);
   const core::PhaseTimer timer(phases, "count");
-  if (to.place.is_host()) result.population.low = room::population(to, cpu::thread_count(execution));
+  if (to.place.is_host()) result.population.low = room::population(to, cpu::thread_count(execution), execution.stop);
   return result;
 }
 
+/// When a call began, and what it has spent its time with.
+struct Course {
+  core::Clock::time_point start = core::Clock::now();
+  std::vector<Phase> phases = {};
+};
+
 /// `cells` or `tree`.
 LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOptions& options,
-                   const LifeMemory& memory, const Execution& execution) {
-  const auto start = core::Clock::now();
-  std::vector<Phase> phases;
+                   const LifeMemory& memory, const Execution& execution, Course course = {}) {
+  std::vector<Phase>& phases = course.phases;
   const room::Box box = tree != nullptr ? room::box_of(*tree) : room::Box{0, cells.height, 0, cells.width};
   const room::Shape shape = shape_of(box.height(), box.width(), options, tree != nullptr);
+  // Before anything is reckoned with a rectangle that may be too large to be counted in bytes.
+  const std::string_view way_out =
+      shape.stepwise ? "hashes and a search for cycles look at all of it in each generation; without them 'hashlife' "
+                       "takes it as it is"
+                     : "'hashlife' takes it as it is";
+  if (tree != nullptr &&
+      !execution::wanted_variant(room::variants(), room::choose, shape, execution, room::Room::name).facts.plane)
+    room::check_rectangle(*tree, way_out, execution);
   const room::Variant& variant = select(shape, execution);
   LifeGrid of_tree;
   LifeGridView given = cells;
   LifeOptions placed = options;
   if (tree != nullptr && !variant.facts.plane) {
-    room::GridOfTree unfolded = room::grid_of(*tree, execution);
+    const core::PhaseTimer timer(phases, "place");
+    room::GridOfTree unfolded = room::grid_of(*tree, way_out, execution);
     of_tree = std::move(unfolded.cells);
     given = of_tree.view();
     placed.left += unfolded.left;
@@ -298,7 +312,7 @@ LifeResult compute(const LifeGridView& cells, const LifeTree* tree, const LifeOp
       result.top = world.top();
     }
   }
-  finish_report(result, variant, execution, threads, std::move(phases), start);
+  finish_report(result, variant, execution, threads, std::move(phases), course.start);
   return result;
 }
 
@@ -328,18 +342,17 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
                 const Execution& execution) {
   execution::check_execution(execution);
   check_options(options);
-  if (!is_near(pattern.left, 60) || !is_near(pattern.top, 60))
-    throw UsageError("pattern: its first cell must lie within 2^60 of (0, 0)");
+  LifeOptions placed = options;
+  if (!is_near(pattern.left, 62) || !is_near(pattern.top, 62) || !is_near(placed.left += pattern.left, 62) ||
+      !is_near(placed.top += pattern.top, 62))
+    throw UsageError("pattern: its first cell must lie within 2^62 of (0, 0)");
   return execution::within_memory([&] {
+    Course course;
     if (pattern.tree) room::check_tree(*pattern.tree);
     else check_grid(pattern.cells.view(), "cells");
-    if (options.boundary == LifeBoundary::plane) {
-      LifeOptions placed = options;
-      placed.left += pattern.left;
-      placed.top += pattern.top;
+    if (options.boundary == LifeBoundary::plane)
       return compute(pattern.tree ? LifeGridView{} : pattern.cells.view(), pattern.tree ? &*pattern.tree : nullptr,
-                     placed, {}, execution);
-    }
+                     placed, {}, execution, std::move(course));
     check_sizes(height, width);
     LifeOptions in_grid = options;
     in_grid.left += -(width / 2);
@@ -347,26 +360,30 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
     execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(height),
                                                    static_cast<std::uint64_t>((width + 63) / 64 * 8), "a grid"),
                             execution);
-    room::GridOfTree of_tree;
-    if (pattern.tree) of_tree = room::grid_of(*pattern.tree, execution);
-    const LifeGrid& cells = pattern.tree ? of_tree.cells : pattern.cells;
-    const std::int64_t top = (pattern.tree ? of_tree.top : 0) + pattern.top + height / 2;
-    const std::int64_t left = (pattern.tree ? of_tree.left : 0) + pattern.left + width / 2;
-    const room::Box box = room::live_box(cells.view());
-    if (!box.empty() &&
-        (box.top + top < 0 || box.left + left < 0 || box.bottom + top > height || box.right + left > width))
-      throw InputError("cells: live ones lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
-                       std::to_string(box.right + left - width / 2 - 1) + " and rows " +
-                       std::to_string(box.top + top - height / 2) + " to " +
-                       std::to_string(box.bottom + top - height / 2 - 1) + ", and the grid of " +
-                       std::to_string(width) + " x " + std::to_string(height) + " begins at (" +
-                       std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")");
-    LifeGrid grid(height, width, LifeGrid::Uninitialised{});
-    room::copy_cells(cells.view(), -top, -left, grid.span(), execution.stop);
-    core::honour_stop(execution.stop, "stopped while copying cells");
+    LifeGrid grid;
+    {
+      const core::PhaseTimer timer(course.phases, "place");
+      room::GridOfTree of_tree;
+      if (pattern.tree) of_tree = room::grid_of(*pattern.tree, "on the plane 'hashlife' takes it as it is", execution);
+      const LifeGrid& cells = pattern.tree ? of_tree.cells : pattern.cells;
+      const std::int64_t top = (pattern.tree ? of_tree.top : 0) + pattern.top + height / 2;
+      const std::int64_t left = (pattern.tree ? of_tree.left : 0) + pattern.left + width / 2;
+      const room::Box box = room::live_box(cells.view(), execution.stop);
+      if (!box.empty() &&
+          (box.top + top < 0 || box.left + left < 0 || box.bottom + top > height || box.right + left > width))
+        throw InputError("cells: live ones lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
+                         std::to_string(box.right + left - width / 2 - 1) + " and rows " +
+                         std::to_string(box.top + top - height / 2) + " to " +
+                         std::to_string(box.bottom + top - height / 2 - 1) + ", and the grid of " +
+                         std::to_string(width) + " x " + std::to_string(height) + " begins at (" +
+                         std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")");
+      grid = LifeGrid(height, width, LifeGrid::Uninitialised{});
+      room::copy_cells(cells.view(), -top, -left, grid.span(), execution.stop);
+      core::honour_stop(execution.stop, "stopped while copying cells");
+    }
     LifeMemory memory;
     memory.cells = grid.span();
-    LifeResult result = compute(grid.view(), nullptr, in_grid, memory, execution);
+    LifeResult result = compute(grid.view(), nullptr, in_grid, memory, execution, std::move(course));
     result.cells = std::move(grid);
     return result;
   });

@@ -37,7 +37,7 @@ Solved openmp_bit_sliced(const Problem& problem, const Execution& execution, std
     {
       const cpu::Range rows = cpu::share(height, omp_get_thread_num(), omp_get_num_threads());
       now.load_rows(problem.cells, rows.begin, rows.end, stop);
-      next.begin_rows(rows.begin, rows.end);
+      next.begin_rows(rows.begin, rows.end, problem.stop);
     }
     now.close_ends();
     core::honour_stop(stop, while_computing);

@@ -113,7 +113,7 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
     for (int part = 0; part < threads; ++part) {
       const cpu::Range rows = cpu::share(height, part, threads);
       even.load_rows(problem.cells, rows.begin, rows.end, stop);
-      odd.begin_rows(rows.begin, rows.end);
+      odd.begin_rows(rows.begin, rows.end, problem.stop);
     }
     even.close_ends();
     core::honour_stop(stop, while_computing);

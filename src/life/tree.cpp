@@ -46,14 +46,20 @@ Box box_of(const LifeTree& tree) {
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }
 
-GridOfTree grid_of(const LifeTree& tree, const Execution& execution) {
-  constexpr std::string_view way_out = "'hashlife' takes such a pattern as it is, on the plane";
+void check_rectangle(const LifeTree& tree, std::string_view way_out, const Execution& execution) {
   const std::optional<core::LifeBox> box = core::bounding_box(tree);
   if (!box) throw Error("the live cells lie further apart than 2^62; " + std::string(way_out));
-  execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(box->height),
-                                                 static_cast<std::uint64_t>((box->width + 63) / 64 * 8),
-                                                 "the rectangle of the pattern's cells"),
-                          execution, way_out);
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(box->height),
+                             static_cast<std::uint64_t>((box->width + 63) / 64 * 8), &bytes))
+    throw Error("the live cells lie in a rectangle of " + std::to_string(box->width) + " x " +
+                std::to_string(box->height) + ", which no memory holds; " + std::string(way_out));
+  execution::check_memory(bytes, execution, way_out);
+}
+
+GridOfTree grid_of(const LifeTree& tree, std::string_view way_out, const Execution& execution) {
+  check_rectangle(tree, way_out, execution);
+  const std::optional<core::LifeBox> box = core::bounding_box(tree);
   return {core::grid_of(tree, *box, execution.stop), box->left, box->top};
 }
 

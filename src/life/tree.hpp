@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "gradus/life.hpp"
 #include "life/bits/cells.hpp"
@@ -22,8 +23,11 @@ void check_tree(const LifeTree& tree);
 /// apart than 2^62.
 Box box_of(const LifeTree& tree);
 
-/// The smallest grid that holds all live cells. Error where there is no memory for it, InterruptedError after a stop
-/// request. The tree was checked.
-GridOfTree grid_of(const LifeTree& tree, const Execution& execution);
+/// Error, which ends with `way_out`, where no memory holds the smallest grid with all live cells. The tree was checked.
+void check_rectangle(const LifeTree& tree, std::string_view way_out, const Execution& execution);
+
+/// The smallest grid that holds all live cells. Errors of check_rectangle(), InterruptedError after a stop
+/// request.
+GridOfTree grid_of(const LifeTree& tree, std::string_view way_out, const Execution& execution);
 
 }  // namespace gradus::life_detail

@@ -162,7 +162,7 @@ void World::advance_islands(std::int64_t generations) {
 }
 
 void World::trim() {
-  const Box box = live_box(own_.view());
+  const Box box = live_box(own_.view(), job_->execution->stop);
   const std::int64_t skip = word_start(box.left);
   const std::int64_t width = (box.right - skip + 63) / 64 * 64;
   slack_ = 0;
@@ -185,8 +185,7 @@ void World::grow(std::int64_t margin) {
                     .boundary = LifeBoundary::dead};
   constexpr std::int64_t furthest = std::int64_t{1} << 62;
   if (std::abs(top_) > furthest || std::abs(left_) > furthest)
-    throw InputError(
-        "the pattern moves more than 2^62 cells away from (0, 0), further than rows and columns are counted");
+    throw Error("the pattern moves more than 2^62 cells away from (0, 0), further than rows and columns are counted");
   execution::check_memory(job_->variant->memory(shape, 1).host +
                               static_cast<std::uint64_t>(shape.height) * static_cast<std::uint64_t>(shape.width / 8),
                           *job_->execution, of_growth);
@@ -201,12 +200,12 @@ void World::grow(std::int64_t margin) {
 
 std::uint64_t World::hash() {
   load();
-  return hash_of(here(), left_, top_);
+  return hash_of(here(), left_, top_, job_->execution->stop);
 }
 
 std::uint64_t World::population() {
   load();
-  return life_detail::population(here(), job_->threads);
+  return life_detail::population(here(), job_->threads, job_->execution->stop);
 }
 
 bool World::same_as(World& other) {
@@ -225,7 +224,7 @@ bool World::same_as(World& other) {
 LifeGrid World::take_cells() {
   load();
   if (!job_->is_plane()) return std::move(own_);
-  const Box box = live_box(own_.view());
+  const Box box = live_box(own_.view(), job_->execution->stop);
   LifeGrid cells(box.height(), box.width(), LifeGrid::Uninitialised{});
   copy_cells(own_.view(), box.top, box.left, cells.span(), job_->execution->stop);
   core::honour_stop(job_->execution->stop, while_computing);

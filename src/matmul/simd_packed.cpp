@@ -57,7 +57,7 @@ constexpr std::int64_t pass_lines = 8192;   // rows of A, and columns of B, that
 /// Bytes: half of the second cache.
 std::int64_t half_l2() {
   static const auto half =
-      static_cast<std::int64_t>(std::max<std::uint64_t>(execution::this_machine().l2_bytes, 1 << 18) / 2);
+      static_cast<std::int64_t>(std::max<std::uint64_t>(execution::this_machine().layout().l2_bytes, 1 << 18) / 2);
   return half;
 }
 

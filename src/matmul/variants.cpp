@@ -292,7 +292,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   };
   const double bytes = static_cast<double>(shape.batches) * shape.element_bytes *
                        (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n));
-  return shape.operations() / (of_a_core * machine.physical_cores) >
+  return shape.operations() / (of_a_core * machine.layout().physical_cores) >
          execution::gpu_ready_seconds + bytes / bytes_per_second + shape.operations() / of_gpu;
 }
 

@@ -229,14 +229,14 @@ bool searches_pay(const Shape& shape) { return searches_seconds(shape) < whole_m
 bool searches_beat_gpu(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 2e13;
   const double on_gpu = execution::gpu_ready_seconds + shape.relaxations() * shape.element_bytes / bytes_per_second;
-  return searches_seconds(shape) / machine.physical_cores < on_gpu;
+  return searches_seconds(shape) / machine.layout().physical_cores < on_gpu;
 }
 
 // A core relaxes at best a vector of 64 bytes in a clock.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   constexpr double bytes_per_second = 64 * 2.5e9;
   return shape.relaxations() * shape.element_bytes >=
-             execution::gpu_ready_seconds * bytes_per_second * machine.physical_cores &&
+             execution::gpu_ready_seconds * bytes_per_second * machine.layout().physical_cores &&
          !searches_beat_gpu(shape, machine);
 }
 

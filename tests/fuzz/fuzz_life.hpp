@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/life_tree.hpp"
@@ -53,6 +54,8 @@ inline void parse(const std::uint8_t* data, std::size_t size, io::LifeFormat for
     }
   } catch (const InputError&) {
     // the answer to bad input
+  } catch (const Error& error) {
+    require(std::string_view(error.what()).find("take more than") != std::string_view::npos);  // of the memory allowed
   }
 }
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
+#include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "life/simd/steps.hpp"
 
 namespace gradus::life_detail {
 
 namespace {
+
+constexpr std::string_view while_looking = "stopped while looking at cells";
 
 /// 64 cells of the row from column x on, which need not be a multiple of 64 or lie within the row.
 std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std::int64_t x) {
@@ -55,12 +59,13 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
   }
 }
 
-Box live_box(const LifeGridView& cells) {
+Box live_box(const LifeGridView& cells, const std::stop_token& stop) {
   const std::int64_t words = cells.row_words();
   Box box{cells.height, 0, cells.width, 0};
   std::int64_t first = words;  // words in which there are live cells
   std::int64_t last = -1;
   for (std::int64_t y = 0; y < cells.height; ++y) {
+    if (y % 64 == 0) core::honour_stop(stop, while_looking);
     const std::uint64_t* const row = cells.row(y);
     std::int64_t begin = 0;
     while (begin < words && row[begin] == 0) ++begin;
@@ -84,7 +89,7 @@ Box live_box(const LifeGridView& cells) {
   return box;
 }
 
-std::uint64_t population(const LifeGridView& cells, int threads) {
+std::uint64_t population(const LifeGridView& cells, int threads, const std::stop_token& stop) {
   std::uint64_t count = 0;
   const std::int64_t words = cells.row_words();
   // Rows that go on from one another are one.
@@ -93,16 +98,18 @@ std::uint64_t population(const LifeGridView& cells, int threads) {
   const int team = cpu::threads_for(cells.height * words / 4, threads);
 #pragma omp parallel for num_threads(team) if (team > 1) schedule(static) reduction(+ : count)
   for (std::int64_t y = 0; y < cells.height; y += rows)
-    count += count_ones(cells.row(y), std::min(rows, cells.height - y) * words);
+    if (!stop.stop_requested()) count += count_ones(cells.row(y), std::min(rows, cells.height - y) * words);
+  core::honour_stop(stop, while_looking);
   return count;
 }
 
-std::uint64_t hash_of(const LifeGridView& cells, std::int64_t left, std::int64_t top) {
+std::uint64_t hash_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop) {
   std::uint64_t hash = 0;
   const auto skip = static_cast<std::int64_t>(static_cast<std::uint64_t>(left) % 64);
   const std::uint64_t column = static_cast<std::uint64_t>(left) - static_cast<std::uint64_t>(skip);
   const std::int64_t words = (cells.width + skip + 63) / 64;
   for (std::int64_t y = 0; y < cells.height; ++y) {
+    if (y % 64 == 0) core::honour_stop(stop, while_looking);
     const std::uint64_t* const row = cells.row(y);
     const std::uint64_t of_row = mixed(static_cast<std::uint64_t>(top + y) + 0x9E3779B97F4A7C15);
     for (std::int64_t word = 0; word < words; ++word) {

@@ -31,14 +31,15 @@ void copy_cells(const LifeGridView& from, std::int64_t down, std::int64_t across
                 const std::stop_token& stop = {});
 
 /// The smallest box that holds all live cells; an empty one where there are none. Bits past the width must be 0.
-Box live_box(const LifeGridView& cells);
+/// InterruptedError after a stop request, as of the next two.
+Box live_box(const LifeGridView& cells, const std::stop_token& stop = {});
 
 /// Bits past the width must be 0. Threads share the rows.
-std::uint64_t population(const LifeGridView& cells, int threads = 1);
+std::uint64_t population(const LifeGridView& cells, int threads = 1, const std::stop_token& stop = {});
 
 /// The hash of gradus/life.hpp of cells the first of which lies at column `left` of row `top`. Bits past the width must
 /// be 0.
-std::uint64_t hash_of(const LifeGridView& cells, std::int64_t left, std::int64_t top);
+std::uint64_t hash_of(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop = {});
 
 /// Whether all cells of two grids of the same size are the same. Bits past the width must be 0.
 bool same_cells(const LifeGridView& one, const LifeGridView& other);

@@ -77,19 +77,21 @@ class Padded {
     std::memset(row(height_) - 1, 0, static_cast<std::size_t>(pitch_ + 1) * 8);
   }
   /// Likewise what lies beside rows [first, last); by the thread that will compute them. The word left of a row is its
-  /// own, the words before that are those of the row above: another thread may have closed that one already.
-  void begin_rows(std::int64_t first, std::int64_t last) {
+  /// own, the words before that are those of the row above: another thread may have closed that one already. This,
+  /// which may be the first to touch the memory, load_rows() and store_rows() return early after a stop request.
+  void begin_rows(std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     for (std::int64_t y = first; y < last; ++y) {
+      if (y % rows_between_looks == 0 && stop.stop_requested()) return;
       row(y)[-1] = 0;
       std::memset(row(y) + words_, 0, static_cast<std::size_t>(pitch_ - 1 - words_) * 8);
     }
   }
-  /// Rows [first, last), and what lies beside them. This and store_rows() return early after a stop request.
+  /// Rows [first, last), and what lies beside them.
   void load_rows(const LifeGridView& cells, std::int64_t first, std::int64_t last, const std::stop_token& stop) {
     const std::uint64_t mask = last_word_mask(width_);
     for (std::int64_t y = first; y < last; ++y) {
       if (y % rows_between_looks == 0 && stop.stop_requested()) return;
-      begin_rows(y, y + 1);
+      begin_rows(y, y + 1, stop);
       std::memcpy(row(y), cells.row(y), static_cast<std::size_t>(words_) * 8);
       row(y)[words_ - 1] &= mask;
     }

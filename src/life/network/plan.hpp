@@ -19,6 +19,7 @@
 
 #include <cstdint>
 
+#include "core/life_rules.hpp"
 #include "gradus/life.hpp"
 
 namespace gradus::life_detail {
@@ -248,23 +249,7 @@ constexpr Coefficients coefficients_of(LifeRule rule) {
 }
 
 /// Rules that are compiled; all others take the general network.
-inline constexpr struct {
-  const char* name;
-  LifeRule rule;
-} compiled_rules[] = {
-    {"Conway's Life", {1 << 3, 1 << 2 | 1 << 3}},
-    {"HighLife", {1 << 3 | 1 << 6, 1 << 2 | 1 << 3}},
-    {"Seeds", {1 << 2, 0}},
-    {"Day & Night", {1 << 3 | 7 << 6, 3 << 3 | 7 << 6}},
-    {"Replicator", {0xAA, 0xAA}},
-    {"Life without Death", {1 << 3, 511}},
-    {"Maze", {1 << 3, 31 << 1}},
-    {"Diamoeba", {1 << 3 | 15 << 5, 15 << 5}},
-    {"2x2", {1 << 3 | 1 << 6, 1 << 1 | 1 << 2 | 1 << 5}},
-    {"Morley", {1 << 3 | 1 << 6 | 1 << 8, 1 << 2 | 1 << 4 | 1 << 5}},
-    {"Anneal", {1 << 4 | 7 << 6, 1 << 3 | 15 << 5}},
-    {"DryLife", {1 << 3 | 1 << 7, 1 << 2 | 1 << 3}},
-};
+inline constexpr auto& compiled_rules = core::named_life_rules;
 inline constexpr int compiled_rule_count = sizeof compiled_rules / sizeof compiled_rules[0];
 
 /// The rule's place in this list, or -1.

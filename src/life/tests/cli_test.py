@@ -78,22 +78,30 @@ class Life(Case):
 
     def test_malformed_patterns(self):
         for text, says in (
-            ("bob!\n", ":1:1: 'bob!' where a header"),
             ("", "empty"),
             ("#C nothing\n", ":2: the file ends without a header"),
             ("x = 3, y = 3\nbob$2bo$3o\n", ":3: the file ends without the '!'"),
             ("x = 3, y = 3\n4o!\n", ":2:1: a run up to cell 4 of its row; the header says that x = 3"),
             ("x = 3, y = 3\nbob$b3o!\n", ":2:6: a run up to cell 4"),
-            ("x = 3, y = 1\n$o!\n", ":2:2: a live cell in row 2; the header says that y = 1"),
-            ("x = 3, y = 1\n99999999999999999999o!\n", ":2:1: a run longer than 2^60"),
+            ("x = 3, y = 1\n$o!\n", ":2:2: a run in row 2; the header says that y = 1"),
+            ("x = 3, y = 1\n$3b!\n", ":2:2: a run in row 2; the header says that y = 1"),
+            ("x = 3, y = 1\n3o$$!\n", ":2:4: the end of row 2; the header says that y = 1"),
+            ("x = 3, y = 1\n3o3!\n", ":2:3: a number before '!'"),
+            ("3o$b", ":2: the file ends without the '!'"),
+            ("x = 3, y = 1\n99999999999999999999o!\n", ":2:1: a run longer than 2^62"),
             ("x = 3, y = 1\n0o!\n", ":2:1: a run of 0"),
-            ("x = 3, y = 9\n1152921504606846975$1152921504606846975$o!\n", "more than 2^60 rows"),
+            ("4611686018427387904$4611686018427387904$o!\n", ":1:21: more than 2^62 rows"),
+            ("x = 3, y = 9\n4611686018427387904$o!\n", ":2:1: the end of row 4611686018427387904; the header"),
+            ("4611686018427387904b4611686018427387904bo!\n", ":1:21: a row of more than 2^62 cells"),
+            ("#CXRLE Pos=4611686018427387904,0\nx = 1, y = 1\no!\n", "reaches further than 2^62"),
+            ("#P 1\nx = 1, y = 1\no!\n", ":1:5: the line ends where y is expected"),
+            ("#CXRLE Pos=0,0 Gen=18446744073709551616\nx = 1, y = 1\no!\n", ":1:20: the generation"),
+            ("#CXRLE Pos=0,0 Gen=18446744073709551615\nx = 1, y = 1\no!\n", "1 more are beyond 2^64 - 1"),
             ("x = 3, y = 1, rule = 345/2/4\no!\n", ":1:22: rule '345/2/4': more than two states (Generations)"),
             ("x = 3, y = 1, rule = B3/S2q\no!\n", ":1:22: "),
             ("x = 3, y = 1\nq!\n", ":2:1: 'q': a state of a rule with more than two"),
             ("x = 3, y = 1\n#!\n&!\n", ":3:1: '&' where a number, b, o, $ or ! is expected"),
-            ("x = 1152921504606846976, y = 1\no!\n", ":1:5: the width x: '1152921504606846976' is out of range"),
-            ("x = 576460752303423488, y = 1\n576460752303423488o!\n", "take more than"),
+            ("x = 4611686018427387905, y = 1\no!\n", ":1:5: the width x: '4611686018427387905' is out of range"),
             ("x = 3, y = 3, rule = B3/S23:K64,64\no!\n", ":1:29: topology 'K64,64': a Klein bottle"),
             ("x = 3, y = 3, rule = B3/S23:T64+2,64\no!\n", "shifted or twisted"),
             ("x = 3, y = 3, rule = B3/S23:T0,64\no!\n", ":1:29: topology 'T0,64': a world without bounds"),
@@ -105,10 +113,63 @@ class Life(Case):
         ):
             self.malformed(text, says)
 
+    def test_what_takes_too_much_memory(self):
+        """The file is right, so the status is that of a failure."""
+        huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
+        self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
+
+    def test_rules_by_name_and_topology(self):
+        def rule(*arguments):
+            return json.loads(self.succeed("life", self.pattern(), "--json", *arguments).stdout)
+
+        for name, wanted in (("Life", "B3/S23"), ("highlife", "B36/S23"), ("Seeds", "B2/S"),
+                             ("Day & Night", "B3678/S34678"), ("B33/S23", "B3/S23")):
+            self.assertEqual(rule("--rule", name)["rule"], wanted)
+        torus = rule("--rule", "HighLife:T40,30", "-g", 4)
+        self.assertEqual([torus[key] for key in ("rule", "boundary", "width", "height")], ["B36/S23", "torus", 40, 30])
+        self.assertEqual(rule("--rule", "B3/S23:P8", "--size", "9x7")["width"], 9)
+        self.assertEqual(rule("--rule", "B3/S23:P8", "--boundary", "plane")["boundary"], "plane")
+        self.refused(2, "life", self.pattern(), "--rule", "Lief", says=["no rule of this name", "HighLife"])
+        self.refused(2, "life", self.pattern(), "--rule", "B3/S23:K8,8", says=["--rule: topology 'K8,8'", "Klein"])
+        self.refused(2, "bench", "life", "--rule", "B3/S23:T8", says=["--size"])
+
+    def test_generations_in_all_their_forms(self):
+        def generations(text):
+            return json.loads(self.succeed("life", self.pattern(), "--json", "-g", text).stdout)["generations"]
+
+        self.assertEqual([generations(text) for text in ("2^40", "1e6", "0", "25e2", "9223372036854775807", "2^62")],
+                         [2**40, 10**6, 0, 2500, 2**63 - 1, 2**62])
+        for text in ("2^63", "1e19", "-1", "1.5e3", "2^", "^3", "1e", "9223372036854775808", "1e6x", "2^2^2", "2^999999999999"):
+            self.refused(2, "life", self.pattern(), "-g=" + text, says=["from 0 to 2^63 - 1, as 1000, 2^30 or 1e6"])
+
+    def test_far_places_read_back(self):
+        """What is written can be read: places up to 2^62, generations up to 2^64 - 1."""
+        for text in ("#CXRLE Pos=4611686018427387000,-4611686018427387904 Gen=18446744073709551000\n"
+                     "x = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n",
+                     "#CXRLE Pos=-4611686018427387904,0 Gen=9223372036854775808\n"
+                     "x = 4611686018427387904, y = 1, rule = B3/S23\no4611686018427387902bo!\n"):
+            for variant in ("hashlife", "bit_sliced")[:1 if "902b" in text else 2]:
+                self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0, "--variant", variant).stdout, text)
+
+    def test_the_place_of_older_programs(self):
+        for mark in "PR":
+            text = f"#{mark} -5 7\nx = 3, y = 3\nbo$2bo$3o!\n"
+            self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0).stdout,
+                             "#CXRLE Pos=-5,7\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
+        text = "#CXRLE Pos=1,2\n#P -5 7\nx = 3, y = 3\nbo$2bo$3o!\n"
+        self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0).stdout.splitlines()[0], "#CXRLE Pos=1,2")
+
+    def test_runs_without_a_header(self):
+        for name in ("pattern.rle", "pattern"):
+            self.assertEqual(self.succeed("life", self.pattern("#C as pasted\nbo$2bo\n$3o!\n", name), "-g", 0).stdout,
+                             "#CXRLE Pos=-1,-1\n#C as pasted\nx = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n")
+
     def malformed(self, text, says, name="pattern.rle"):
         """The file is refused with this message, and nothing is written."""
         with self.subTest(text):
             output = self.path("later.rle")
+            if os.path.exists(output):
+                os.remove(output)
             self.refused(3, "life", self.pattern(text, name), "-o", output, says=[name if says != "empty" else "", says])
             self.assertFalse(os.path.exists(output))
 
@@ -146,6 +207,11 @@ class LifeFiles(Case):
             result = subprocess.run([GRADUS, "life", "-", "-g", "20"], stdin=file, capture_output=True, text=True)
         self.assertEqual(result.stdout.splitlines(), truth)
         self.assertEqual(gzip.open(self.path("a.mc.gz")).read(), content(self.path("a.mc")))
+        older = self.pattern("#Life 1.05\n#D two parts\n#R 23/36\n#P -1 -1\n.*\n..*\n***\n#P 9 9\n**\n", "older.lif")
+        self.assertEqual(self.succeed("life", older, "-g", 0).stdout,
+                         "#CXRLE Pos=-1,-1\n#C two parts\nx = 12, y = 11, rule = B36/S23\nbo$2bo$3o8$10b2o!\n")
+        self.succeed("life", soup, "-g", 0, "-o", self.path("b.lif"))
+        self.assertEqual(self.succeed("life", self.path("b.lif"), "-g", 20).stdout.splitlines(), truth)
         lif = self.pattern("#Life 1.06\n0 -1\n1 0\n-1 1\n0 1\n1 1\n", "a.lif")
         self.assertEqual(self.succeed("life", lif, "-g", 4).stdout.splitlines()[0], "#CXRLE Pos=0,0 Gen=4")
         self.refused(2, "life", soup, "-o", self.path("a.txt"), says=["should end in .rle"])
@@ -159,6 +225,9 @@ class LifeFiles(Case):
         self.assertEqual(self.population(far, "-g", 14, "-o", self.path("more.mc")), 183251938001)
         self.refused(1, "life", far, "-o", self.path("far.rle"), says=["Macrocell"])
         self.refused(1, "life", far, "-g", 0, "-o", self.path("far.png"), says=["far.png"])
+        self.assertIsNone(json.loads(self.succeed("life", far, "-g", 0, "--json").stdout)["rle"])
+        for wish in ("--hashes", "--until-stable"):
+            self.refused(1, "life", far, wish, says=["no memory holds", "without them 'hashlife' takes it"])
         self.refused(4, "life", gun, "--variant", "hashlife", "--hashes", says=["hashes"])
         self.refused(1, "life", gun, "-g", 2**40, "--variant", "hashlife", "--memory-limit", "100K", says=["memory"])
 
@@ -210,6 +279,10 @@ class LifeFiles(Case):
             others = [name for name, images in same.items() if images and all(i(found) == found for i in images)]
             self.assertEqual(symmetry in others or symmetry == "C1", True)
             self.assertEqual("D8" in others, symmetry == "D8")
+        text = self.succeed("generate", "life-soup", "--size", "40x30", "--seed", 9, "-o", "-").stdout
+        self.succeed("generate", "life-soup", "--size", "40x30", "--seed", 9, "-o", self.path("same.rle"))
+        self.assertEqual(text, content(self.path("same.rle"), "r"))
+        self.refused_as_json(2, "generate", "life-soup", "-o", "-")
         self.refused(2, "generate", "life-soup", "--size", "3x4", "--symmetry", "C4", "-o", self.path("s.rle"), says=["square"])
         self.refused(2, "generate", "uniform", "--density", "0.5", "-n", 5, "-o", self.path("u.npy"), says=["--density"])
 
@@ -219,9 +292,13 @@ class LifeFiles(Case):
             ("a.mc", "[M2]\n4 1 0 0 0\n", "a.mc:2:3: a quarter"),
             ("a.mc", "[M2]\n*$\n5 1 0 0 0\n", "a.mc:3:3: quarter 1 has level 3"),
             ("a.mc", "[M2]\n1 0 1 2 3\n", "more than two states"),
+            ("a.mc", "[M2]\n#R B3/S23\n", "a.mc:2: the file ends without a square of cells"),
+            ("a.mc", "[M2]\n*$\n4 1 0 0 0\n.*$\n", "a.mc:4: the file ends with square 3 of level 3"),
             ("a.mc", "[M2]\n#R B3/S23V\n", "a.mc:2:4: rule"),
             ("a.cells", ".O\n.Q\n", "a.cells:2:2: 'Q'"),
-            ("a.lif", "#Life 1.05\n", "a.lif:1:1: Life 1.05"),
+            ("a.lif", "#Life 1.05\n*q\n", "a.lif:2:2: 'q'"),
+            ("a.lif", "#Life 1.05\n#P 1 x\n", "a.lif:2:6: y: 'x'"),
+            ("a.lif", "#Life 1.05\n#R 3/4/5\n", "a.lif:2:4: rule '3/4/5'"),
             ("a.lif", "#Life 1.06\n1 x\n", "a.lif:2:3: y: 'x'"),
             ("a.pbm", "P1\n3 1\n0 1 7\n", "a.pbm:3:5: '7'"),
             ("a.pgm", "P5\n3 3\n255\nxx", "the file ends in row 1 of 3"),
@@ -323,4 +400,12 @@ class LifeView(Case):
         gun = os.path.join(DATA, "life", "gosper_gun.rle")
         self.refused(2, "life", gun, "--view", says=["needs a terminal", "film.gif"])
         self.refused(2, "life", "-", "--view", says=["standard input"])
-        self.refused(2, "life", gun, "--view", "-g", 5, says=["--generations"])
+
+    def test_a_pause_after_so_many_generations(self):
+        blinker = os.path.join(DATA, "life", "blinker.rle")
+        frames, _, _ = self.watch([(1.2, b"s"), (0.3, b"?"), (0.2, b"q")], blinker, "-g", 5, "--every", 2)
+        generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
+        self.assertEqual(sorted(set(generations)), [0, 2, 4, 5, 7])
+        self.assertIn("20/s", frames[0])
+        # All of the keys, on a line of 80 columns.
+        self.assertIn("q quit", frames[-1].splitlines()[-1])

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/life_rules.hpp"
 #include "life/bits/cells.hpp"
 #include "life/cases.hpp"
 #include "life/tree.hpp"
@@ -36,9 +37,14 @@ LifeResult on_torus(const LifeGrid& pattern, std::int64_t side, std::int64_t gen
 
 TEST(LifeRules, AreReadInAllTheirForms) {
   const LifeRule life_itself{1 << 3, 1 << 2 | 1 << 3};
-  for (const char* text : {"B3/S23", "b3/s23", "b3s23", "B3S23", "23/3", "S23/B3", " B3/S23 ", "B3/S32", "B3_S23"})
+  for (const char* text : {"B3/S23", "b3/s23", "b3s23", "B3S23", "23/3", "S23/B3", " B3/S23 ", "B3/S32", "B3_S23",
+                           "B33/S223", "Life", "conway", "Game of Life"})
     EXPECT_EQ(life_rule(text), life_itself) << text;
   EXPECT_EQ(to_string(life_itself), "B3/S23");
+  for (const core::NamedLifeRule& named : core::named_life_rules) EXPECT_EQ(life_rule(named.name), named.rule);
+  for (const char* text : {"Day & Night", "day and night", "Day&Night", "Day-and-Night"})
+    EXPECT_EQ(life_rule(text), life_rule("B3678/S34678")) << text;
+  EXPECT_EQ(life_rule("SEEDS"), life_rule("B2/S"));
   EXPECT_EQ(life_rule("B/S"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("/"), (LifeRule{0, 0}));
   EXPECT_EQ(life_rule("B012345678/S012345678"), (LifeRule{511, 511}));
@@ -55,7 +61,10 @@ TEST(LifeRules, AreReadInAllTheirForms) {
                                                        {"B3/S23/C4", "Generations"},
                                                        {"B3/S23x", "ends with"},
                                                        {"23", "one list only"},
-                                                       {"life", "rule"},
+                                                       {"lief", "no rule of this name"},
+                                                       {"Hexagons", "known are Life, HighLife"},
+                                                       {"B2cei3/S12", "Hensel"},
+                                                       {"B3/S23:T40,30", "--boundary and --size"},
                                                        {"B3/S23/3", "Generations"}};
   for (const auto& [text, says] : wrong) tests::expect_usage([text = text] { life_rule(text); }, says);
 }
@@ -160,6 +169,41 @@ TEST(LifePatterns, LieWhereTheySay) {
   EXPECT_EQ(life(tree, {.generations = 5}, 0, 0).population.low, 0U);
 }
 
+TEST(LifePatterns, LieAsFarAsFilesCanSay) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  pattern.left = (std::int64_t{1} << 62) - 100;
+  pattern.top = -(std::int64_t{1} << 62) + 100;
+  for (const char* variant : {"hashlife", "bit_sliced"}) {
+    Execution execution;
+    execution.variant = variant;
+    const LifeResult result = life(pattern, {.generations = 1}, 0, 0, execution);
+    EXPECT_EQ(result.left, pattern.left + 1);
+    EXPECT_EQ(result.top, pattern.top - 1);
+  }
+  EXPECT_THROW(life(pattern, {.generations = 1, .left = 200}, 0, 0), UsageError);
+  // It cannot be told of a spaceship which has gone further where it is.
+  pattern.cells = drawn({".o.", "..o", "ooo"});
+  Execution execution;
+  execution.variant = "bit_sliced";
+  try {
+    life(pattern, {.generations = 2000}, 0, 0, execution);
+  } catch (const InputError&) {
+    ADD_FAILURE() << "the pattern was right";
+  } catch (const Error&) {
+  }
+}
+
+TEST(LifeReports, SayWhereTheTimeOfAWholeCallWent) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  const LifeResult result = life(pattern, {.boundary = LifeBoundary::torus, .generations = 3}, 20000, 20000);
+  double all = 0;
+  double parts = 0;
+  for (const Phase& phase : result.report.phases) (phase.name == "total" ? all : parts) += phase.seconds;
+  EXPECT_GT(parts, 0.8 * all);
+}
+
 TEST(LifeMemoryOfJobs, IsCheckedBeforeItIsTaken) {
   const LifeGrid cells = soup(1000, 1000, 0.4, 1);
   Execution little;
@@ -186,6 +230,22 @@ TEST(LifeStop, EveryVariantStopsSoon) {
       });
     }
   }
+}
+
+// Memory that is touched for the first time is a good part of such a call.
+TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
+  LifePattern pattern;
+  pattern.cells = drawn({"ooo"});
+  constexpr int threads = 2;
+  for (const double seconds : {0.02, 0.1, 0.2, 0.4})
+    for (const char* variant : {"bit_sliced", "openmp_temporal"})
+      tests::expect_to_stop_soon(seconds, threads, [&](const std::stop_token& stop) {
+        Execution execution;
+        execution.variant = variant;
+        execution.threads = threads;
+        execution.stop = stop;
+        life(pattern, {.boundary = LifeBoundary::torus, .generations = 100000000}, 48000, 48000, execution);
+      });
 }
 
 }  // namespace

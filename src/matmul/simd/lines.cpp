@@ -31,7 +31,7 @@ void multiply_lines(const Problem<T>& problem, cpu::Range own) {
     lines.few_count = problem.n;
     lines.block = block_depth;
     lines.far = static_cast<double>(problem.m) * static_cast<double>(problem.k) * sizeof(T) >
-                static_cast<double>(execution::this_machine().l2_bytes);
+                static_cast<double>(execution::this_machine().layout().l2_bytes);
     lines.totals = totals;
     lines.totals_line = lines.count;
     const std::int64_t most_steps =

@@ -8,7 +8,7 @@ template <class T>
 bool RowProduct<T>::suits(const Problem<T>& problem, Geometry geometry) {
   const double bytes = static_cast<double>(problem.k) * static_cast<double>(problem.n) * sizeof(T);
   return geometry.masks && problem.m == 1 && problem.b.column_stride == 1 && problem.n >= geometry.vector &&
-         bytes > static_cast<double>(execution::this_machine().l2_bytes);
+         bytes > static_cast<double>(execution::this_machine().layout().l2_bytes);
 }
 
 template <class T>

@@ -1,0 +1,29 @@
+// The rules of Life that have names. Texts may name them, and kernels are compiled for them; any other rule is given by
+// its lists and takes a general network.
+#pragma once
+
+#include "gradus/life.hpp"
+
+namespace gradus::core {
+
+struct NamedLifeRule {
+  const char* name;
+  LifeRule rule;
+};
+
+inline constexpr NamedLifeRule named_life_rules[] = {
+    {"Life", {1 << 3, 1 << 2 | 1 << 3}},
+    {"HighLife", {1 << 3 | 1 << 6, 1 << 2 | 1 << 3}},
+    {"Seeds", {1 << 2, 0}},
+    {"Day & Night", {1 << 3 | 7 << 6, 3 << 3 | 7 << 6}},
+    {"Replicator", {0xAA, 0xAA}},
+    {"Life without Death", {1 << 3, 511}},
+    {"Maze", {1 << 3, 31 << 1}},
+    {"Diamoeba", {1 << 3 | 15 << 5, 15 << 5}},
+    {"2x2", {1 << 3 | 1 << 6, 1 << 1 | 1 << 2 | 1 << 5}},
+    {"Morley", {1 << 3 | 1 << 6 | 1 << 8, 1 << 2 | 1 << 4 | 1 << 5}},
+    {"Anneal", {1 << 4 | 7 << 6, 1 << 3 | 15 << 5}},
+    {"DryLife", {1 << 3 | 1 << 7, 1 << 2 | 1 << 3}},
+};
+
+}  // namespace gradus::core
