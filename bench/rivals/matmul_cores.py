@@ -9,7 +9,7 @@ On the first 1, 2 and 16 processors that it may use, each with as many threads:
   measured rate of multiply-adds;
 * vector: a matrix of 1 GiB times a vector, from both sides and of both orders, with the share of the measured read
   bandwidth.
---quick takes some of the everyday shapes, the first 20, and fewer samples: within a minute with 16 threads. On a machine that
+--quick takes some of the everyday shapes, the first 20, and fewer samples. On a machine that
 others use, compare the least samples of both, which the summary has beside the medians.
 The file has what the programs printed, whole, and a summary. Needs NumPy and threadpoolctl, and no network.
 """
