@@ -5,16 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bench/facts.hpp"
 #include "bench/parse.hpp"
 #include "bench/problem.hpp"
 #include "bench/verify_room.hpp"
-#include "core/checked.hpp"
 #include "core/evenly_spread.hpp"
 #include "core/phases.hpp"
 #include "core/philox.hpp"
+#include "core/text.hpp"
 #include "execution/request.hpp"
 #include "matmul/cases.hpp"
 
@@ -52,8 +54,7 @@ template <class T>
 class Products : public Workload {
  public:
   Products(const Size& size, const ProductAxes& axes)
-      : size_(fitting(size, axes)), axes_(axes),
-        a_(axes.batch, size.m, size.k, axes.transpose_a ? Layout::columns : Layout::rows),
+      : size_(size), axes_(axes), a_(axes.batch, size.m, size.k, axes.transpose_a ? Layout::columns : Layout::rows),
         b_(axes.batch, size.k, size.n, axes.transpose_b ? Layout::columns : Layout::rows),
         c_(axes.batch, size.m, size.n, Layout::rows) {
     fill(a_.elements(), 1);
@@ -140,20 +141,6 @@ class Products : public Workload {
   }
 
  private:
-  /// The size. Error where memory does not suffice for the matrices.
-  static Size fitting(const Size& size, const ProductAxes& axes) {
-    std::uint64_t elements = 0;
-    for (const auto& [rows, columns] :
-         {std::pair(size.m, size.k), std::pair(size.k, size.n), std::pair(size.m, size.n)})
-      elements = core::checked_add(
-          elements,
-          core::checked_multiply(static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), "a matrix"),
-          "the matrices");
-    const std::uint64_t each = core::checked_multiply(elements, std::uint64_t{sizeof(T)}, "the matrices");
-    execution::check_memory(core::checked_multiply(each, static_cast<std::uint64_t>(axes.batch), "the matrices"), {});
-    return size;
-  }
-
   struct Looked {
     std::int64_t batch, row, column;
     matmul_detail::Element<T> truth;
@@ -286,8 +273,25 @@ class AllProducts : public Workloads {
 
   template <class T>
   void measure(const Size& size, const std::function<void(Workload&)>& use) const {
-    Products<T> products(size, axes_);
-    use(products);
+    const auto area = [](std::int64_t rows, std::int64_t columns) {
+      return static_cast<double>(rows) * static_cast<double>(columns);
+    };
+    const double bytes = (area(size.m, size.k) + area(size.k, size.n) + area(size.m, size.n)) * sizeof(T) *
+                         static_cast<double>(axes_.batch);
+    constexpr std::string_view way_out = "choose a smaller --size or --batch";
+    constexpr double most = 9e18;
+    if (bytes > most)
+      throw Error(fmt::format("the matrices of {} x {} x {} take {:.2g} bytes, more than any memory; {}", size.m,
+                              size.n, size.k, bytes, way_out));
+    execution::check_memory(static_cast<std::uint64_t>(bytes), {}, way_out);
+    std::optional<Products<T>> products;
+    try {
+      products.emplace(size, axes_);
+    } catch (const std::bad_alloc&) {
+      throw Error(fmt::format("there is no memory for the matrices of {} x {} x {}, {}; {}", size.m, size.n, size.k,
+                              core::size_text(static_cast<std::uint64_t>(bytes)), way_out));
+    }
+    use(*products);
   }
 
   ProductAxes axes_;

@@ -19,6 +19,7 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "io/file.hpp"
 
 namespace gradus::cli {
 
@@ -189,6 +190,15 @@ int report(const Session& session, const char* what, int status) {
   return status;
 }
 
+/// Where a mapped file became shorter, all else that was found out is no use.
+int report(const Session& session, const std::exception& error, int status) {
+  const char* const truncated = io::truncated_file();
+  if (truncated == nullptr) return report(session, error.what(), status);
+  const InputError lost("cannot read '" + std::string(truncated) +
+                        "': the file became shorter while it was read; run the job again when nobody writes to it");
+  return report(session, lost.what(), lost.exit_status());
+}
+
 int run(int argument_count, char** arguments, Session& session) {
   CLI::App& root = *session.root;
   root.formatter(std::make_shared<HelpFormatter>());
@@ -241,6 +251,8 @@ int run_and_report(int argument_count, char** arguments) {
   Session session;
   session.root = &root;
   session.execution.stop = stop_on_signals();
+  // The thread that waits for signals takes it as it takes a user's.
+  io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
   const char* no_colour = std::getenv("NO_COLOR");
   session.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
@@ -254,12 +266,13 @@ int run_and_report(int argument_count, char** arguments) {
   int status = 1;
   try {
     status = run(argument_count, arguments, session);
+    if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {
-    status = report(session, error.what(), error.exit_status());
+    status = report(session, error, error.exit_status());
   } catch (const std::bad_alloc&) {
-    status = report(session, "out of memory", 1);
+    status = report(session, Error("out of memory"), 1);
   } catch (const std::exception& error) {
-    status = report(session, error.what(), 1);
+    status = report(session, error, 1);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));

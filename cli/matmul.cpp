@@ -346,6 +346,9 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
+  // Inputs in memory of their own: those that are no .npy of this type.
+  const std::uint64_t widened =
+      inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
     const MatmulShape shape{.rows = plan.m(),
                             .columns = plan.n(),
@@ -354,7 +357,8 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
                             .element_bytes = sizeof(T),
                             .contiguous_result = true,
                             .place = {}};
-    return matmul_memory(shape, wanted, execution).host + static_cast<std::uint64_t>(plan.elements) * sizeof(T);
+    return matmul_memory(shape, wanted, execution).host + static_cast<std::uint64_t>(plan.elements) * sizeof(T) +
+           widened;
   };
   const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);

@@ -18,7 +18,6 @@ import time
 
 from common import Disagreement, note, print_table, run_program, spread
 
-SHAPES_AT_A_TIME = 5  # of one process; then it is the other's turn
 EPSILON = {"f32": 2.0**-24, "f64": 2.0**-53}
 
 
@@ -107,8 +106,8 @@ def measured(options, folder, name, dtype, shapes):
         variants.append(compared(options, folder, shape, dtype))
     ours, theirs = [[] for _ in shapes], [[] for _ in shapes]
     for number in range(options.rounds):
-        for first in range(0, len(shapes), SHAPES_AT_A_TIME):
-            part = range(first, min(first + SHAPES_AT_A_TIME, len(shapes)))
+        for first in range(0, len(shapes), options.at_a_time):
+            part = range(first, min(first + options.at_a_time, len(shapes)))
             note(f"{name}: round {number + 1} of {options.rounds}, {first} of {len(shapes)}")
             turns = [lambda: zip(part, gradus_seconds(options, [shapes[index] for index in part], dtype,
                                                       [variants[index] for index in part]), [ours] * len(part)),
@@ -151,6 +150,7 @@ def add_options(parser):
     parser.add_argument("--shapes", type=int, default=100, help="of the everyday sweep (default 100)")
     parser.add_argument("--rounds", type=int, default=3,
                         help="turns that both take, with --repeats samples in each (default 3)")
+    parser.add_argument("--at-a-time", type=int, default=5, help="shapes of one process; then it is the other's turn (default 5)")
     parser.add_argument("--min-time", type=float, default=0.005, help="seconds that a sample fills with calls (default 0.005)")
 
 

@@ -9,6 +9,8 @@ On the first 1, 2 and 16 processors that it may use, each with as many threads:
   measured rate of multiply-adds;
 * vector: a matrix of 1 GiB times a vector, from both sides and of both orders, with the share of the measured read
   bandwidth.
+--quick takes some of the everyday shapes, the first 20, and fewer samples. On a machine that
+others use, compare the least samples of both, which the summary has beside the medians.
 The file has what the programs printed, whole, and a summary. Needs NumPy and threadpoolctl, and no network.
 """
 
@@ -25,6 +27,7 @@ import tempfile
 from common import facts, write_whole
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+QUICK_SHAPES = 20
 DEBIAN, NUMPY = "openblas of Debian", "openblas of NumPy"
 
 
@@ -94,14 +97,18 @@ def everyday(options, cores, folder):
     path = pathlib.Path(folder) / f"{cores}.json"
     command = [sys.executable, str(FOLDER / "rivals.py"), "matmul", "--gradus", options.gradus, "--threads", str(cores),
                "--lines", "everyday", "--shapes", str(options.shapes), "--scale", str(options.scale), "--json", str(path)]
+    if options.quick:
+        command += ["--rounds", "2", "--repeats", "3", "--min-time", "0.002", "--at-a-time", str(QUICK_SHAPES)]
     if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode not in (0, 1) or not path.exists():
         raise SystemExit(f"matmul_cores: {' '.join(command)} failed")
     report = json.loads(path.read_text())
     lines = []
     for line in report["lines"]:
         times = sorted(1 / shape["ratio"] for shape in line["shapes"])
-        lines.append({"dtype": line["dtype"], "time / NumPy": {"median": statistics.median(times), "worst": times[-1]},
-                      "above 1.25": sum(time > 1.25 for time in times), "shapes": len(times)})
+        least = sorted(min(shape["samples"]["Gradus"]) / min(shape["samples"]["NumPy"]) for shape in line["shapes"])
+        lines.append({"dtype": line["dtype"], "shapes": len(times), **{
+            name: {"median": statistics.median(ratios), "worst": ratios[-1], "above 1.25": sum(ratio > 1.25 for ratio in ratios)}
+            for name, ratios in (("time / NumPy", times), ("least time / least of NumPy", least))}})
     return {"summary": lines, "reports": report}
 
 
@@ -113,9 +120,12 @@ def main():
                         help="default 1,2,16; those that are not here are left out")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the sizes, for a trial")
     parser.add_argument("--shapes", type=int, default=100, help="everyday ones (default 100)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SHAPES} everyday shapes and fewer samples")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--parts", type=lambda text: text.split(","), default=["square", "vector", "everyday"])
     options = parser.parse_args()
+    if options.quick:
+        options.shapes = min(options.shapes, QUICK_SHAPES)
     options.gradus = str(pathlib.Path(options.gradus).resolve())
     processors = sorted(os.sched_getaffinity(0))
     options.threads = len(processors)

@@ -199,8 +199,7 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (names_a_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     in_place_ = true;
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-    if (descriptor_ < 0) fail(errno);
+    open_in_place(exists && S_ISFIFO(status.st_mode));
     buffer_.reserve(buffer_size);
     return;
   }
@@ -217,6 +216,21 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   make_temporary();
   if (exists) (void)::fchmod(descriptor_, status.st_mode & 07777);
   buffer_.reserve(buffer_size);
+}
+
+/// Opening a pipe waits for its reader, and would not hear of a stop request meanwhile.
+void AtomicFile::open_in_place(bool is_pipe) {
+  const bool looks = is_pipe && stop_.stop_possible();
+  constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  constexpr int patience_milliseconds = 20;
+  for (;;) {
+    descriptor_ = ::open(path_.c_str(), flags | (looks ? O_NONBLOCK : 0));
+    if (descriptor_ >= 0) break;
+    if (!looks || errno != ENXIO) fail(errno);
+    honour_stop();
+    (void)::poll(nullptr, 0, patience_milliseconds);
+  }
+  if (looks && ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) fail(errno);
 }
 
 void AtomicFile::make_temporary() {

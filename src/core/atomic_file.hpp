@@ -51,6 +51,7 @@ class AtomicFile {
   void write_out(const std::byte* data, std::size_t size);
   void bring_to_disk();
   void flush();
+  void open_in_place(bool is_pipe);
   void make_temporary();
   void give_name(const std::string& path);
   void put_in_place();

@@ -6,7 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <utility>
 
 #include "core/text.hpp"
 
@@ -24,7 +32,88 @@ std::string ending_of(const std::string& path) {
   return ending;
 }
 
-MappedFile::MappedFile(const std::string& path, Access access) {
+namespace {
+
+/// All that are mapped, for the handler of a signal: it may take no lock. More than there is room for end by SIGBUS.
+std::array<std::atomic<const MappedFile*>, 64> mapped{};
+
+void enter(const MappedFile* file) {
+  for (std::atomic<const MappedFile*>& place : mapped) {
+    const MappedFile* nobody = nullptr;
+    if (place.compare_exchange_strong(nobody, file, std::memory_order_release)) return;
+  }
+}
+
+void leave(const MappedFile* file) {
+  for (std::atomic<const MappedFile*>& place : mapped) {
+    const MappedFile* own = file;
+    if (place.compare_exchange_strong(own, nullptr, std::memory_order_relaxed)) return;
+  }
+}
+
+const MappedFile* file_at(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const std::atomic<const MappedFile*>& place : mapped) {
+    const MappedFile* const file = place.load(std::memory_order_acquire);
+    if (file == nullptr) continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(file->bytes().data());
+    if (at >= begin && at - begin < file->bytes().size()) return file;
+  }
+  return nullptr;
+}
+
+void (*ask_program_to_stop)() = nullptr;
+std::stop_token program_stop;
+// A copy: the mapping is gone when its name is asked for.
+std::atomic<bool> truncated_taken{false};
+std::atomic<bool> truncated_known{false};
+char truncated_path[PATH_MAX];
+
+/// Nothing but what POSIX allows in a handler, and mmap(), which on Linux is a call of the kernel and no more.
+void read_zeros(int number, siginfo_t* information, void*) {
+  const int error_number = errno;
+  const MappedFile* const file = file_at(information->si_addr);
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  bool lives = file != nullptr;
+  if (lives) {
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(information->si_addr) / page * page;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(file->bytes().data() + file->bytes().size());
+    lives = ::mmap(reinterpret_cast<void*>(first), end - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0) != MAP_FAILED;
+  }
+  if (!lives) {  // it comes again when this returns, and ends the process
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(number, &usual, nullptr);
+    errno = error_number;
+    return;
+  }
+  if (!truncated_taken.exchange(true)) {
+    std::strncpy(truncated_path, file->path().c_str(), sizeof truncated_path - 1);
+    truncated_known.store(true, std::memory_order_release);
+    ask_program_to_stop();
+  }
+  // So that nothing is made of the zeros. Whoever hears the request is another thread.
+  const timespec moment{0, 1'000'000};
+  while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
+  errno = error_number;
+}
+
+}  // namespace
+
+void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
+  ask_program_to_stop = ask_to_stop;
+  program_stop = std::move(stop);
+  struct sigaction ours {};
+  ours.sa_sigaction = read_zeros;
+  ours.sa_flags = SA_SIGINFO;
+  sigemptyset(&ours.sa_mask);
+  ::sigaction(SIGBUS, &ours, nullptr);
+}
+
+const char* truncated_file() { return truncated_known.load(std::memory_order_acquire) ? truncated_path : nullptr; }
+
+MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   const auto refuse = [&](const std::string& why) { throw InputError("cannot read '" + path + "'" + why); };
   struct Descriptor {
     int number;
@@ -47,8 +136,12 @@ MappedFile::MappedFile(const std::string& path, Access access) {
   data_ = static_cast<const std::byte*>(address);
   // Advice only: the mapping works without it.
   (void)::madvise(address, size_, access == Access::once ? MADV_SEQUENTIAL : MADV_WILLNEED);
+  enter(this);
 }
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(data_), size_); }
+MappedFile::~MappedFile() {
+  leave(this);
+  ::munmap(const_cast<std::byte*>(data_), size_);
+}
 
 }  // namespace gradus::io

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "gradus/error.hpp"
@@ -28,10 +29,20 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
 
  private:
+  std::string path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// For a program, once, before its jobs: a mapped file that becomes shorter while it is read would end the process by
+/// SIGBUS. Instead the job reads zeros there, `ask_to_stop` is called, from a signal's handler, and the job goes on
+/// when `stop` was requested. What it then says or writes is of no use: see truncated_file().
+void outlive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
+
+/// The path of the first mapped file that turned out to be shorter than it was; null: there was none.
+const char* truncated_file();
 
 }  // namespace gradus::io

@@ -451,7 +451,14 @@ Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
 
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop) {
   const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
-  return parse_npy_tensor(file->bytes(), path, file, stop);
+  Tensor tensor = parse_npy_tensor(file->bytes(), path, file, stop);
+  std::visit(
+      [&](const auto& all) {
+        const bool in_file = all.owner == file;
+        tensor.own_bytes = in_file ? 0 : static_cast<std::uint64_t>(all.view.rows()) * sizeof(*all.view.data());
+      },
+      tensor.values);
+  return tensor;
 }
 
 NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,

@@ -122,6 +122,7 @@ Points convert(Points points, ElementType type, std::string_view name, const std
 }
 
 Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop) {
+  tensor.own_bytes = tensor.bytes_as(type);
   if (tensor.type() != type) change_type(tensor.values, tensor.shape, tensor.strides, name, stop);
   return tensor;
 }
@@ -137,6 +138,7 @@ Tensor read_tensor(const std::string& path, const ReadOptions& options) {
     std::visit(
         [&](auto& table) {
           table.view = {table.view.data(), table.view.rows() * table.view.columns(), 1};
+          tensor.own_bytes = static_cast<std::uint64_t>(table.view.rows()) * sizeof(*table.view.data());
           tensor.values = std::move(table);
         },
         points.values);

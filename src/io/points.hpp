@@ -72,8 +72,17 @@ struct Tensor {
   std::vector<std::int64_t> shape;                         ///< empty: a single number
   std::vector<std::int64_t> strides;                       ///< in elements; 0 where there are none
   std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1: all of them, in their order in memory
+  std::uint64_t own_bytes = 0;                             ///< that they take in memory, where it is not the file's
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
+  std::int64_t elements() const {
+    return std::visit([](const auto& all) { return all.view.rows(); }, values);
+  }
+  /// Bytes of memory beyond the file's once the elements are of that type.
+  std::uint64_t bytes_as(ElementType wanted) const {
+    const std::uint64_t each = wanted == ElementType::f32 ? sizeof(float) : sizeof(double);
+    return own_bytes + (wanted == type() ? 0 : static_cast<std::uint64_t>(elements()) * each);
+  }
 };
 
 struct ReadOptions {

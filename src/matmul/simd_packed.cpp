@@ -61,9 +61,11 @@ std::int64_t half_l2() {
   return half;
 }
 
-/// Columns of a strip: half of the second cache holds a chunk of them.
-std::int64_t usual_strip(std::int64_t panel) {
-  return std::max(half_l2() / chunk_bytes / panel, std::int64_t{1}) * panel;
+/// Columns of the widest strip: half of the second cache holds so many terms of them.
+std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
+  constexpr std::int64_t few_terms = 512;  // bytes of them: sums of a wider strip would take more than its B
+  const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
+  return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
 }
 
 /// How an operand is read.
@@ -104,8 +106,16 @@ struct Plan {
     chunks = (k + chunk - 1) / chunk;
     pass_m = m <= pass_lines / 2 ? m : std::min(m, pass_lines / sliver * sliver);
     pass_n = n <= pass_lines / 2 ? n : std::min(n, pass_lines / panel * panel);
-    strip = std::min(usual_strip(panel), rounded_up(pass_n, panel));
-    if (by_strips) strip = std::min(strip, rounded_up((pass_n + threads - 1) / threads, panel));
+    // Strips of the same width, and as many as give each thread several slivers of one, if these are work enough.
+    const std::int64_t panels = (pass_n + panel - 1) / panel;
+    const std::int64_t rows = (pass_m + sliver - 1) / sliver;
+    const std::int64_t widest = widest_strip(panel, chunk, element_bytes) / panel;
+    constexpr std::int64_t enough = std::int64_t{1} << 14;  // products
+    const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
+    std::int64_t strips = (panels + widest - 1) / widest;
+    if (by_strips) strips = std::max(strips, std::int64_t{threads});
+    else if (threads > 1) strips = std::max(strips, std::min((4 * threads + rows - 1) / rows, panels / least));
+    strip = (panels + std::min(strips, panels) - 1) / std::min(strips, panels) * panel;
   }
 
   std::int64_t panel;
@@ -230,8 +240,9 @@ class Product {
     wait_for_others();
 
     // Strip by strip, so that a thread's strip of B stays in its second cache while the slivers pass by.
-    const cpu::Range own = plan_.by_strips ? times(cpu::share(strips, thread_, threads_), slivers)
-                                           : cpu::share(strips * slivers, thread_, threads_);
+    const cpu::Range own = plan_.by_strips
+                               ? times(cpu::share(strips, thread_, threads_), slivers)
+                               : cpu::Range{unit_of(thread_, slivers, panels), unit_of(thread_ + 1, slivers, panels)};
     std::int64_t packed_strip = -1;
     for (std::int64_t unit = own.begin; unit < own.end && !stopped(); ++unit) {
       const std::int64_t column = unit / slivers * plan_.strip;
@@ -261,6 +272,16 @@ class Product {
       }
       run_strip(strip, chunk, pass.row + row, pass.column + column);
     }
+  }
+
+  /// The first unit, a sliver times a strip, of a thread: all get as many panels, for the last strip may be narrow.
+  std::int64_t unit_of(int thread, std::int64_t slivers, std::int64_t panels) const {
+    const std::int64_t width = plan_.strip / plan_.panel;
+    const std::int64_t last = (panels + width - 1) / width - 1;
+    const std::int64_t before = slivers * panels / threads_ * thread + slivers * panels % threads_ * thread / threads_;
+    const std::int64_t strip = std::min(before / (slivers * width), last);
+    const std::int64_t of_strip = strip < last ? width : panels - last * width;
+    return strip * slivers + (before - strip * slivers * width + of_strip / 2) / of_strip;
   }
 
   static cpu::Range times(cpu::Range range, std::int64_t factor) { return {range.begin * factor, range.end * factor}; }

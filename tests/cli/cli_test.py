@@ -7,8 +7,9 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 
-from kit import DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, read_npy, rooms
+from kit import DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, read_npy, rooms, write_npy
 
 
 class ProgramCase(Case):
@@ -195,6 +196,78 @@ class Interrupt(InterruptCase):
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 130)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_while_a_pipe_has_no_reader(self):
+        """The first signal ends a job that waits for one, whatever the command."""
+        points = self.points()
+        matrix = write_npy(self.path("matrix.npy"), "<f4", (2, 2), range(4))
+        for number, command in ((signal.SIGINT, ["generate", "uniform", "-n", "10", "-o", "pipe.npy"]),
+                                (signal.SIGTERM, ["pair-histogram", points, "--bin-width", "1", "--bins", "4", "-o", "pipe.csv"]),
+                                (signal.SIGINT, ["matmul", matrix, matrix, "-o", "pipe.npy"])):
+            with self.subTest(command=command[0]):
+                pipe = self.path(command[-1])
+                if not os.path.exists(pipe):
+                    os.mkfifo(pipe)
+                job = subprocess.Popen([GRADUS, *command[:-1], pipe], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.addCleanup(job.kill)
+                self.wait_until_signals_are_awaited(job)
+                time.sleep(0.3)
+                self.assertIsNone(job.poll())
+                job.send_signal(number)
+                _, stderr = job.communicate(timeout=60)
+                self.assertEqual(job.returncode, 130, stderr)
+                self.assertIn(pipe.encode(), stderr)
+
+    def test_second_signal_kills(self):
+        """Both signals are there when the job goes on, after a stop in which it could do nothing about the first. It may
+        be quick enough to end by that one nevertheless."""
+        pipe = self.path("pipe.npy")
+        os.mkfifo(pipe)
+        for _ in range(50):
+            job = subprocess.Popen([GRADUS, "generate", "uniform", "-n", "10", "-o", pipe], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            self.addCleanup(job.kill)
+            self.wait_until_signals_are_awaited(job)
+            time.sleep(0.05)
+            for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+                job.send_signal(number)
+            if job.wait(timeout=60) == -signal.SIGTERM:
+                return
+            self.assertEqual(job.returncode, 130)
+        self.fail("the second signal never ended the job")
+
+
+class Truncated(InterruptCase):
+    """Inputs that become shorter while they are read, which would end a program that maps them by SIGBUS."""
+
+    def check(self, file, *arguments):
+        out = self.path("out")
+        os.mkdir(out)
+        job = subprocess.Popen([GRADUS, *map(str, arguments), "--threads", "2", "--device", "cpu", "-o",
+                                os.path.join(out, "result.npy")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        self.wait_until_busy(job, 0.5)
+        os.truncate(file, 4096)
+        stdout, stderr = job.communicate(timeout=120)
+        self.assertEqual(job.returncode, 3, stderr)
+        self.assertIn(f"'{file}': the file became shorter while it was read", stderr)
+        self.assertEqual(stdout, "")
+        self.assertEqual(os.listdir(out), [])
+
+    def zeros(self, name, rows, columns):
+        path = write_npy(self.path(name), "<f4", (rows, columns), raw=b"")
+        os.truncate(path, os.path.getsize(path) + 4 * rows * columns)
+        return path
+
+    def test_matrix(self):
+        matrix = self.zeros("matrix.npy", 4000, 4000)
+        self.check(matrix, "matmul", matrix, matrix, "--variant", "openmp")
+
+    def test_points(self):
+        points = self.path("points.npy")
+        self.succeed("generate", "uniform", "-n", 1000000, "-d", 8, "-o", points)
+        self.check(points, "kmeans", points, "-k", 100, "--max-iterations", 1000, "--tolerance", 0, "--variant", "openmp_shared")
+
 
 
 class Tools(ProgramCase, CompletionCase):

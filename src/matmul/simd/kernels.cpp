@@ -475,6 +475,51 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     for (std::int64_t empty = job.lines; empty < border; ++empty) job.to[step * job.width + empty] = 0;
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Lines as many as a vector has elements, one vector for each of the few.
+template <int few, class D, class V>
+HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
+  if constexpr (few == 1) hn::StoreU(values[0], d, to);
+  else if constexpr (few == 2) hn::StoreInterleaved2(values[0], values[1], d, to);
+  else if constexpr (few == 3) hn::StoreInterleaved3(values[0], values[1], values[2], d, to);
+  else hn::StoreInterleaved4(values[0], values[1], values[2], values[3], d, to);
+}
+#endif
+
+template <int few, class T>
+HWY_INLINE void interleave_few(const Interleaving<T>& job) {
+  constexpr T nan = sizeof(T) == 4 ? static_cast<T>(__builtin_nanf("")) : static_cast<T>(__builtin_nan(""));
+  std::int64_t line = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const Tag<T> d;
+  for (; line + lanes_of<T> <= job.lines; line += lanes_of<T>) {
+    hn::Vec<decltype(d)> values[few];
+#pragma GCC unroll 4
+    for (int one = 0; one < few; ++one) {
+      values[one] = hn::LoadU(d, job.sums + one * job.lines + line);
+      values[one] = hn::IfThenElse(hn::Eq(values[one], values[one]), values[one], hn::Set(d, nan));
+    }
+    store_interleaved<few>(d, values, job.to + line * few);
+  }
+#endif
+  for (; line < job.lines; ++line)
+    for (int one = 0; one < few; ++one) {
+      const T value = job.sums[one * job.lines + line];
+      job.to[line * few + one] = value == value ? value : nan;
+    }
+}
+
+template <class T>
+HWY_INLINE void interleave_lines(const Interleaving<T>& job) {
+  if (job.few == 1) return interleave_few<1>(job);
+  if (job.few == 2) return interleave_few<2>(job);
+  if (job.few == 3) return interleave_few<3>(job);
+  if (job.few == 4) return interleave_few<4>(job);
+  // In place, and then as lines that become a panel.
+  interleave_few<1>(Interleaving<T>{job.sums, 1, job.few * job.lines, job.sums});
+  pack_lines(Packing<T>{job.sums, job.lines, 1, job.few, job.lines, job.few, job.to});
+}
+
 // --- a few lines times many
 // -------------------------------------------------------------------------------------------------------------------
 
@@ -701,6 +746,8 @@ Geometry geometry_of() {
 
 void pack_f32(const Packing<float>& job) { pack_lines(job); }
 void pack_f64(const Packing<double>& job) { pack_lines(job); }
+void interleave_f32(const Interleaving<float>& job) { interleave_lines(job); }
+void interleave_f64(const Interleaving<double>& job) { interleave_lines(job); }
 void add_lines_f32(const Lines<float>& job) { add_all_lines(job); }
 void add_lines_f64(const Lines<double>& job) { add_all_lines(job); }
 void chain_row_f32(const RowChains<float>& job) { chain_all_columns(job); }
@@ -720,6 +767,8 @@ namespace gradus::matmul_detail {
 
 HWY_EXPORT(pack_f32);
 HWY_EXPORT(pack_f64);
+HWY_EXPORT(interleave_f32);
+HWY_EXPORT(interleave_f64);
 HWY_EXPORT(add_lines_f32);
 HWY_EXPORT(add_lines_f64);
 HWY_EXPORT(chain_row_f32);
@@ -736,6 +785,14 @@ void pack(const Packing<float>& job) {
 template <>
 void pack(const Packing<double>& job) {
   HWY_DYNAMIC_DISPATCH(pack_f64)(job);
+}
+template <>
+void interleave(const Interleaving<float>& job) {
+  HWY_DYNAMIC_DISPATCH(interleave_f32)(job);
+}
+template <>
+void interleave(const Interleaving<double>& job) {
+  HWY_DYNAMIC_DISPATCH(interleave_f64)(job);
 }
 template <>
 void add_lines(const Lines<float>& job) {

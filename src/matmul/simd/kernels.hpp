@@ -29,6 +29,16 @@ struct Packing {
   T* to;
 };
 
+/// Finished sums of lines, of alpha 1 and beta 0, become rows of C that lie one after the other: sum `one` of a line
+/// stands at one * lines + line.
+template <class T>
+struct Interleaving {
+  T* sums;  ///< NaN among them becomes the usual one
+  std::int64_t few;
+  std::int64_t lines;
+  T* to;
+};
+
 /// A sliver of rows of A times a strip of columns of B. Sums start from those in `before`, stand in `totals` from one
 /// chain to the next, and end in `after`.
 template <class T>
@@ -96,6 +106,8 @@ template <class T>
 void chain_row(const RowChains<T>& job);
 template <class T>
 void add_lines(const Lines<T>& job);
+template <class T>
+void interleave(const Interleaving<T>& job);
 template <class T>
 void pack(const Packing<T>& job);
 template <class T>

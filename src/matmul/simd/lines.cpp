@@ -45,6 +45,10 @@ void multiply_lines(const Problem<T>& problem, cpu::Range own) {
       add_lines(lines);
     }
     const std::int64_t line_stride = problem.c.row_stride;
+    if (problem.alpha == 1 && problem.beta == 0 && problem.c.column_stride == 1 && line_stride == problem.n) {
+      interleave(Interleaving<T>{totals, problem.n, lines.count, &problem.c(row, 0)});
+      continue;
+    }
     for (std::int64_t column = 0; column < problem.n; ++column) {
       const T* const of_column = totals + column * lines.count;
       T* const to = &problem.c(row, column);

@@ -205,6 +205,15 @@ class Shapes(MatmulCase):
         a, b = self.array("a.npy", ones), self.array("b.npy", ones.transposed())
         self.refused(1, "matmul", a, b, "--memory-limit", "100K", says=["KiB"])
         self.succeed("matmul", a, b, "--memory-limit", "1M")
+        # Whatever is not used where the file has it counts too.
+        plain = self.answer(a, b, "-o", self.path("c.npy"))["memory_bytes"]
+        for dtype, beyond in (("i1", 4 * 600), ("f2", 4 * 600)):
+            narrow = self.array("narrow_a.npy", ones, dtype), self.array("narrow_b.npy", ones.transposed(), dtype)
+            self.assertEqual(self.answer(*narrow, "-o", self.path("c.npy"))["memory_bytes"], plain + beyond)
+            self.refused(1, "matmul", *narrow, "--memory-limit", plain + beyond - 1, says=["only %d" % (plain + beyond - 1)])
+        wide = self.array("wide.npy", ones, "f8")
+        self.assertEqual(self.answer(a, b, "--dtype", "f64", "-o", self.path("c.npy"))["memory_bytes"] -
+                         self.answer(wide, b, "-o", self.path("c.npy"))["memory_bytes"], 8 * 300)
         small = self.path("small")
         os.mkdir(small)
         self.refused_for_want_of_space(small, "matmul", a, b, "-o", os.path.join(small, "c.npy"))

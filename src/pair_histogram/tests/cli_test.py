@@ -5,7 +5,6 @@ import os
 import signal
 import struct
 import subprocess
-import time
 
 from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
 
@@ -423,32 +422,6 @@ class PairHistogram(Case):
 
 
 class Interrupt(InterruptCase):
-    def test_second_interrupt_kills(self):
-        """A job that waits for the operating system, here for a reader of its output, does not see the first."""
-        pipe = self.path("h.csv")
-        os.mkfifo(pipe)
-        points = self.file("p.csv", "1,2\n3,4\n")
-        job = subprocess.Popen([GRADUS, "pair-histogram", points, "--bin-width", "1", "--bins", "4", "-o", pipe],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(job.wait)
-        self.addCleanup(job.kill)
-        self.wait_until_signals_are_awaited(job)
-
-
-        def opens_a_file():
-            try:
-                with open(f"/proc/{job.pid}/syscall") as call:
-                    return call.read().split()[0] in ("257", "56")  # openat on x86-64 and on ARM
-            except PermissionError:
-                time.sleep(2)
-                return True
-        self.wait_until(job, lambda: opens_a_file() and not time.sleep(0.2) and opens_a_file())
-        job.send_signal(signal.SIGINT)
-        time.sleep(0.2)
-        self.assertIsNone(job.poll())
-        job.send_signal(signal.SIGINT)
-        self.assertEqual(job.wait(timeout=60), -signal.SIGINT)
-
     def test_while_points_are_folded(self):
         """Into a box so small that each coordinate takes microseconds."""
         points, n = self.path("p.npy"), 300000
