@@ -15,6 +15,7 @@
 #include "kmeans/lloyd/row_sums.hpp"
 #include "kmeans/seeding/cover.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
+#include "kmeans/seeding/filtered_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -24,6 +25,9 @@ namespace {
 // rounds of 2k already give seeds as good as k-means++ does.
 constexpr int oversampling_rounds = 5;
 constexpr std::uint64_t oversampling_factor = 2;
+
+// Up to so many columns the triangle inequality spares more than the copy in 8 bits does.
+constexpr std::int64_t most_columns_of_cover = 16;
 
 /// Candidates of a step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
@@ -121,7 +125,9 @@ struct HostRows {
   int threads;
   std::stop_token stop;
 
-  std::unique_ptr<Cover<T>> cover(std::int64_t first, std::int64_t expected, bool /*groups*/) const {
+  std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
+    if (points.columns() > most_columns_of_cover && points.columns() <= ByteRows<T>::most_columns && !plain_seeding)
+      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
@@ -254,9 +260,10 @@ class Seeding {
 
   template <class AnyCover>
   void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    for (std::size_t first = 0; first < rows.size(); first += AnyCover::most_candidates) {
+    const auto most = static_cast<std::size_t>(cover.most_candidates);
+    for (std::size_t first = 0; first < rows.size(); first += most) {
       honour_stop(execution_.stop);
-      const std::size_t count = std::min<std::size_t>(AnyCover::most_candidates, rows.size() - first);
+      const std::size_t count = std::min(most, rows.size() - first);
       cover.add(std::span(rows).subspan(first, count));
     }
   }
