@@ -78,9 +78,9 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
   const auto rest = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, rests)));
   *row_scale = step;
-  *residual = static_cast<float>((__builtin_sqrt(rest * (1 + 2 * rounding)) +
-                                  0x1p-22 * __builtin_sqrt(square * (1 + 2 * rounding)) + 0x1p-110) *
-                                 (1 + 0x1p-20));
+  *residual = static_cast<float>(
+      (__builtin_sqrt(rest * (1 + 2 * rounding)) + 0x1p-22 * __builtin_sqrt(square * (1 + 2 * rounding)) + 0x1p-110) *
+      (1 + 0x1p-20));
   *half_square = static_cast<float>(0.5 * square * (1 - 2 * rounding));
 }
 
@@ -204,8 +204,7 @@ HWY_INLINE std::int64_t look_at_group(const ByteRowsView& rows, const ByteTrials
       const auto bound = hn::MulAdd(scale, hn::MulAdd(product, step, error), rest);
       if constexpr (nearest) {
         const auto rest_below = hn::MulAdd(residual, norm, hn::Set(f, trials.half_above[candidate]));
-        least_bound =
-            hn::Max(least_bound, hn::MulSub(scale, hn::MulSub(product, step, error), rest_below));
+        least_bound = hn::Max(least_bound, hn::MulSub(scale, hn::MulSub(product, step, error), rest_below));
         hn::StoreU(bound, f, scores + candidate * 16 + lane);
       } else {
         open[index] |= bits_of(hn::Not(bound <= limit)) << lane;
@@ -229,7 +228,7 @@ std::int64_t look_at_groups(const ByteRowsView& rows, const ByteTrialsView& tria
   for (std::int64_t first = 0; first < trials.count; first += trials.group) {
     const auto look = [&](auto size) HWY_ATTR {
       found += look_at_group<decltype(size)::value, dot, nearest>(rows, trials, panel, first, scores, best,
-                                                                   undecided + found);
+                                                                  undecided + found);
     };
     const std::int64_t left = trials.count - first;
     switch (left < trials.group ? left : trials.group) {
@@ -292,7 +291,8 @@ std::int64_t look_for_nearest(bool dot, const ByteRowsView& rows, const ByteTria
     std::uint32_t open = 0;
     for (std::int64_t lane = 0; lane < 16; lane += lanes_together) {
       const auto bound = hn::LoadU(f, scores + candidate * 16 + lane);
-      const auto out = hn::Or(bound <= hn::LoadU(f, rows.limits + panel * 16 + lane), bound < hn::LoadU(f, best + lane));
+      const auto out =
+          hn::Or(bound <= hn::LoadU(f, rows.limits + panel * 16 + lane), bound < hn::LoadU(f, best + lane));
       open |= bits_of(hn::Not(out)) << lane;
     }
     undecided[found] = {static_cast<std::int32_t>(candidate), open};
@@ -338,8 +338,8 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
   for (std::int64_t index = 0; index < rows; ++index)
     for (std::size_t dim = 0; dim < sums.size(); ++dim)
       extent = std::max(extent, std::abs(static_cast<double>(row_of(index)[dim]) - static_cast<double>(middle_[dim])));
-  const int exponent = std::clamp(core::exponent_above(extent, -1100), sizeof(T) == 4 ? -120 : -300,
-                                  sizeof(T) == 4 ? 120 : 600);
+  const int exponent =
+      std::clamp(core::exponent_above(extent, -1100), sizeof(T) == 4 ? -120 : -300, sizeof(T) == 4 ? 120 : 600);
   scale_ = std::ldexp(1.0, -exponent);
   half_scale_ = 0.5 * scale_ * (1 + static_cast<double>(points.columns() + 16) * 0x1p-52);
 }

@@ -19,7 +19,8 @@
 // A candidate y is ruled out for x where the bound says that the canonical distance is not below C, the point's
 // distance so far:
 //
-//   s (t q.p + v) + (|r| w - b) <= a,    a = (|x'|^2 - C) / 2,   b = |y'|^2 / 2,   w = |t p| + |o|,   v = 127 sqrt(d) |o|
+//   s (t q.p + v) + (|r| w - b) <= a,    a = (|x'|^2 - C) / 2,   b = |y'|^2 / 2,   w = |t p| + |o|,   v = 127 sqrt(d)
+//   |o|
 //
 // evaluated in float. What rounding could lose is taken into account thus, with u = 2^-24:
 //
@@ -63,14 +64,14 @@ struct ByteRowsView {
 /// Candidates, as the kernels see them.
 struct ByteTrialsView {
   std::int64_t count;
-  const std::int8_t* values;  ///< [group][quad][candidate of the group][h of 4 dimensions, l of 4]
-  std::int64_t group;         ///< candidates of a group, but for the last one
+  const std::int8_t* values;         ///< [group][quad][candidate of the group][h of 4 dimensions, l of 4]
+  std::int64_t group;                ///< candidates of a group, but for the last one
   const std::int32_t* high_offsets;  ///< 128 * sum of h
   const std::int32_t* low_offsets;
-  const float* steps;      ///< t
-  const float* errors;     ///< v
-  const float* norms;      ///< w
-  const float* half;       ///< b or a little less
+  const float* steps;       ///< t
+  const float* errors;      ///< v
+  const float* norms;       ///< w
+  const float* half;        ///< b or a little less
   const float* half_above;  ///< b or a little more
 };
 

@@ -5,8 +5,8 @@
 // those of the plain loop, to the bit.
 //
 // A step of k-means++ is one pass over the copy, for all trials at once. The distances that came out smaller are kept,
-// so that the choice of one of the trials only looks them up (where they are too many, in the first steps, it is another
-// pass). A thread begins each pass with the rows that it had in the one before, which its cache may still hold.
+// so that the choice of one of the trials only looks them up (where they are too many, in the first steps, it is
+// another pass). A thread begins each pass with the rows that it had in the one before, which its cache may still hold.
 //
 // Where most pairs of a few points are open, as in the first steps, all of them are done at once: vectors across points
 // then serve all candidates, at a quarter of the price of single pairs.
@@ -43,8 +43,8 @@ class FilteredCover final : public Potential<T> {
         owners_(groups ? points.rows() : 0, 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // Pieces are whole blocks of the sums, which one thread alone may change.
-    piece_ = std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) *
-             RowSums::block_rows;
+    piece_ =
+        std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
     most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
     cover_all_by(points_.row(first));
     this->rescale();
@@ -54,18 +54,21 @@ class FilteredCover final : public Potential<T> {
     tried_.assign(candidates.begin(), candidates.end());
     take_candidates(candidates);
     std::vector<std::uint64_t> gains(candidates.size());
-    for_all_rows([&](Worker& worker) {
-      worker.kept.clear();
-      worker.kept_all = true;
-      worker.gains.assign(candidates.size(), 0);
-    }, [&](Worker& worker, std::int64_t row, std::int32_t candidate, double distance) {
-      const double mine = closest_[row];
-      if (!(distance < mine)) return;
-      const double w = this->weight(row);
-      worker.gains[static_cast<std::size_t>(candidate)] += quantize_.raw(w * mine) - quantize_.raw(w * distance);
-      if (worker.kept.size() < most_kept_) worker.kept.push_back({distance, row, candidate});
-      else worker.kept_all = false;
-    }, false);
+    for_all_rows(
+        [&](Worker& worker) {
+          worker.kept.clear();
+          worker.kept_all = true;
+          worker.gains.assign(candidates.size(), 0);
+        },
+        [&](Worker& worker, std::int64_t row, std::int32_t candidate, double distance) {
+          const double mine = closest_[row];
+          if (!(distance < mine)) return;
+          const double w = this->weight(row);
+          worker.gains[static_cast<std::size_t>(candidate)] += quantize_.raw(w * mine) - quantize_.raw(w * distance);
+          if (worker.kept.size() < most_kept_) worker.kept.push_back({distance, row, candidate});
+          else worker.kept_all = false;
+        },
+        false);
     for (const Worker& worker : workers_)
       for (std::size_t index = 0; index < worker.gains.size(); ++index) gains[index] += worker.gains[index];
     return gains;
@@ -74,9 +77,11 @@ class FilteredCover final : public Potential<T> {
   void add(std::span<const std::int64_t> rows) override {
     if (!add_what_was_kept(rows)) {
       take_candidates(rows);
-      for_all_rows([](Worker&) {}, [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
-        if (distance < closest_[row]) settle(row, candidate, distance);
-      }, rows.size() > 1);
+      for_all_rows([](Worker&) {},
+                   [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
+                     if (distance < closest_[row]) settle(row, candidate, distance);
+                   },
+                   rows.size() > 1);
     }
     tried_.clear();
     this->take(rows);
@@ -200,9 +205,8 @@ class FilteredCover final : public Potential<T> {
       if (nearest) worker.scores.resize(candidates_.size() * panel_rows);
       worker.rows.clear();
       worker.candidates.clear();
-      const std::int64_t block =
-          std::clamp(most_distances / static_cast<std::int64_t>(candidates_.size()) / panel_rows, std::int64_t{1},
-                     RowSums::block_rows / panel_rows);
+      const std::int64_t block = std::clamp(most_distances / static_cast<std::int64_t>(candidates_.size()) / panel_rows,
+                                            std::int64_t{1}, RowSums::block_rows / panel_rows);
       while (!failure.happened()) {
         const cpu::Range range = work.next(omp_get_thread_num());
         if (range.size() == 0) break;

@@ -126,9 +126,12 @@ struct HostRows {
   std::stop_token stop;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
-    if (points.columns() > most_columns_of_cover && points.columns() <= ByteRows<T>::most_columns && !plain_seeding)
-      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
+    if (is_filtered()) return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
+  }
+  bool is_filtered() const {
+    if (points.columns() > ByteRows<T>::most_columns || seeding_filter == SeedingFilter::never) return false;
+    return points.columns() > most_columns_of_cover || seeding_filter == SeedingFilter::always;
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }

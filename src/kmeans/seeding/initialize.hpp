@@ -12,8 +12,9 @@ template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr);
 
-/// For tests: makes the choice from then on without the copy in 8 bits.
-inline bool plain_seeding = false;
+/// For tests: whether points in host memory are chosen with the copy in 8 bits from then on.
+enum class SeedingFilter { where_it_pays, never, always };
+inline SeedingFilter seeding_filter = SeedingFilter::where_it_pays;
 
 /// Distances of each point that the choice of `clusters` first centroids takes, without any pruning.
 double first_distances(KMeansInit init, std::int64_t clusters);

@@ -303,9 +303,7 @@ HWY_EXPORT(pack_centroid);
 HWY_EXPORT(pack_bytes);
 HWY_EXPORT(has_dot_instructions);
 
-bool machine_has_dot_instructions() {
-  return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
-}
+bool machine_has_dot_instructions() { return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)(); }
 
 FilterScratch::FilterScratch(std::int64_t clusters, std::int64_t dimensions)
     : tile(sub_block * padded_dimensions(dimensions)), points(sub_block * padded_dimensions(dimensions)),
