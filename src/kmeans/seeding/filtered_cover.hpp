@@ -14,7 +14,7 @@
 // Floor, of a step of L trials: reading n d bytes, 2 n d L products of bytes. By experiment 0.4 to 0.7 n L ln K chains
 // are needed over all steps.
 //
-// Memory: a byte for each coordinate, 24 bytes a point, up to 16 more for what is kept, and 4 for k-means||.
+// Memory: a byte for each coordinate, 24 bytes a point, up to 24 more for what is kept, and 4 for k-means||.
 #pragma once
 
 #include <omp.h>
@@ -99,7 +99,8 @@ class FilteredCover final : public Potential<T> {
 
   /// What it takes beside the points at most.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
-    return ByteRows<T>::bytes(rows, columns) + 28 * static_cast<std::uint64_t>(rows);
+    // Of these 16 are counted with the copy.
+    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
   }
 
  private:
@@ -201,6 +202,7 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
+      worker.kept.reserve(most_kept_);
       worker.undecided.resize(candidates_.size());
       if (nearest) worker.scores.resize(candidates_.size() * panel_rows);
       worker.rows.clear();

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
@@ -28,6 +29,11 @@ constexpr std::uint64_t oversampling_factor = 2;
 
 // Up to so many columns the triangle inequality spares more than the copy in 8 bits does.
 constexpr std::int64_t most_columns_of_cover = 16;
+
+bool is_filtered(std::int64_t columns, SeedingFilter filter) {
+  if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never) return false;
+  return columns > most_columns_of_cover || filter == SeedingFilter::always;
+}
 
 /// Candidates of a step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
@@ -124,20 +130,18 @@ struct HostRows {
   VectorView<const T> weights;
   int threads;
   std::stop_token stop;
+  SeedingFilter filter;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
-    if (is_filtered()) return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
+    if (is_filtered(points.columns(), filter))
+      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
-  }
-  bool is_filtered() const {
-    if (points.columns() > ByteRows<T>::most_columns || seeding_filter == SeedingFilter::never) return false;
-    return points.columns() > most_columns_of_cover || seeding_filter == SeedingFilter::always;
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
   /// The same for a sample of the points.
   HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    return {rows, row_weights, threads, stop};
+    return {rows, row_weights, threads, stop, filter};
   }
 };
 
@@ -298,7 +302,7 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Exec
 
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu) {
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter) {
   if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
   if constexpr (cuda::is_compiled) {
     if (gpu) {
@@ -308,7 +312,7 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, c
     }
   }
   if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
-  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop};
+  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter};
   return choose_rows<T>(rows, options, execution, restart);
 }
 
@@ -324,9 +328,23 @@ double first_distances(KMeansInit init, std::int64_t clusters) {
   return 0;
 }
 
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
+  if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
+  const bool filtered = is_filtered(shape.dimensions, filter);
+  const auto of_cover = [&](std::int64_t rows) {
+    return filtered ? FilteredCover<float>::bytes(rows, shape.dimensions) : 16 * static_cast<std::uint64_t>(rows);
+  };
+  if (init == KMeansInit::kmeans_plus_plus) return of_cover(shape.points);
+  // The rows of all rounds, a sample, whose expected number is a little below this.
+  const std::int64_t sample = std::min(shape.points, 11 * shape.clusters);
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  return of_cover(shape.points) + of_cover(sample) +
+         core::checked_multiply(static_cast<std::uint64_t>(sample), row_bytes, "centroids");
+}
+
 template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                  const Execution&, int, const GpuPoints<float>*);
+                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter);
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                   const Execution&, int, const GpuPoints<double>*);
+                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter);
 
 }  // namespace gradus::kmeans_detail

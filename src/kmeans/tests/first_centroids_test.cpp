@@ -116,16 +116,14 @@ std::string chosen(MatrixView<const T> points, const std::vector<T>& weights, KM
   options.weights = {weights.data(), static_cast<std::int64_t>(weights.size())};
   Execution execution;
   execution.threads = threads;
-  seeding_filter = filter;
   std::string bytes;
   try {
-    const Matrix<T> found = initialize(points, options, options, execution, 0);
+    const Matrix<T> found = initialize<T>(points, options, options, execution, 0, nullptr, filter);
     bytes.assign(reinterpret_cast<const char*>(found.data()),
                  static_cast<std::size_t>(found.rows() * found.columns()) * sizeof(T));
   } catch (const InputError& error) {
     bytes = error.what();
   }
-  seeding_filter = SeedingFilter::where_it_pays;
   return bytes;
 }
 
