@@ -100,12 +100,21 @@ constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 constexpr std::int64_t lanes_together = vector_lanes;
 using Sum = DotVector;
 
-// sum[i] += the products of 4 bytes without sign and 4 with one, of which no two products are above 2^15.
+// sum[i] += the products of 4 bytes without sign and the 4 at `four` with one, of which no two products are above 2^15.
 template <bool dot>
-HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
+HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, const std::int32_t& four) {
 #if GRADUS_DOT_INSTRUCTIONS
-  if constexpr (dot) return dot_bytes(sum, without_sign, with_sign);
+  if constexpr (dot) {
+#if HWY_TARGET == HWY_AVX3
+    // The load repeats them. Compilers rather take a way by a port that the products need.
+    asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(without_sign), "m"(four));
+    return sum;
+#else
+    return dot_bytes(sum, without_sign, hn::Set(WideTag(), four).raw);
 #endif
+  }
+#endif
+  const DotVector with_sign = hn::Set(WideTag(), four).raw;
 #if HWY_TARGET == HWY_AVX3
   const auto pairs = _mm512_maddubs_epi16(without_sign, with_sign);
   return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
@@ -121,7 +130,7 @@ HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector 
 }
 
 template <std::int64_t count, bool dot>
-HWY_INLINE void multiply_group(const std::uint8_t* panel, std::int64_t quads, const std::int8_t* values,
+HWY_INLINE void multiply_group(const std::uint8_t* panel, std::int64_t quads, const std::int32_t* values,
                                Sum (&high)[count], Sum (&low)[count]) {
   const WideTag wide;
   const hn::Repartition<std::uint8_t, WideTag> bytes;
@@ -132,10 +141,9 @@ HWY_INLINE void multiply_group(const std::uint8_t* panel, std::int64_t quads, co
     const DotVector points = hn::LoadU(bytes, panel + 64 * quad).raw;
 #pragma GCC unroll 16
     for (std::int64_t candidate = 0; candidate < count; ++candidate) {
-      std::int32_t four[2];
-      __builtin_memcpy(four, values + 8 * (quad * count + candidate), sizeof four);
-      high[candidate] = add_bytes<dot>(high[candidate], points, hn::Set(wide, four[0]).raw);
-      low[candidate] = add_bytes<dot>(low[candidate], points, hn::Set(wide, four[1]).raw);
+      const std::int32_t* const from = values + 2 * (quad * count + candidate);
+      high[candidate] = add_bytes<dot>(high[candidate], points, from[0]);
+      low[candidate] = add_bytes<dot>(low[candidate], points, from[1]);
     }
   }
 }
@@ -149,15 +157,16 @@ constexpr std::int64_t lanes_together = 1;
 using Sum = std::int32_t;
 
 template <std::int64_t count, bool dot>
-void multiply_group(const std::uint8_t* panel, std::int64_t quads, const std::int8_t* values, Sum (&high)[count],
+void multiply_group(const std::uint8_t* panel, std::int64_t quads, const std::int32_t* values, Sum (&high)[count],
                     Sum (&low)[count]) {
   for (std::int64_t candidate = 0; candidate < count; ++candidate) high[candidate] = low[candidate] = 0;
   for (std::int64_t quad = 0; quad < quads; ++quad)
     for (std::int64_t candidate = 0; candidate < count; ++candidate)
       for (std::int64_t dim = 0; dim < 4; ++dim) {
-        const std::int8_t* const from = values + 8 * (quad * count + candidate) + dim;
-        high[candidate] += panel[64 * quad + dim] * from[0];
-        low[candidate] += panel[64 * quad + dim] * from[4];
+        std::int8_t from[8];
+        __builtin_memcpy(from, values + 2 * (quad * count + candidate), sizeof from);
+        high[candidate] += panel[64 * quad + dim] * from[dim];
+        low[candidate] += panel[64 * quad + dim] * from[4 + dim];
       }
 }
 
@@ -166,11 +175,16 @@ HWY_INLINE hn::Vec<WideTag> integers(Sum sum) { return hn::Set(WideTag(), sum); 
 
 template <class Mask>
 HWY_INLINE std::uint32_t bits_of(Mask mask) {
-  std::uint8_t bytes[8] = {};
+  std::uint8_t bytes[8];
   hn::StoreMaskBits(Floats(), mask, bytes);
-  std::uint32_t bits;
-  __builtin_memcpy(&bits, bytes, sizeof bits);
-  return bits;
+  // As many bytes are read as were written, lest the load wait for the store.
+  if constexpr (lanes_together == 16) {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, bytes, sizeof bits);
+    return bits;
+  } else {
+    return bytes[0];
+  }
 }
 
 // One group of candidates, and a panel's points. For the nearest: their bounds go to `scores`, and `best` is raised.
@@ -179,7 +193,7 @@ HWY_INLINE std::int64_t look_at_group(const ByteRowsView& rows, const ByteTrials
                                       std::int64_t first, float* scores, float* best, Undecided* undecided) {
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * 64;
-  const std::int8_t* const values = trials.values + first * rows.quads * 8;
+  const std::int32_t* const values = trials.values + first * rows.quads * 2;
   std::uint32_t open[count] = {};
   for (std::int64_t lane = 0; lane < 16; lane += lanes_together) {
     Sum high[count];
@@ -391,7 +405,7 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
   count_ = static_cast<std::int64_t>(candidates.size());
   const std::int64_t groups = std::max<std::int64_t>((count_ + most - 1) / most, 1);
   group_ = std::max<std::int64_t>((count_ + groups - 1) / groups, 1);
-  values_.assign(static_cast<std::size_t>(count_ * quads * 8), 0);
+  values_.assign(static_cast<std::size_t>(count_ * quads * 2), 0);
   for (auto* each : {&high_offsets_, &low_offsets_}) each->assign(candidates.size(), 0);
   for (auto* each : {&steps_, &errors_, &norms_}) each->assign(candidates.size(), 0.0F);
   half_.assign(candidates.size(), -std::numeric_limits<float>::infinity());
@@ -412,7 +426,7 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     const double inverse = step > 0 ? 1 / static_cast<double>(step) : 0.0;
     const std::int64_t first = candidate / group_ * group_;
     const std::int64_t size = std::min(group_, count_ - first);
-    std::int8_t* const out = values_.data() + 8 * (first * quads + candidate - first);
+    auto* const out = reinterpret_cast<std::uint8_t*>(values_.data() + 2 * (first * quads + candidate - first));
     double rests = 0, wholes = 0, highs = 0, lows = 0;
     std::int32_t high_sum = 0, low_sum = 0;
     for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -422,9 +436,9 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
       const auto whole = static_cast<std::int32_t>(rounded);
       const std::int32_t high = (whole + 64) >> 7;
       const std::int32_t low = whole - 128 * high;
-      std::int8_t* const four = out + dim / 4 * 8 * size + dim % 4;
-      four[0] = static_cast<std::int8_t>(high);
-      four[4] = static_cast<std::int8_t>(low);
+      std::uint8_t* const four = out + dim / 4 * 8 * size + dim % 4;
+      four[0] = static_cast<std::uint8_t>(high);
+      four[4] = static_cast<std::uint8_t>(low);
       high_sum += high;
       low_sum += low;
       rests += rest * rest;

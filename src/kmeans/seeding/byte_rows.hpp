@@ -64,7 +64,7 @@ struct ByteRowsView {
 /// Candidates, as the kernels see them.
 struct ByteTrialsView {
   std::int64_t count;
-  const std::int8_t* values;         ///< [group][quad][candidate of the group][h of 4 dimensions, l of 4]
+  const std::int32_t* values;        ///< [group][quad][candidate of the group][2], bytes: h of 4 dimensions, l of 4
   std::int64_t group;                ///< candidates of a group, but for the last one
   const std::int32_t* high_offsets;  ///< 128 * sum of h
   const std::int32_t* low_offsets;
@@ -95,7 +95,7 @@ class ByteTrials {
  private:
   std::int64_t count_ = 0;
   std::int64_t group_ = 1;
-  std::vector<std::int8_t> values_;
+  std::vector<std::int32_t> values_;
   std::vector<std::int32_t> high_offsets_, low_offsets_;
   std::vector<float> steps_, errors_, norms_, half_, half_above_;
 };
