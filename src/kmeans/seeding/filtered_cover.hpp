@@ -11,7 +11,7 @@
 // Where most pairs of a few points are open, as in the first steps, all of them are done at once: vectors across points
 // then serve all candidates, at a quarter of the price of single pairs.
 //
-// Floor, of a step of L trials: reading n d bytes, 2 n d L products of bytes. By experiment 0.4 to 0.7 n L ln K chains
+// Floor, of a step of L trials: reading n d bytes, n d L products of bytes. By experiment 0.4 to 0.7 n L ln K chains
 // are needed over all steps.
 //
 // Memory: a byte for each coordinate, 24 bytes a point, up to 24 more for what is kept, and 4 for k-means||.
@@ -110,7 +110,7 @@ class FilteredCover final : public Potential<T> {
 
   static constexpr std::int64_t candidates_of_a_call = 1024;
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
-  static constexpr std::int64_t most_distances = 16384;  // done at once
+  static constexpr std::int64_t most_distances = 32768;  // done at once
   static constexpr std::size_t most_pairs = 1024;
   static_assert(panel_rows * candidates_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
@@ -122,8 +122,7 @@ class FilteredCover final : public Potential<T> {
 
   /// What each thread has for itself, from pass to pass.
   struct alignas(64) Worker {
-    std::vector<Undecided> undecided;
-    std::vector<float> scores;
+    ByteScratch scratch;
     std::vector<std::int64_t> rows;  ///< of open pairs
     std::vector<std::int32_t> candidates;
     std::vector<const T*> row_addresses;
@@ -203,8 +202,7 @@ class FilteredCover final : public Potential<T> {
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
       worker.kept.reserve(most_kept_);
-      worker.undecided.resize(candidates_.size());
-      if (nearest) worker.scores.resize(candidates_.size() * panel_rows);
+      worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
       worker.rows.clear();
       worker.candidates.clear();
       const std::int64_t block = std::clamp(most_distances / static_cast<std::int64_t>(candidates_.size()) / panel_rows,
@@ -231,12 +229,11 @@ class FilteredCover final : public Potential<T> {
     std::uint32_t open[RowSums::block_rows / panel_rows];
     std::int64_t open_rows = 0;
     for (std::int64_t panel = first; panel < last; ++panel) {
-      const std::int64_t found =
-          nearest ? bytes_.look_for_nearest(trials_, panel, worker.scores.data(), worker.undecided.data())
-                  : bytes_.look(trials_, panel, worker.undecided.data());
+      const std::int64_t found = nearest ? bytes_.look_for_nearest(trials_, panel, worker.scratch)
+                                         : bytes_.look(trials_, panel, worker.scratch);
       std::uint32_t any = 0;
       for (std::int64_t index = 0; index < found; ++index) {
-        const Undecided each = worker.undecided[static_cast<std::size_t>(index)];
+        const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
         any |= each.points;
         for (std::uint32_t bits = each.points; bits != 0; bits &= bits - 1) {
           const std::int64_t row = panel * panel_rows + std::countr_zero(bits);

@@ -199,19 +199,20 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
       limits.push_back(limit);
       rows.set_limit(row, limit);
     }
-    std::vector<Undecided> undecided(candidates.size());
-    std::vector<float> scores(16 * candidates.size());
+    ByteScratch scratch_of_look;
+    scratch_of_look.make(trials.count());
+    const std::vector<Undecided>& undecided = scratch_of_look.undecided;
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel)
       for (const bool nearest : {false, true}) {
-        const std::int64_t found = nearest ? rows.look_for_nearest(trials, panel, scores.data(), undecided.data())
-                                           : rows.look(trials, panel, undecided.data());
-        for (std::int64_t row = 16 * panel; row < std::min(16 * panel + 16, n); ++row) {
+        const std::int64_t found =
+            nearest ? rows.look_for_nearest(trials, panel, scratch_of_look) : rows.look(trials, panel, scratch_of_look);
+        for (std::int64_t row = 32 * panel; row < std::min(32 * panel + 32, n); ++row) {
           double least = limits[static_cast<std::size_t>(row)];
           for (std::size_t candidate = 0; nearest && candidate < candidates.size(); ++candidate)
             least = std::min(least, distance(row, candidate));
           for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate) {
             const bool is_open = std::any_of(undecided.begin(), undecided.begin() + found, [&](const Undecided& each) {
-              return each.candidate == static_cast<std::int32_t>(candidate) && (each.points >> row % 16 & 1) != 0;
+              return each.candidate == static_cast<std::int32_t>(candidate) && (each.points >> row % 32 & 1) != 0;
             });
             ++all;
             ruled_out += !is_open;
