@@ -235,6 +235,9 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
+      // With few candidates the next panel would not come from memory in time.
+      for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
+        __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
       const Sum right = load_bytes(bytes + quad_bytes * quad + 4 * (lane + lanes_together));
 #pragma GCC unroll 16
@@ -466,11 +469,10 @@ template <class T>
 ByteRows<T>::ByteRows(MatrixView<const T> points)
     : points_(points), middle_(static_cast<std::size_t>(points.columns())),
       dot_instructions_(machine_has_dot_instructions()), values_(panels() * panel_rows * 4 * quads()),
-      scales_(panels() * panel_rows, 0.0F), residuals_(panels() * panel_rows, 0.0F),
-      lengths_(panels() * panel_rows, 0.0F), limits_(panels() * panel_rows, std::numeric_limits<float>::infinity()),
-      half_squares_(panels() * panel_rows, 0.0F) {
+      scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
+      half_squares_(scales_.size()) {
   // A sample is enough: what lies far outside its range only costs time.
-  constexpr std::int64_t sample_rows = 1024;
+  const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
   std::vector<double> sums(middle_.size());
@@ -493,8 +495,10 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
-    if (row >= points_.rows()) {
-      for (std::int64_t quad = 0; quad < quads(); ++quad) std::fill_n(out + 4 * panel_rows * quad + 4 * place, 4, 128);
+    limits_[row] = std::numeric_limits<float>::infinity();
+    if (row >= points_.rows()) {  // to fill up the last panel
+      for (std::int64_t quad = 0; quad < quads(); ++quad) std::fill_n(out + 4 * (panel_rows * quad + place), 4, 128);
+      scales_[row] = residuals_[row] = lengths_[row] = half_squares_[row] = 0;
       continue;
     }
     const auto pack = [&](const auto& function) {

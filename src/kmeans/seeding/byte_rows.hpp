@@ -138,7 +138,8 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Copies the rows of one panel. `scratch` holds columns() + 16 floats, aligned or not.
+  /// Copies the rows of one panel, which has to be done before anything else is asked of them. Their limits let nothing
+  /// through. `scratch` holds columns() + 16 floats, aligned or not.
   void copy_panel(std::int64_t panel, float* scratch);
 
   /// Sets the distance from which on candidates are to be ruled out for a row.

@@ -39,8 +39,8 @@ class FilteredCover final : public Potential<T> {
   /// `groups`: whether weights_of_chosen() will be asked for.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, bool groups, int threads,
                 const std::stop_token& stop = {})
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call), bytes_(points),
-        owners_(groups ? points.rows() : 0, 0), workers_(static_cast<std::size_t>(threads_)) {
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns())), bytes_(points),
+        owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // Pieces are whole blocks of the sums, which one thread alone may change.
     piece_ =
@@ -108,11 +108,15 @@ class FilteredCover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::honour_stop;
 
-  static constexpr std::int64_t candidates_of_a_call = 1024;
+  static constexpr std::int64_t most_of_a_call = 1024;
+  // Fewer of rows so long that to pack them would take too long for a stop request.
+  static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
+    return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
+  }
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
   static constexpr std::int64_t most_distances = 32768;  // done at once
   static constexpr std::size_t most_pairs = 1024;
-  static_assert(panel_rows * candidates_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
+  static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
   struct Kept {
     double distance;
@@ -147,7 +151,10 @@ class FilteredCover final : public Potential<T> {
           const std::int64_t count = std::min(panel_rows, range.end - row);
           squared_distances(points_.slice(row, count), centroid, closest_.data() + row);
           bytes_.copy_panel(row / panel_rows, scratch.data());
-          for (std::int64_t index = row; index < row + count; ++index) limit(index);
+          for (std::int64_t index = row; index < row + count; ++index) {
+            limit(index);
+            if (owners_.size() > 0) owners_[index] = 0;
+          }
         }
       }
     });

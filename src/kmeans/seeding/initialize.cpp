@@ -27,12 +27,21 @@ namespace {
 constexpr int oversampling_rounds = 5;
 constexpr std::uint64_t oversampling_factor = 2;
 
-// Up to so many columns the triangle inequality spares more than the copy in 8 bits does.
-constexpr std::int64_t most_columns_of_cover = 16;
+// Up to so many columns the triangle inequality spares more than the copy in 8 bits does where points are many, and for
+// fewer clusters than that the copy is not made sooner than the distances are (docs/decisions/0013-first-centroids.md).
+constexpr std::int64_t most_columns_of_cover = 5;
+constexpr std::int64_t fewest_chosen_by_filter = 6;
 
-bool is_filtered(std::int64_t columns, SeedingFilter filter) {
+/// `expected`: how many rows will be chosen.
+bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filter) {
   if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never) return false;
-  return columns > most_columns_of_cover || filter == SeedingFilter::always;
+  if (filter == SeedingFilter::always) return true;
+  return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
+}
+
+/// Rows that k-means|| chooses in all rounds, about.
+std::int64_t sample_rows(std::int64_t clusters) {
+  return static_cast<std::int64_t>(oversampling_factor) * oversampling_rounds * clusters + 1;
 }
 
 /// Candidates of a step of greedy k-means++.
@@ -133,7 +142,7 @@ struct HostRows {
   SeedingFilter filter;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
-    if (is_filtered(points.columns(), filter))
+    if (is_filtered(points.columns(), expected, filter))
       return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
@@ -184,8 +193,7 @@ class Seeding {
 
   std::vector<std::int64_t> parallel() {
     const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
-    const auto expected = static_cast<std::int64_t>(wanted) * oversampling_rounds + 1;
-    const auto cover = rows_.cover(first_row(), expected, true);
+    const auto cover = rows_.cover(first_row(), sample_rows(k_), true);
     for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
       add_all(*cover, cover->sample(wanted, random_, round));
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
@@ -330,15 +338,15 @@ double first_distances(KMeansInit init, std::int64_t clusters) {
 
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
   if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
-  const bool filtered = is_filtered(shape.dimensions, filter);
-  const auto of_cover = [&](std::int64_t rows) {
+  const auto of_cover = [&](std::int64_t rows, std::int64_t expected) {
+    const bool filtered = is_filtered(shape.dimensions, expected, filter);
     return filtered ? FilteredCover<float>::bytes(rows, shape.dimensions) : 16 * static_cast<std::uint64_t>(rows);
   };
-  if (init == KMeansInit::kmeans_plus_plus) return of_cover(shape.points);
-  // The rows of all rounds, a sample, whose expected number is a little below this.
-  const std::int64_t sample = std::min(shape.points, 11 * shape.clusters);
+  if (init == KMeansInit::kmeans_plus_plus) return of_cover(shape.points, shape.clusters);
+  const std::int64_t expected = sample_rows(shape.clusters);
+  const std::int64_t sample = std::min(shape.points, expected + shape.clusters);
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
-  return of_cover(shape.points) + of_cover(sample) +
+  return of_cover(shape.points, expected) + of_cover(sample, shape.clusters) +
          core::checked_multiply(static_cast<std::uint64_t>(sample), row_bytes, "centroids");
 }
 
