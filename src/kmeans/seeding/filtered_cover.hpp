@@ -58,7 +58,7 @@ class FilteredCover final : public Potential<T> {
         [&](Worker& worker) {
           worker.kept.clear();
           worker.kept_all = true;
-          worker.gains.assign(candidates.size(), 0);
+          worker.gains.clear();
         },
         [&](Worker& worker, std::int64_t row, std::int32_t candidate, double distance) {
           const double mine = closest_[row];
@@ -190,8 +190,9 @@ class FilteredCover final : public Potential<T> {
       kept += worker.kept.size();
     }
     const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
-    // Rows of one block of the sums were kept by one thread.
-#pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 16384)
+    // Rows of one block of the sums were kept by one thread, whose cache mostly holds what is written here: to fetch it
+    // takes longer than to wake the thread.
+#pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       for (const Kept& each : workers_[worker].kept)
         if (each.candidate == chosen) settle(each.row, 0, each.distance);
@@ -208,7 +209,9 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
+      // By the thread itself, so that its memory has no cache line in common with another one's.
       worker.kept.reserve(most_kept_);
+      worker.gains.assign(candidates_.size(), 0);
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
       worker.rows.clear();
       worker.candidates.clear();
