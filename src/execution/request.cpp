@@ -110,13 +110,17 @@ void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
-void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out) {
-  const bool limited = execution.memory_limit > 0;
+bool has_memory(std::uint64_t needed, const Execution& execution) {
   // To ask the system takes a tenth of a millisecond, in which a small job is done, and every machine has this much.
   constexpr std::uint64_t never_too_much = 16 << 20;
-  if (!limited && needed <= never_too_much) return;
+  if (execution.memory_limit > 0) return needed <= execution.memory_limit;
+  return needed <= never_too_much || needed <= cpu::available_memory();
+}
+
+void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out) {
+  if (has_memory(needed, execution)) return;
+  const bool limited = execution.memory_limit > 0;
   const std::uint64_t available = limited ? execution.memory_limit : cpu::available_memory();
-  if (needed <= available) return;
   throw Error("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
               (limited ? "Execution::memory_limit allows only " + core::size_text(available)
                        : "only " + core::size_text(available) + " are available") +

@@ -133,6 +133,9 @@ Execution where_views_lie(std::span<const NamedPlace> places, std::span<const Va
   return here;
 }
 
+/// Whether a job may take `needed` bytes beyond its input: see check_memory().
+bool has_memory(std::uint64_t needed, const Execution& execution);
+
 /// Error where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 

@@ -137,7 +137,7 @@ const room::Variant& select(const room::Shape& shape, const KMeansOptions& optio
 }
 
 std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
-                          const room::Variant& variant) {
+                          const room::Variant& variant, room::SeedingFilter filter) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   const auto centroid_bytes =
@@ -148,15 +148,20 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
   if (options.restarts > 1) bytes += 4 * n;
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
-  const bool samples = options.init == KMeansInit::kmeans_plus_plus || options.init == KMeansInit::kmeans_parallel;
-  std::uint64_t initialization = samples ? 16 * n : 0;
-  if (options.init == KMeansInit::kmeans_parallel)  // the sample of about 10 k rows
-    initialization += core::checked_multiply(std::uint64_t{11}, centroid_bytes, "centroids");
+  const std::uint64_t initialization = room::seeding_bytes(shape, options.init, filter);
   const int threads = cpu::thread_count(execution);
   const std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? room::exact_means_bytes(shape) : 0, "the memory of the job");
   return bytes + room::column_bytes(shape, threads) + std::max(initialization, iterations);
+}
+
+/// The copies that make the choice of first centroids fast are made where there is memory for them.
+room::SeedingFilter seeding_filter(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
+                                   const room::Variant& variant) {
+  if (variant.device_input) return room::SeedingFilter::never;  // it chooses on the GPU
+  const std::uint64_t needed = host_memory(shape, options, execution, variant, room::SeedingFilter::where_it_pays);
+  return execution::has_memory(needed, execution) ? room::SeedingFilter::where_it_pays : room::SeedingFilter::never;
 }
 
 /// On the GPU, beside points, their copy of unit length and weights. What the choice of first centroids takes there is
@@ -360,7 +365,8 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
   const room::Shape sizes = shape_of(shape, options);
   const room::Variant& variant = select(sizes, options, here, shape.place);
-  MemoryEstimate memory{.host = host_memory(sizes, options, here, variant)};
+  MemoryEstimate memory{.host =
+                            host_memory(sizes, options, here, variant, seeding_filter(sizes, options, here, variant))};
   if (variant.backend != core::Backend::cuda) return memory;
   const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
   const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);
@@ -386,7 +392,9 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   const room::Variant& variant = select(shape, options, here, points.place(),
                                         {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
   const bool on_gpu = variant.device_input;
-  execution::check_memory(host_memory(shape, options, here, variant), here);
+  const room::SeedingFilter filter = seeding_filter(shape, options, here, variant);
+  if (filter == room::SeedingFilter::never)
+    execution::check_memory(host_memory(shape, options, here, variant, filter), here);
 
   std::vector<Phase> phases;
   Matrix<T> copied_centroids;
@@ -421,7 +429,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
     Matrix<T> first;
     {
       core::PhaseTimer timer(phases, "initialize");
-      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu());
+      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu(), filter);
     }
     problem.initial_centroids = std::as_const(first).view();
     KMeansResult<T> result = variant.run(problem, here, phases);
@@ -459,7 +467,7 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   options.init = KMeansInit::given;
   options.metric = metric;
   const room::Variant& variant = select(shape, options, here, points.place(), {{labels.place(), "labels"}});
-  execution::check_memory(host_memory(shape, options, here, variant), here);
+  execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,

@@ -312,6 +312,13 @@ void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids
 }
 
 template <class T>
+void squared_distances_of_pairs(const T* const* points, const T* const* centroids, std::int64_t count,
+                                std::int64_t dimensions, double* out) {
+  if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(own_block_f32)(points, centroids, count, dimensions, out);
+  else HWY_DYNAMIC_DISPATCH(own_block_f64)(points, centroids, count, dimensions, out);
+}
+
+template <class T>
 void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, const std::int32_t* labels,
                            double* out, int threads, const std::stop_token& stop) {
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -321,8 +328,7 @@ void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centr
     const T* own[addresses];
     const std::int64_t count = take_addresses(points, first, rows);
     for (std::int64_t point = 0; point < count; ++point) own[point] = centroids.row(labels[first + point]);
-    if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(own_block_f32)(rows, own, count, points.columns(), out + first);
-    else HWY_DYNAMIC_DISPATCH(own_block_f64)(rows, own, count, points.columns(), out + first);
+    squared_distances_of_pairs(rows, own, count, points.columns(), out + first);
   }
   core::honour_stop(stop, "stopped while measuring distances");
 }
@@ -331,6 +337,7 @@ void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centr
   template void squared_distances(MatrixView<const T>, MatrixView<const T>, double*);                              \
   template void squared_distances(const T* const*, std::int64_t, const T* const*, std::int64_t, std::int64_t,      \
                                   double*);                                                                        \
+  template void squared_distances_of_pairs(const T* const*, const T* const*, std::int64_t, std::int64_t, double*); \
   template void own_squared_distances(MatrixView<const T>, MatrixView<const T>, const std::int32_t*, double*, int, \
                                       const std::stop_token&)
 GRADUS_INSTANTIATE(float);

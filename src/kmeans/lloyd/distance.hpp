@@ -19,6 +19,11 @@ template <class T>
 void squared_distances(const T* const* points, std::int64_t count, const T* const* centroids, std::int64_t clusters,
                        std::int64_t dimensions, double* out);
 
+/// out[p] = D(*points[p], *centroids[p]): `count` pairs.
+template <class T>
+void squared_distances_of_pairs(const T* const* points, const T* const* centroids, std::int64_t count,
+                                std::int64_t dimensions, double* out);
+
 /// out[p] = D(point p, centroid labels[p]), by `threads` threads. InterruptedError after a stop request.
 template <class T>
 void own_squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, const std::int32_t* labels,

@@ -17,35 +17,20 @@
 #include <span>
 #include <vector>
 
-#include "core/exact_sum.hpp"
 #include "core/failure.hpp"
-#include "core/philox.hpp"
-#include "core/stop.hpp"
 #include "kmeans/lloyd/distance.hpp"
-#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/seeding/potential.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
-class Cover {
+class Cover final : public Potential<T> {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< of one call
-
-  /// `expected` is about how many rows will be chosen. This and all that works on all rows ends with InterruptedError
-  /// after a stop request.
+  /// `expected` is about how many rows will be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
         const std::stop_token& stop = {})
-      : points_(points), weights_(weights), stop_(stop), closest_(points.rows()), order_(points.rows()),
-        sums_(points.rows()), chosen_{first} {
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call), order_(points.rows()) {
     const std::int64_t n = points_.rows();
-    // Waking a thread costs about as much as 16384 differences.
-    const double differences = static_cast<double>(n) * static_cast<double>(points_.columns());
-    threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
-    for (std::int64_t row = 0; row < weights_.size(); ++row) {
-      if (row % core::operations_between_looks == 0) honour_stop();
-      largest_weight_ = std::max(largest_weight_, static_cast<double>(weights_[row]));
-    }
-    weight_unit_ = weights_.empty() ? 1.0 : weight_unit(largest_weight_);
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
     // threads.
@@ -55,58 +40,16 @@ class Cover {
     chunk_rows_ = (chunk_rows_ + RowSums::block_rows - 1) / RowSums::block_rows * RowSums::block_rows;
     chunks_.resize(static_cast<std::size_t>((n + chunk_rows_ - 1) / chunk_rows_));
     cover_all_by(points_.row(first));
-    rescale();
+    this->rescale();
   }
 
-  /// The sum of w * D to the nearest chosen row, in integers.
-  std::uint64_t total() const { return sums_.total(); }
-  std::uint64_t integer(std::int64_t row) const { return quantize_(weight(row) * closest_[row]); }
-  std::int64_t row_at(std::uint64_t target) const {
-    return sums_.row_at(target, [this](std::int64_t row) { return integer(row); });
-  }
-  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const {
-    std::vector<std::int64_t> rows;
-    for (const std::uint64_t target : targets) rows.push_back(row_at(target));
-    return rows;
-  }
-  const std::vector<std::int64_t>& chosen() const { return chosen_; }
-
-  /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
-  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
-    std::vector<std::int64_t> rows;
-    core::FirstFailure failure;
-#pragma omp parallel num_threads(threads_)
-    {
-      std::vector<std::int64_t> partial;
-#pragma omp for schedule(static)
-      for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-        if (stop_.stop_requested() || failure.happened()) continue;
-        const std::int64_t end = std::min(first_row(chunk) + chunk_rows_, points_.rows());
-        failure.run([&] {
-          for (std::int64_t row = first_row(chunk); row < end; ++row) {
-            const std::uint64_t share = integer(row);
-            if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
-              partial.push_back(row);
-          }
-        });
-      }
-#pragma omp critical(gradus_sample_rows)
-      failure.run([&] { rows.insert(rows.end(), partial.begin(), partial.end()); });
-    }
-    failure.rethrow();
-    honour_stop();
-    std::sort(rows.begin(), rows.end());
-    return rows;
-  }
-
-  /// By how much total() would fall, for each of the candidates, if it alone were chosen too.
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const {
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
     const Near near(*this, candidates);
     std::vector<std::uint64_t> gains(candidates.size());
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
     {
-      std::uint64_t partial[most_candidates] = {};
+      std::uint64_t partial[candidates_of_a_call] = {};
       Look look;
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
@@ -127,8 +70,7 @@ class Cover {
     return gains;
   }
 
-  /// Chooses rows. A point goes to the first of the nearest, in the order in which they were chosen.
-  void add(std::span<const std::int64_t> rows) {
+  void add(std::span<const std::int64_t> rows) override {
     const Near near(*this, rows);
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
@@ -152,13 +94,10 @@ class Cover {
     }
     failure.rethrow();
     honour_stop();
-    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
-    sums_.refresh();
-    if (sums_.total() < total_at_rescale_ / 4) rescale();
+    this->take(rows);
   }
 
-  /// For each chosen row the sum of the weights of its points, in integers; without weights their number.
-  std::vector<std::uint64_t> weights_of_chosen() const {
+  std::vector<std::uint64_t> weights_of_chosen() const override {
     const Quantizer quantize = weight_quantizer(largest_weight_, points_.rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
@@ -177,6 +116,11 @@ class Cover {
   }
 
  private:
+  using Potential<T>::points_, Potential<T>::weights_, Potential<T>::stop_, Potential<T>::threads_,
+      Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
+      Potential<T>::weight, Potential<T>::honour_stop;
+
+  static constexpr std::int64_t candidates_of_a_call = 64;
   static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk are 16-bit numbers
   static constexpr std::int64_t ahead = 32;               // points whose distances are asked for in advance
   static constexpr std::int64_t batch = 256;              // points whose distances are computed together
@@ -226,7 +170,7 @@ class Cover {
         if (cover.stop_.stop_requested()) continue;
         const std::size_t count = std::min<std::size_t>(batch, chosen - first);
         const T* rows[batch];
-        double distances[batch * most_candidates];
+        double distances[batch * candidates_of_a_call];
         for (std::size_t index = 0; index < count; ++index)
           rows[index] = cover.points_.row(cover.chosen_[first + index]);
         squared_distances<T>(rows, static_cast<std::int64_t>(count), addresses_.data(),
@@ -305,10 +249,6 @@ class Cover {
     std::vector<double> least_;  ///< the least of each chosen row's
   };
 
-  double weight(std::int64_t row) const {
-    return weights_.empty() ? 1.0 : static_cast<double>(weights_[row]) * weight_unit_;
-  }
-  void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
   std::int64_t first_row(std::size_t chunk) const { return static_cast<std::int64_t>(chunk) * chunk_rows_; }
 
   void cover_all_by(const T* chosen) {
@@ -331,30 +271,6 @@ class Cover {
       chunks_[chunk].front() = {radius, 0, static_cast<std::uint32_t>(end - first)};
     }
     honour_stop();
-  }
-
-  /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
-  /// the sums are kept up to date where they change.
-  void rescale() {
-    const std::int64_t n = points_.rows();
-    double largest = 0;
-#pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
-    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      if (stop_.stop_requested()) continue;
-      for (std::int64_t row = first_row(chunk); row < std::min(first_row(chunk) + chunk_rows_, n); ++row)
-        largest = std::max(largest, weight(row) * closest_[row]);
-    }
-    quantize_ = Quantizer(largest, n);
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t first = 0; first < n; first += RowSums::block_rows) {
-      if (stop_.stop_requested()) continue;
-      std::uint64_t sum = 0;
-      for (std::int64_t row = first; row < std::min(first + RowSums::block_rows, n); ++row) sum += integer(row);
-      sums_.block_of(first) = sum;
-    }
-    honour_stop();
-    sums_.refresh();
-    total_at_rescale_ = sums_.total();
   }
 
   /// What the points of `look` would add to total() if they could also go to a candidate at these distances; plus
@@ -385,9 +301,7 @@ class Cover {
     }
     if (nearest == moves.gained.size()) return false;
     // The blocks of a chunk are its own, so no other thread writes this one.
-    const std::uint64_t before = integer(row);
-    closest_[row] = least;
-    sums_.block_of(row) -= before - integer(row);
+    Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
@@ -438,21 +352,10 @@ class Cover {
     }
   }
 
-  MatrixView<const T> points_;
-  VectorView<const T> weights_;
-  std::stop_token stop_;
-  int threads_ = 1;
-  std::int64_t at_once_ = 0;  ///< rows of a batch: fewer than `batch` where a row alone is much work
-  double largest_weight_ = 0;
-  double weight_unit_ = 1;       ///< a power of two that brings the weights below 1, so that no product overflows
-  Buffer<double> closest_;       ///< per row: the squared distance to its chosen row
+  std::int64_t at_once_ = 0;     ///< rows of a batch: fewer than `batch` where a row alone is much work
   Buffer<std::uint16_t> order_;  ///< per chunk: its rows, relative to its first, segment by segment
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;
-  Quantizer quantize_;
-  RowSums sums_;
-  std::uint64_t total_at_rescale_ = 0;
-  std::vector<std::int64_t> chosen_;
 };
 
 }  // namespace gradus::kmeans_detail

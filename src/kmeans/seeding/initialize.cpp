@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
@@ -15,6 +16,7 @@
 #include "kmeans/lloyd/row_sums.hpp"
 #include "kmeans/seeding/cover.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
+#include "kmeans/seeding/filtered_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -24,6 +26,23 @@ namespace {
 // rounds of 2k already give seeds as good as k-means++ does.
 constexpr int oversampling_rounds = 5;
 constexpr std::uint64_t oversampling_factor = 2;
+
+// Up to so many columns the triangle inequality spares more than the copy in 8 bits does where points are many, and for
+// fewer clusters than that the copy is not made sooner than the distances are (docs/decisions/0013-first-centroids.md).
+constexpr std::int64_t most_columns_of_cover = 5;
+constexpr std::int64_t fewest_chosen_by_filter = 6;
+
+/// `expected`: how many rows will be chosen.
+bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filter) {
+  if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never) return false;
+  if (filter == SeedingFilter::always) return true;
+  return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
+}
+
+/// Rows that k-means|| chooses in all rounds, about.
+std::int64_t sample_rows(std::int64_t clusters) {
+  return static_cast<std::int64_t>(oversampling_factor) * oversampling_rounds * clusters + 1;
+}
 
 /// Candidates of a step of greedy k-means++.
 int trials_of_a_step(std::int64_t clusters) { return 2 + static_cast<int>(std::log(static_cast<double>(clusters))); }
@@ -120,15 +139,18 @@ struct HostRows {
   VectorView<const T> weights;
   int threads;
   std::stop_token stop;
+  SeedingFilter filter;
 
-  std::unique_ptr<Cover<T>> cover(std::int64_t first, std::int64_t expected, bool /*groups*/) const {
+  std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
+    if (is_filtered(points.columns(), expected, filter))
+      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
   /// The same for a sample of the points.
   HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    return {rows, row_weights, threads, stop};
+    return {rows, row_weights, threads, stop, filter};
   }
 };
 
@@ -171,8 +193,7 @@ class Seeding {
 
   std::vector<std::int64_t> parallel() {
     const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
-    const auto expected = static_cast<std::int64_t>(wanted) * oversampling_rounds + 1;
-    const auto cover = rows_.cover(first_row(), expected, true);
+    const auto cover = rows_.cover(first_row(), sample_rows(k_), true);
     for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
       add_all(*cover, cover->sample(wanted, random_, round));
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
@@ -265,9 +286,10 @@ class Seeding {
 
   template <class AnyCover>
   void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    for (std::size_t first = 0; first < rows.size(); first += AnyCover::most_candidates) {
+    const auto most = static_cast<std::size_t>(cover.most_candidates);
+    for (std::size_t first = 0; first < rows.size(); first += most) {
       honour_stop(execution_.stop);
-      const std::size_t count = std::min<std::size_t>(AnyCover::most_candidates, rows.size() - first);
+      const std::size_t count = std::min(most, rows.size() - first);
       cover.add(std::span(rows).subspan(first, count));
     }
   }
@@ -299,7 +321,7 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Exec
 
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu) {
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter) {
   if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
   if constexpr (cuda::is_compiled) {
     if (gpu) {
@@ -309,7 +331,7 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, c
     }
   }
   if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
-  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop};
+  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter};
   return choose_rows<T>(rows, options, execution, restart);
 }
 
@@ -325,9 +347,23 @@ double first_distances(KMeansInit init, std::int64_t clusters) {
   return 0;
 }
 
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
+  if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
+  const auto of_cover = [&](std::int64_t rows, std::int64_t expected) {
+    const bool filtered = is_filtered(shape.dimensions, expected, filter);
+    return filtered ? FilteredCover<float>::bytes(rows, shape.dimensions) : 16 * static_cast<std::uint64_t>(rows);
+  };
+  if (init == KMeansInit::kmeans_plus_plus) return of_cover(shape.points, shape.clusters);
+  const std::int64_t expected = sample_rows(shape.clusters);
+  const std::int64_t sample = std::min(shape.points, expected + shape.clusters);
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  return of_cover(shape.points, expected) + of_cover(sample, shape.clusters) +
+         core::checked_multiply(static_cast<std::uint64_t>(sample), row_bytes, "centroids");
+}
+
 template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                  const Execution&, int, const GpuPoints<float>*);
+                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter);
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                   const Execution&, int, const GpuPoints<double>*);
+                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter);
 
 }  // namespace gradus::kmeans_detail

@@ -5,12 +5,20 @@
 
 namespace gradus::kmeans_detail {
 
+/// Whether the choice among points in host memory takes the memory for a copy in 8 bits (byte_rows.hpp). Its result
+/// does not depend on it.
+enum class SeedingFilter { where_it_pays, never, always };
+
 /// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
 /// `points` are finite and hold at least k different rows of positive weight. `gpu`: their object where they lie on a
 /// GPU, which then does the work; weights and given centroids are in host memory all the same.
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr);
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
+                     SeedingFilter filter = SeedingFilter::where_it_pays);
+
+/// What the choice takes in host memory, with points there.
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter);
 
 /// Distances of each point that the choice of `clusters` first centroids takes, without any pruning.
 double first_distances(KMeansInit init, std::int64_t clusters);

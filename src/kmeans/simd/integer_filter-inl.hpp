@@ -143,7 +143,7 @@ double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t
   return largest;
 }
 
-void quantize_tile(const float* tile, std::int64_t values, float steps, std::int16_t* out) {
+[[maybe_unused]] void quantize_tile(const float* tile, std::int64_t values, float steps, std::int16_t* out) {
   const hn::ScalableTag<float> f;
   const hn::Rebind<std::int16_t, decltype(f)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(f));

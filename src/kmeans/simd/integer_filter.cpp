@@ -303,6 +303,8 @@ HWY_EXPORT(pack_centroid);
 HWY_EXPORT(pack_bytes);
 HWY_EXPORT(has_dot_instructions);
 
+bool machine_has_dot_instructions() { return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)(); }
+
 FilterScratch::FilterScratch(std::int64_t clusters, std::int64_t dimensions)
     : tile(sub_block * padded_dimensions(dimensions)), points(sub_block * padded_dimensions(dimensions)),
       scores(sub_block * padded_clusters(clusters)), least(sub_block * padded_least(clusters)),
@@ -335,7 +337,7 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
                              core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
-  dot_instructions_ = dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)();
+  dot_instructions_ = machine_has_dot_instructions();
   // With few clusters the second look at the scores costs more than 8 bits save; with very many dimensions the sums of
   // products of bytes may leave 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;

@@ -19,6 +19,8 @@ inline constexpr std::int32_t unused_score = 0x7f000000;  // of the places that 
 
 /// For tests: false makes the filters from then on work as on a processor without dot-product instructions.
 inline bool dot_instructions_allowed = true;
+/// Whether the machine has them, and they are allowed.
+bool machine_has_dot_instructions();
 
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }

@@ -4,6 +4,7 @@
 
 #include "execution/machine.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/attack_cases.hpp"
 #include "kmeans/tests/attack_reference.hpp"
 #include "kmeans/tests/job.hpp"
@@ -191,6 +192,28 @@ class Check {
                             [&] { return difference_of_one("inertia", answer.inertia, again.answer->inertia); });
   }
 
+  /// The first centroids chosen with the copy in 8 bits are those chosen without.
+  std::string seeding_fault(const Run& run) {
+    if (!expected().answer) return "";
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+      KMeansJob<T> options = job_.options();
+      options.init = init;
+      options.initial_centroids = {};
+      const auto chosen = [&](kmeans_detail::SeedingFilter filter) {
+        const auto is = outcome_of([&] {
+          return copy(elements(
+              kmeans_detail::initialize<T>(job_.points(), options, options, run.execution, 0, nullptr, filter)));
+        });
+        return is.answer ? *is.answer : std::vector<T>();
+      };
+      const std::string wrong =
+          difference("element of the first centroids", chosen(kmeans_detail::SeedingFilter::always),
+                     chosen(kmeans_detail::SeedingFilter::never));
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
   std::string predict_fault(const Run& run) {
     const KMeansMetric metric = job_.options().metric;
     if (!expected().answer || run.contract == core::Contract::within) return "";
@@ -339,6 +362,7 @@ class Attack {
     if (!runs.empty()) {
       judge("transform", runs.back(), &Check<T>::transform_fault);
       judge("the assignment", runs.back(), &Check<T>::self_fault);
+      judge("first centroids", runs.back(), &Check<T>::seeding_fault);
     }
     report.finish();
   }

@@ -13,6 +13,7 @@
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/seeding/cover.hpp"
+#include "kmeans/seeding/filtered_cover.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/simd/simd_rows.hpp"
 #include "kmeans/tests/job.hpp"
@@ -180,23 +181,27 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
 }
 
 // Every point is in reach of all candidates.
-TEST(Stop, InitializeWhileCandidatesAreCompared) {
+template <class AnyCover, class... Rest>
+void expect_comparisons_to_stop(std::int64_t some, Rest... rest) {
   EndlessZeros<float> points(1'000'000, 100);
   points.data()[0] = 1;
   std::vector<std::int64_t> candidates;
-  for (std::int64_t row = 1; row <= Cover<float>::most_candidates; ++row) candidates.push_back(row);
+  for (std::int64_t row = 1; row <= some; ++row) candidates.push_back(row);
   const double start = processor_seconds();
-  { const Cover<float> cover(std::as_const(points).view(), {}, 0, 10, threads); }
+  { const AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads); }
   const double made = processor_seconds() - start;
   expect_to_stop_soon(2 * made, threads, [&](const std::stop_token& stop) {
-    const Cover<float> cover(std::as_const(points).view(), {}, 0, 10, threads, stop);
-    (void)cover.gains(candidates);
+    AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads, stop);
+    cover.gains(candidates);
   });
   expect_to_stop_soon(2 * made, threads, [&](const std::stop_token& stop) {
-    Cover<float> cover(std::as_const(points).view(), {}, 0, 10, threads, stop);
+    AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads, stop);
     cover.add(candidates);
   });
 }
+
+TEST(Stop, InitializeWhileCandidatesAreCompared) { expect_comparisons_to_stop<Cover<float>>(64, 10); }
+TEST(Stop, InitializeWhileCandidatesAreFiltered) { expect_comparisons_to_stop<FilteredCover<float>>(1000, true); }
 
 TEST(Stop, WhileMeasuringDistancesToMoveEmptyClusters) {
   const EndlessZeros<float> points(4'000'000, 2000);

@@ -1,0 +1,628 @@
+#include "kmeans/seeding/byte_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/seeding/byte_rows.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "kmeans/simd/integer_filter-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+constexpr float farthest = 0x1p40F;  // scaled: beyond, a row is never ruled out
+constexpr float nearest_zero = 0x1p-60F;
+
+// A row's bytes to where they stand in a panel, and what is known of it.
+template <class T>
+void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
+              ByteRowFacts facts) {
+  const hn::ScalableTag<T> lanes;
+  const hn::Rebind<float, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto factor = hn::Set(lanes, scale);
+  std::int64_t dim = 0;
+  for (; dim + width <= dimensions; dim += width) {
+    const auto moved = hn::Mul(hn::Sub(hn::LoadU(lanes, row + dim), hn::LoadU(lanes, middle + dim)), factor);
+    if constexpr (sizeof(T) == 8) hn::StoreU(hn::DemoteTo(narrow, moved), narrow, tile + dim);
+    else hn::StoreU(moved, narrow, tile + dim);
+  }
+  for (; dim < dimensions; ++dim) tile[dim] = static_cast<float>((row[dim] - middle[dim]) * scale);
+
+  const hn::ScalableTag<float> f;
+  const hn::Rebind<std::uint8_t, decltype(f)> bytes;
+  const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
+  const std::int64_t whole = (dimensions + floats - 1) / floats * floats;
+  for (; dim < whole; ++dim) tile[dim] = 0;
+  auto most = hn::Zero(f);
+  auto squares = hn::Zero(f);
+  for (dim = 0; dim < whole; dim += floats) {
+    const auto value = hn::LoadU(f, tile + dim);
+    most = hn::Max(most, hn::Abs(value));
+    squares = hn::MulAdd(value, value, squares);
+  }
+  const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
+  const std::int64_t quads = (dimensions + 3) / 4;
+  if (!(largest <= farthest)) {
+    for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memset(out + 128 * quad, 128, 4);
+    *facts.scale = *facts.residual = *facts.length = 0;
+    *facts.half_square = -__builtin_inff();
+    return;
+  }
+  const bool has_bytes = largest >= nearest_zero;
+  const float step = has_bytes ? largest / 127 : 0.0F;
+  const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
+  const auto back = hn::Set(f, step);
+  const auto offset = hn::Set(hn::RebindToSigned<decltype(f)>(), 128);
+  auto rests = hn::Zero(f);
+  auto lengths = hn::Zero(f);
+  // The bytes take the place of floats that have been read.
+  auto* const packed = reinterpret_cast<std::uint8_t*>(tile);
+  for (dim = 0; dim < whole; dim += floats) {
+    const auto value = hn::LoadU(f, tile + dim);
+    const auto rounded = hn::NearestInt(hn::Mul(value, steps));
+    const auto whole_steps = hn::ConvertTo(f, rounded);
+    const auto rest = hn::NegMulAdd(whole_steps, back, value);
+    lengths = hn::MulAdd(whole_steps, whole_steps, lengths);
+    rests = hn::MulAdd(rest, rest, rests);
+    hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, packed + dim);
+  }
+  for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 128 * quad, packed + 4 * quad, 4);
+  // Chains of the sums are no longer than all columns and a few.
+  const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
+  const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
+  const auto rest = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, rests)));
+  const auto length = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, lengths)));
+  *facts.scale = step;
+  *facts.length =
+      static_cast<float>(__builtin_sqrt(length * (1 + 2 * rounding)) * static_cast<double>(step) * (1 + 0x1p-20));
+  *facts.residual = static_cast<float>(
+      (__builtin_sqrt(rest * (1 + 2 * rounding)) + 0x1p-22 * __builtin_sqrt(square * (1 + 2 * rounding)) + 0x1p-110) *
+      (1 + 0x1p-20));
+  *facts.half_square = static_cast<float>(0.5 * square * (1 - 2 * rounding));
+}
+
+void pack_row_f32(const float* row, const float* middle, float scale, std::int64_t dimensions, float* tile,
+                  std::uint8_t* out, ByteRowFacts facts) {
+  pack_row(row, middle, scale, dimensions, tile, out, facts);
+}
+void pack_row_f64(const double* row, const double* middle, double scale, std::int64_t dimensions, float* tile,
+                  std::uint8_t* out, ByteRowFacts facts) {
+  pack_row(row, middle, scale, dimensions, tile, out, facts);
+}
+
+// As many candidates as the registers hold two sums of each, beside a vector of points and one of a candidate.
+constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
+
+#if GRADUS_INTEGER_PANELS
+constexpr std::int64_t lanes_together = vector_lanes;
+using Sum = DotVector;
+
+// sum[i] += the products of 4 bytes without sign and the 4 of a word with one, of which no two products are above 2^15.
+template <bool dot>
+HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if constexpr (dot) return dot_bytes(sum, without_sign, with_sign);
+#endif
+#if HWY_TARGET == HWY_AVX3
+  const auto pairs = _mm512_maddubs_epi16(without_sign, with_sign);
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+#elif HWY_TARGET == HWY_AVX2
+  const auto pairs = _mm256_maddubs_epi16(without_sign, with_sign);
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#elif HWY_TARGET == HWY_SSE4
+  const auto pairs = _mm_maddubs_epi16(without_sign, with_sign);
+  return _mm_add_epi32(sum, _mm_madd_epi16(pairs, _mm_set1_epi16(1)));
+#else
+#error "no product of bytes for this target"
+#endif
+}
+
+HWY_INLINE DotVector four_bytes_everywhere(const std::int32_t& four) {
+#if HWY_TARGET == HWY_AVX3
+  // From memory. Compilers rather take a way by a port that the products need.
+  DotVector all;
+  asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(four));
+  return all;
+#else
+  return hn::Set(WideTag(), four).raw;
+#endif
+}
+
+HWY_INLINE DotVector set_sum(std::int32_t value) { return hn::Set(WideTag(), value).raw; }
+HWY_INLINE DotVector load_bytes(const std::uint8_t* from) {
+  return hn::LoadU(hn::Repartition<std::uint8_t, WideTag>(), from).raw;
+}
+HWY_INLINE DotVector add_sums(DotVector a, DotVector b) { return (hn::Vec<WideTag>{a} + hn::Vec<WideTag>{b}).raw; }
+HWY_INLINE hn::Vec<WideTag> integers(DotVector sum) { return hn::Vec<WideTag>{sum}; }
+using Floats = hn::ScalableTag<float>;
+#else
+using WideTag = hn::CappedTag<std::int32_t, 1>;
+using Floats = hn::CappedTag<float, 1>;
+constexpr std::int64_t lanes_together = 1;
+using Sum = std::int32_t;
+
+template <bool dot>
+std::int32_t add_bytes(std::int32_t sum, std::int32_t without_sign, std::int32_t with_sign) {
+  for (int byte = 0; byte < 32; byte += 8)
+    sum += static_cast<std::int32_t>(static_cast<std::uint8_t>(without_sign >> byte)) *
+           static_cast<std::int32_t>(static_cast<std::int8_t>(with_sign >> byte));
+  return sum;
+}
+inline std::int32_t four_bytes_everywhere(std::int32_t four) { return four; }
+inline std::int32_t set_sum(std::int32_t value) { return value; }
+inline std::int32_t load_bytes(const std::uint8_t* from) {
+  std::int32_t four;
+  __builtin_memcpy(&four, from, sizeof four);
+  return four;
+}
+inline std::int32_t add_sums(std::int32_t a, std::int32_t b) { return a + b; }
+HWY_INLINE hn::Vec<WideTag> integers(Sum sum) { return hn::Set(WideTag(), sum); }
+#endif
+
+constexpr std::int64_t panel_rows = 32;
+constexpr std::int64_t quad_bytes = 4 * panel_rows;
+constexpr std::int64_t lanes_at_once = 2 * lanes_together;
+
+using FloatVector = hn::Vec<Floats>;
+
+// Some points of a panel.
+struct Points {
+  FloatVector scale;
+  FloatVector residual;
+  FloatVector length;
+};
+
+HWY_INLINE Points load_points(const ByteRowsView& rows, std::int64_t at) {
+  const Floats f;
+  return {hn::LoadU(f, rows.scales + at), hn::LoadU(f, rows.residuals + at), hn::LoadU(f, rows.lengths + at)};
+}
+
+// (|x'|^2 - |x - y|^2) / 2 is at most this, from the high bytes of the candidate alone (`level` 0) or from both (1).
+HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& trials, int level,
+                                   std::int64_t candidate, FloatVector product) {
+  const Floats f;
+  const ByteTrialsView::Level& at = trials.levels[level];
+  const auto rest = hn::MulSub(points.residual, hn::Set(f, at.norms[candidate]), hn::Set(f, trials.half[candidate]));
+  return hn::MulAdd(points.scale, product * hn::Set(f, at.steps[candidate]),
+                    hn::MulAdd(points.length, hn::Set(f, at.errors[candidate]), rest));
+}
+
+// It is at least this.
+HWY_INLINE FloatVector bound_below(const Points& points, const ByteTrialsView& trials, int level,
+                                   std::int64_t candidate, FloatVector product) {
+  const Floats f;
+  const ByteTrialsView::Level& at = trials.levels[level];
+  const auto rest =
+      hn::MulAdd(points.residual, hn::Set(f, at.norms[candidate]), hn::Set(f, trials.half_above[candidate]));
+  return hn::MulSub(points.scale, product * hn::Set(f, at.steps[candidate]),
+                    hn::MulAdd(points.length, hn::Set(f, at.errors[candidate]), rest));
+}
+
+template <class Mask>
+HWY_INLINE std::uint32_t bits_of(Mask mask) {
+  std::uint8_t bytes[8];
+  hn::StoreMaskBits(Floats(), mask, bytes);
+  // As many bytes are read as were written, lest the load wait for the store.
+  if constexpr (lanes_together == 16) {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, bytes, sizeof bits);
+    return bits;
+  } else {
+    return bytes[0];
+  }
+}
+
+// The products q.h of a panel's points and a group of candidates, which go to `products`. `use` gets them vector by
+// vector, as use(lane, points, index in the group, product).
+template <std::int64_t count, bool dot, class Use>
+HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                               std::int64_t first, std::int32_t* products, const Use& use) {
+  const WideTag wide;
+  const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
+  const std::int32_t* const values = trials.high + first * rows.quads;
+  for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
+    Sum sums[count][2];
+#pragma GCC unroll 16
+    for (std::int64_t index = 0; index < count; ++index)
+      sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
+    for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
+      // With few candidates the next panel would not come from memory in time.
+      for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
+        __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
+      const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
+      const Sum right = load_bytes(bytes + quad_bytes * quad + 4 * (lane + lanes_together));
+#pragma GCC unroll 16
+      for (std::int64_t index = 0; index < count; ++index) {
+        const Sum four = four_bytes_everywhere(values[quad * count + index]);
+        sums[index][0] = add_bytes<dot>(sums[index][0], left, four);
+        sums[index][1] = add_bytes<dot>(sums[index][1], right, four);
+      }
+    }
+#pragma GCC unroll 2
+    for (std::int64_t half = 0; half < 2; ++half) {
+      const std::int64_t at = lane + half * lanes_together;
+      const Points points = load_points(rows, panel * panel_rows + at);
+#pragma GCC unroll 16
+      for (std::int64_t index = 0; index < count; ++index) {
+        const auto product = integers(sums[index][half]);
+        hn::StoreU(product, wide, products + (first + index) * panel_rows + at);
+        use(at, points, index, hn::ConvertTo(Floats(), product));
+      }
+    }
+  }
+}
+
+// multiply_group() for all groups.
+template <bool dot, class Begin, class Use, class End>
+HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                                std::int32_t* products, const Begin& begin, const Use& use, const End& end) {
+  for (std::int64_t first = 0; first < trials.count; first += trials.group) {
+    const std::int64_t left = trials.count - first;
+    const std::int64_t size = left < trials.group ? left : trials.group;
+    begin();
+    switch (size) {
+#define GRADUS_GROUP(size) \
+  case size: multiply_group<size, dot>(rows, trials, panel, first, products, use(first)); break
+      GRADUS_GROUP(1);
+      GRADUS_GROUP(2);
+      GRADUS_GROUP(3);
+      GRADUS_GROUP(4);
+      GRADUS_GROUP(5);
+#if HWY_TARGET == HWY_AVX3
+      GRADUS_GROUP(6);
+      GRADUS_GROUP(7);
+      GRADUS_GROUP(8);
+      GRADUS_GROUP(9);
+      GRADUS_GROUP(10);
+      GRADUS_GROUP(11);
+      GRADUS_GROUP(12);
+#endif
+#undef GRADUS_GROUP
+      default: break;
+    }
+    end(first, size);
+  }
+}
+
+// The second byte of one candidate: use(lane, points, product 128 q.h + q.l) for all points of a panel.
+template <bool dot, class Use>
+HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                       std::int64_t candidate, const std::int32_t* products, const Use& use) {
+  const Floats f;
+  constexpr std::int64_t chains = 4;  // to hide what a product takes until its sum can be used
+  const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
+  const std::int32_t* const values = trials.low + candidate * rows.quads;
+  for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
+    Sum sums[2][chains];
+#pragma GCC unroll 2
+    for (std::int64_t half = 0; half < 2; ++half)
+#pragma GCC unroll 4
+      for (std::int64_t chain = 0; chain < chains; ++chain)
+        sums[half][chain] = set_sum(chain == 0 ? trials.low_starts[candidate] : 0);
+    std::int64_t quad = 0;
+    const auto add = [&](std::int64_t chain, std::int64_t from) HWY_ATTR {
+      const std::uint8_t* const four = bytes + quad_bytes * from + 4 * lane;
+      const Sum all = four_bytes_everywhere(values[from]);
+      sums[0][chain] = add_bytes<dot>(sums[0][chain], load_bytes(four), all);
+      sums[1][chain] = add_bytes<dot>(sums[1][chain], load_bytes(four + 4 * lanes_together), all);
+    };
+    for (; quad + chains <= rows.quads; quad += chains)
+#pragma GCC unroll 4
+      for (std::int64_t chain = 0; chain < chains; ++chain) add(chain, quad + chain);
+    for (; quad < rows.quads; ++quad) add(0, quad);
+#pragma GCC unroll 2
+    for (std::int64_t half = 0; half < 2; ++half) {
+      const auto low =
+          integers(add_sums(add_sums(sums[half][0], sums[half][1]), add_sums(sums[half][2], sums[half][3])));
+      const std::int64_t at = lane + half * lanes_together;
+      const auto high = hn::LoadU(WideTag(), products + candidate * panel_rows + at);
+      use(at, load_points(rows, panel * panel_rows + at),
+          hn::MulAdd(hn::ConvertTo(f, high), hn::Set(f, 128.0F), hn::ConvertTo(f, low)));
+    }
+  }
+}
+
+template <bool dot>
+std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                                  std::int32_t* products, Undecided* undecided) {
+  const Floats f;
+  std::int64_t found = 0;
+  const float* const limits = rows.limits + panel * panel_rows;
+  std::uint32_t open[most_together];
+  multiply_groups<dot>(
+      rows, trials, panel, products,
+      [&] {
+        for (std::uint32_t& each : open) each = 0;
+      },
+      [&](std::int64_t first) HWY_ATTR {
+        return [&, first](std::int64_t lane, const Points& points, std::int64_t index, FloatVector product) HWY_ATTR {
+          const auto bound = bound_above(points, trials, 0, first + index, product);
+          open[index] |= bits_of(hn::Not(bound <= hn::LoadU(f, limits + lane))) << lane;
+        };
+      },
+      [&](std::int64_t first, std::int64_t count) HWY_ATTR {
+        for (std::int64_t index = 0; index < count; ++index) {
+          if (open[index] == 0) continue;
+          const std::int64_t candidate = first + index;
+          std::uint32_t left = 0;
+          refine<dot>(rows, trials, panel, candidate, products,
+                      [&](std::int64_t lane, const Points& points, FloatVector product) HWY_ATTR {
+                        const auto bound = bound_above(points, trials, 1, candidate, product);
+                        left |= bits_of(hn::Not(bound <= hn::LoadU(f, limits + lane))) << lane;
+                      });
+          left &= open[index];
+          undecided[found] = {static_cast<std::int32_t>(candidate), left};
+          found += left != 0;
+        }
+      });
+  return found;
+}
+
+// A candidate is surely farther than another one where its bound from above lies below the other's from below, and by
+// more than the canonical chains may err by: each by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2 |y'|^2.
+// The part of the candidates stands in their b, which are widened for 2^-20 of it; 2^-20 |x'|^2 / 2 is taken off here.
+template <bool dot>
+std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                                   std::int32_t* products, float* bounds, Undecided* undecided) {
+  const Floats f;
+  const float* const limits = rows.limits + panel * panel_rows;
+  const float* const half_squares = rows.half_squares + panel * panel_rows;
+  float best[panel_rows];
+  for (float& bound : best) bound = -__builtin_inff();
+  const auto raise = [&](std::int64_t lane, FloatVector bound)
+                         HWY_ATTR { hn::StoreU(hn::Max(hn::LoadU(f, best + lane), bound), f, best + lane); };
+  // From which bound on a candidate may be the nearest.
+  float least[panel_rows];
+  const auto find_least = [&] {
+    for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
+      const auto half_square = hn::LoadU(f, half_squares + lane);
+      const auto bound = hn::NegMulAdd(half_square, hn::Set(f, 0x1p-20F), hn::LoadU(f, best + lane));
+      const auto none = hn::Set(f, -__builtin_inff());
+      hn::StoreU(hn::IfThenElse(half_square >= hn::Zero(f), bound - hn::Set(f, 0x1p-100F), none), f, least + lane);
+    }
+  };
+  const auto is_open = [&](std::int64_t lane, FloatVector bound) HWY_ATTR {
+    const auto out = hn::Or(bound <= hn::LoadU(f, limits + lane), bound < hn::LoadU(f, least + lane));
+    return bits_of(hn::Not(out)) << lane;
+  };
+  multiply_groups<dot>(
+      rows, trials, panel, products, [] {},
+      [&](std::int64_t first) HWY_ATTR {
+        return [&, first](std::int64_t lane, const Points& points, std::int64_t index, FloatVector product)
+                   HWY_ATTR { raise(lane, bound_below(points, trials, 0, first + index, product)); };
+      },
+      [](std::int64_t, std::int64_t) {});
+  find_least();
+  std::int64_t maybe = 0;
+  for (std::int64_t candidate = 0; candidate < trials.count; ++candidate) {
+    std::uint32_t open = 0;
+    for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
+      const auto product = hn::ConvertTo(f, hn::LoadU(WideTag(), products + candidate * panel_rows + lane));
+      open |= is_open(lane, bound_above(load_points(rows, panel * panel_rows + lane), trials, 0, candidate, product));
+    }
+    if (open == 0) continue;
+    undecided[maybe] = {static_cast<std::int32_t>(candidate), open};
+    refine<dot>(rows, trials, panel, candidate, products,
+                [&](std::int64_t lane, const Points& points, FloatVector product) HWY_ATTR {
+                  raise(lane, bound_below(points, trials, 1, candidate, product));
+                  hn::StoreU(bound_above(points, trials, 1, candidate, product), f, bounds + maybe * panel_rows + lane);
+                });
+    ++maybe;
+  }
+  find_least();
+  std::int64_t found = 0;
+  for (std::int64_t index = 0; index < maybe; ++index) {
+    std::uint32_t open = 0;
+    for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together)
+      open |= is_open(lane, hn::LoadU(f, bounds + index * panel_rows + lane));
+    undecided[found] = {undecided[index].candidate, undecided[index].points & open};
+    found += undecided[found].points != 0;
+  }
+  return found;
+}
+
+std::int64_t look_for_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                             std::int32_t* products, Undecided* undecided) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if (dot) return look_for_nearer_with<true>(rows, trials, panel, products, undecided);
+#endif
+  (void)dot;
+  return look_for_nearer_with<false>(rows, trials, panel, products, undecided);
+}
+
+std::int64_t look_for_nearest(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                              std::int32_t* products, float* bounds, Undecided* undecided) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if (dot) return look_for_nearest_with<true>(rows, trials, panel, products, bounds, undecided);
+#endif
+  (void)dot;
+  return look_for_nearest_with<false>(rows, trials, panel, products, bounds, undecided);
+}
+
+std::int64_t candidates_together() { return most_together; }
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(pack_row_f32);
+HWY_EXPORT(pack_row_f64);
+HWY_EXPORT(look_for_nearer);
+HWY_EXPORT(look_for_nearest);
+HWY_EXPORT(candidates_together);
+
+template <class T>
+ByteRows<T>::ByteRows(MatrixView<const T> points)
+    : points_(points), middle_(static_cast<std::size_t>(points.columns())),
+      dot_instructions_(machine_has_dot_instructions()), values_(panels() * panel_rows * 4 * quads()),
+      scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
+      half_squares_(scales_.size()) {
+  // A sample is enough: what lies far outside its range only costs time.
+  const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points.columns(), 16, 1024);
+  const std::int64_t rows = std::min(points.rows(), sample_rows);
+  const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
+  std::vector<double> sums(middle_.size());
+  for (std::int64_t index = 0; index < rows; ++index)
+    for (std::size_t dim = 0; dim < sums.size(); ++dim)
+      sums[dim] += static_cast<double>(row_of(index)[dim]) / static_cast<double>(rows);
+  for (std::size_t dim = 0; dim < sums.size(); ++dim) middle_[dim] = static_cast<T>(sums[dim]);
+  double extent = 0;
+  for (std::int64_t index = 0; index < rows; ++index)
+    for (std::size_t dim = 0; dim < sums.size(); ++dim)
+      extent = std::max(extent, std::abs(static_cast<double>(row_of(index)[dim]) - static_cast<double>(middle_[dim])));
+  const int exponent =
+      std::clamp(core::exponent_above(extent, -1100), sizeof(T) == 4 ? -120 : -300, sizeof(T) == 4 ? 120 : 600);
+  scale_ = std::ldexp(1.0, -exponent);
+  half_scale_ = 0.5 * scale_ * (1 + static_cast<double>(points.columns() + 16) * 0x1p-52);
+}
+
+template <class T>
+void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
+  std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
+  for (std::int64_t place = 0; place < panel_rows; ++place) {
+    const std::int64_t row = panel * panel_rows + place;
+    limits_[row] = std::numeric_limits<float>::infinity();
+    if (row >= points_.rows()) {  // to fill up the last panel
+      for (std::int64_t quad = 0; quad < quads(); ++quad) std::fill_n(out + 4 * (panel_rows * quad + place), 4, 128);
+      scales_[row] = residuals_[row] = lengths_[row] = half_squares_[row] = 0;
+      continue;
+    }
+    const auto pack = [&](const auto& function) {
+      function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), scratch, out + 4 * place,
+               ByteRowFacts{&scales_[row], &residuals_[row], &lengths_[row], &half_squares_[row]});
+    };
+    if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
+    else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
+  }
+}
+
+template <class T>
+ByteRowsView ByteRows<T>::view() const {
+  return {quads(),         values_.data(), scales_.data(),      residuals_.data(),
+          lengths_.data(), limits_.data(), half_squares_.data()};
+}
+
+template <class T>
+std::int64_t ByteRows<T>::look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(look_for_nearer)(dot_instructions_, view(), trials.view(), panel, scratch.products.data(),
+                                               scratch.undecided.data());
+}
+
+template <class T>
+std::int64_t ByteRows<T>::look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const {
+  return HWY_DYNAMIC_DISPATCH(look_for_nearest)(dot_instructions_, view(), trials.view(), panel,
+                                                scratch.products.data(), scratch.bounds.data(),
+                                                scratch.undecided.data());
+}
+
+template <class T>
+std::uint64_t ByteRows<T>::bytes(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::uint64_t>(rows + panel_rows) * static_cast<std::uint64_t>((columns + 3) / 4 * 4 + 20);
+}
+
+template <class T>
+void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candidates) {
+  const std::int64_t d = rows.columns();
+  const std::int64_t quads = (d + 3) / 4;
+  const std::int64_t most = HWY_DYNAMIC_DISPATCH(candidates_together)();
+  count_ = static_cast<std::int64_t>(candidates.size());
+  const std::int64_t groups = std::max<std::int64_t>((count_ + most - 1) / most, 1);
+  group_ = std::max<std::int64_t>((count_ + groups - 1) / groups, 1);
+  for (auto* each : {&high_, &low_}) each->assign(static_cast<std::size_t>(count_ * quads), 0);
+  for (auto* each : {&high_starts_, &low_starts_}) each->assign(candidates.size(), 0);
+  for (Level& level : levels_)
+    for (auto* each : {&level.steps, &level.errors, &level.norms}) each->assign(candidates.size(), 0.0F);
+  half_.assign(candidates.size(), -std::numeric_limits<float>::infinity());
+  half_above_.assign(candidates.size(), std::numeric_limits<float>::infinity());
+  moved_.resize(static_cast<std::size_t>(d));
+  for (std::int64_t candidate = 0; candidate < count_; ++candidate) {
+    const auto at = static_cast<std::size_t>(candidate);
+    double largest = 0;
+    double squares = 0;
+    for (std::size_t dim = 0; dim < moved_.size(); ++dim) {
+      moved_[dim] = (static_cast<double>(candidates[at][dim]) - static_cast<double>(rows.middle()[dim])) * rows.scale();
+      largest = std::max(largest, std::abs(moved_[dim]));
+      squares += moved_[dim] * moved_[dim];
+    }
+    if (!(largest <= 0x1p40)) continue;  // never ruled out
+    constexpr double most_steps = 8000;  // at most 63 * 128 + 63
+    const auto step = static_cast<double>(largest < 0x1p-60 ? 0.0F : static_cast<float>(largest / most_steps));
+    const double inverse = step > 0 ? 1 / step : 0.0;
+    const std::int64_t first = candidate / group_ * group_;
+    const std::int64_t size = std::min(group_, count_ - first);
+    auto* const high_bytes = reinterpret_cast<std::uint8_t*>(high_.data() + first * quads + candidate - first);
+    auto* const low_bytes = reinterpret_cast<std::uint8_t*>(low_.data() + candidate * quads);
+    double rests = 0, high_rests = 0, wholes = 0, highs = 0, lows = 0;
+    std::int32_t high_sum = 0, low_sum = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const double value = moved_[static_cast<std::size_t>(dim)];
+      const double rounded = (value * inverse + 0x1.8p52) - 0x1.8p52;
+      const auto whole = static_cast<std::int32_t>(rounded);
+      const std::int32_t high = (whole + 64) >> 7;
+      const std::int32_t low = whole - 128 * high;
+      high_bytes[dim / 4 * 4 * size + dim % 4] = static_cast<std::uint8_t>(high);
+      low_bytes[dim] = static_cast<std::uint8_t>(low);
+      high_sum += high;
+      low_sum += low;
+      const double rest = value - rounded * step;
+      const double high_rest = value - high * (128 * step);
+      rests += rest * rest;
+      high_rests += high_rest * high_rest;
+      wholes += rounded * rounded;
+      highs += high * high;
+      lows += low * low;
+    }
+    high_starts_[at] = -128 * high_sum;
+    low_starts_[at] = -128 * low_sum;
+    // Sums of doubles: what they lose is far below the 2^-18 by which all is widened.
+    const double wide = 1 + 0x1p-18;
+    const auto set = [&](Level& level, double of_one, double norm, double rest, double integers) {
+      const double off = std::sqrt(rest) + 0x1p-50 * std::sqrt(squares) + 0x1p-110;
+      level.steps[at] = static_cast<float>(of_one);
+      level.norms[at] = static_cast<float>((norm + off) * wide);
+      level.errors[at] = static_cast<float>((off + 0x1p-20 * step * integers) * wide);
+    };
+    const double all = 128 * std::sqrt(highs) + std::sqrt(lows);
+    set(levels_[0], 128 * step, 128 * step * std::sqrt(highs), high_rests, all);
+    set(levels_[1], step, step * std::sqrt(wholes), rests, all);
+    half_[at] = static_cast<float>(0.5 * squares / wide);
+    half_above_[at] = static_cast<float>(0.5 * squares * wide + 0x1p-110);
+  }
+}
+
+ByteTrialsView ByteTrials::view() const {
+  const auto level = [](const Level& from) {
+    return ByteTrialsView::Level{from.steps.data(), from.errors.data(), from.norms.data()};
+  };
+  return {count_,
+          group_,
+          high_.data(),
+          low_.data(),
+          high_starts_.data(),
+          low_starts_.data(),
+          {level(levels_[0]), level(levels_[1])},
+          half_.data(),
+          half_above_.data()};
+}
+
+template class ByteRows<float>;
+template class ByteRows<double>;
+template void ByteTrials::make(const ByteRows<float>&, std::span<const float* const>);
+template void ByteTrials::make(const ByteRows<double>&, std::span<const double* const>);
+
+}  // namespace gradus::kmeans_detail
+#endif

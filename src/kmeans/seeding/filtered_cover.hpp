@@ -1,0 +1,325 @@
+// k-means++ and k-means|| over points with many columns, where the triangle inequality spares hardly anything: most
+// pairs of a point and a candidate are settled by a copy of the points in 8 bits (byte_rows.hpp), which proves that the
+// candidate is not nearer than what was chosen before; then nothing changes, and no sum needs the pair. Only the rest,
+// of a step of k-means++ hardly more than the points that do come nearer, takes the canonical chain. The results are
+// those of the plain loop, to the bit.
+//
+// A step of k-means++ is one pass over the copy, for all trials at once. The distances that came out smaller are kept,
+// so that the choice of one of the trials only looks them up (where they are too many, in the first steps, it is
+// another pass). A thread begins each pass with the rows that it had in the one before, which its cache may still hold.
+//
+// Where most pairs of a few points are open, as in the first steps, all of them are done at once: vectors across points
+// then serve all candidates, at a quarter of the price of single pairs.
+//
+// Floor, of a step of L trials: reading n d bytes, n d L products of bytes. By experiment 0.4 to 0.7 n L ln K chains
+// are needed over all steps.
+//
+// Memory: a byte for each coordinate, 24 bytes a point, up to 24 more for what is kept, and 4 for k-means||.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/failure.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/seeding/byte_rows.hpp"
+#include "kmeans/seeding/potential.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class FilteredCover final : public Potential<T> {
+ public:
+  /// `groups`: whether weights_of_chosen() will be asked for.
+  FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, bool groups, int threads,
+                const std::stop_token& stop = {})
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns())), bytes_(points),
+        owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
+    const std::int64_t n = points_.rows();
+    // Pieces are whole blocks of the sums, which one thread alone may change.
+    piece_ =
+        std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
+    most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
+    cover_all_by(points_.row(first));
+    this->rescale();
+  }
+
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
+    tried_.assign(candidates.begin(), candidates.end());
+    take_candidates(candidates);
+    std::vector<std::uint64_t> gains(candidates.size());
+    for_all_rows(
+        [&](Worker& worker) {
+          worker.kept.clear();
+          worker.kept_all = true;
+          worker.gains.clear();
+        },
+        [&](Worker& worker, std::int64_t row, std::int32_t candidate, double distance) {
+          const double mine = closest_[row];
+          if (!(distance < mine)) return;
+          const double w = this->weight(row);
+          worker.gains[static_cast<std::size_t>(candidate)] += quantize_.raw(w * mine) - quantize_.raw(w * distance);
+          if (worker.kept.size() < most_kept_) worker.kept.push_back({distance, row, candidate});
+          else worker.kept_all = false;
+        },
+        false);
+    for (const Worker& worker : workers_)
+      for (std::size_t index = 0; index < worker.gains.size(); ++index) gains[index] += worker.gains[index];
+    return gains;
+  }
+
+  void add(std::span<const std::int64_t> rows) override {
+    if (!add_what_was_kept(rows)) {
+      take_candidates(rows);
+      for_all_rows([](Worker&) {},
+                   [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
+                     if (distance < closest_[row]) settle(row, candidate, distance);
+                   },
+                   rows.size() > 1);
+    }
+    tried_.clear();
+    this->take(rows);
+  }
+
+  std::vector<std::uint64_t> weights_of_chosen() const override {
+    const Quantizer quantize = weight_quantizer(largest_weight_, points_.rows());
+    std::vector<std::uint64_t> sums(chosen_.size());
+    for (std::int64_t row = 0; row < points_.rows(); ++row) {
+      if (row % this->stretch == 0) honour_stop();
+      sums[static_cast<std::size_t>(owners_[row])] += weights_.empty() ? 1 : quantize(this->weight(row));
+    }
+    return sums;
+  }
+
+  /// What it takes beside the points at most.
+  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
+    // Of these 16 are counted with the copy.
+    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
+  }
+
+ private:
+  using Potential<T>::points_, Potential<T>::weights_, Potential<T>::stop_, Potential<T>::threads_,
+      Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
+      Potential<T>::honour_stop;
+
+  static constexpr std::int64_t most_of_a_call = 1024;
+  // Fewer of rows so long that to pack them would take too long for a stop request.
+  static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
+    return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
+  }
+  static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+  static constexpr std::int64_t most_distances = 32768;  // done at once
+  static constexpr std::size_t most_pairs = 1024;
+  static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
+
+  struct Kept {
+    double distance;
+    std::int64_t row;
+    std::int32_t candidate;
+  };
+
+  /// What each thread has for itself, from pass to pass.
+  struct alignas(64) Worker {
+    ByteScratch scratch;
+    std::vector<std::int64_t> rows;  ///< of open pairs
+    std::vector<std::int32_t> candidates;
+    std::vector<const T*> row_addresses;
+    std::vector<const T*> candidate_addresses;
+    std::vector<double> distances;
+    std::vector<std::uint64_t> gains;
+    std::vector<Kept> kept;
+    bool kept_all = false;
+  };
+
+  void cover_all_by(const T* chosen) {
+    core::FirstFailure failure;
+    cpu::SharedWork work(points_.rows(), threads_, piece_);
+#pragma omp parallel num_threads(threads_)
+    failure.run([&] {
+      const MatrixView<const T> centroid(chosen, 1, points_.columns());
+      std::vector<float> scratch(static_cast<std::size_t>(points_.columns() + 16));
+      for (;;) {
+        const cpu::Range range = work.next(omp_get_thread_num());
+        if (range.size() == 0) break;
+        for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += panel_rows) {
+          const std::int64_t count = std::min(panel_rows, range.end - row);
+          squared_distances(points_.slice(row, count), centroid, closest_.data() + row);
+          bytes_.copy_panel(row / panel_rows, scratch.data());
+          for (std::int64_t index = row; index < row + count; ++index) {
+            limit(index);
+            if (owners_.size() > 0) owners_[index] = 0;
+          }
+        }
+      }
+    });
+    failure.rethrow();
+    honour_stop();
+  }
+
+  // Points without weight never change a sum, and whose they are does not matter: they are never looked at again.
+  void limit(std::int64_t row) {
+    if (weights_.empty() || weights_[row] > 0) bytes_.set_limit(row, closest_[row]);
+  }
+
+  void settle(std::int64_t row, std::int32_t candidate, double distance) {
+    this->lower(row, distance);
+    limit(row);
+    if (owners_.size() > 0) owners_[row] = static_cast<std::int32_t>(chosen_.size()) + candidate;
+  }
+
+  void take_candidates(std::span<const std::int64_t> rows) {
+    candidates_.clear();
+    for (const std::int64_t row : rows) candidates_.push_back(points_.row(row));
+    trials_.make(bytes_, std::span<const T* const>(candidates_));
+  }
+
+  /// Where the one row is among the last trials, and all that came nearer to it was kept.
+  bool add_what_was_kept(std::span<const std::int64_t> rows) {
+    if (rows.size() != 1) return false;
+    const auto at = std::find(tried_.begin(), tried_.end(), rows.front());
+    if (at == tried_.end()) return false;
+    std::size_t kept = 0;
+    for (const Worker& worker : workers_) {
+      if (!worker.kept_all) return false;
+      kept += worker.kept.size();
+    }
+    const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
+    // Rows of one block of the sums were kept by one thread, whose cache mostly holds what is written here: to fetch it
+    // takes longer than to wake the thread.
+#pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker)
+      for (const Kept& each : workers_[worker].kept)
+        if (each.candidate == chosen) settle(each.row, 0, each.distance);
+    return true;
+  }
+
+  /// use(worker, row, candidate, distance) for all pairs that may be nearer than before, for each row in ascending
+  /// order of the candidates; `nearest`: but for those that are surely farther than another candidate.
+  template <class Begin, class Use>
+  void for_all_rows(const Begin& begin, const Use& use, bool nearest) {
+    core::FirstFailure failure;
+    cpu::SharedWork work(points_.rows(), threads_, piece_);
+    for (Worker& worker : workers_) begin(worker);
+#pragma omp parallel num_threads(threads_)
+    failure.run([&] {
+      Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
+      // By the thread itself, so that its memory has no cache line in common with another one's.
+      worker.kept.reserve(most_kept_);
+      worker.gains.assign(candidates_.size(), 0);
+      worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
+      worker.rows.clear();
+      worker.candidates.clear();
+      const std::int64_t block = std::clamp(most_distances / static_cast<std::int64_t>(candidates_.size()) / panel_rows,
+                                            std::int64_t{1}, RowSums::block_rows / panel_rows);
+      while (!failure.happened()) {
+        const cpu::Range range = work.next(omp_get_thread_num());
+        if (range.size() == 0) break;
+        const std::int64_t panels = (range.end + panel_rows - 1) / panel_rows;
+        for (std::int64_t panel = range.begin / panel_rows; panel < panels; panel += block) {
+          if (stop_.stop_requested()) return;
+          look(worker, panel, std::min(panel + block, panels), nearest, use);
+        }
+      }
+      measure_pairs(worker, use);
+    });
+    failure.rethrow();
+    honour_stop();
+  }
+
+  /// The panels [first, last).
+  template <class Use>
+  void look(Worker& worker, std::int64_t first, std::int64_t last, bool nearest, const Use& use) {
+    const std::size_t before = worker.rows.size();
+    std::uint32_t open[RowSums::block_rows / panel_rows];
+    std::int64_t open_rows = 0;
+    for (std::int64_t panel = first; panel < last; ++panel) {
+      const std::int64_t found = nearest ? bytes_.look_for_nearest(trials_, panel, worker.scratch)
+                                         : bytes_.look(trials_, panel, worker.scratch);
+      std::uint32_t any = 0;
+      for (std::int64_t index = 0; index < found; ++index) {
+        const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
+        any |= each.points;
+        for (std::uint32_t bits = each.points; bits != 0; bits &= bits - 1) {
+          const std::int64_t row = panel * panel_rows + std::countr_zero(bits);
+          worker.rows.push_back(row);
+          worker.candidates.push_back(each.candidate);
+        }
+      }
+      open[panel - first] = any;
+      open_rows += std::popcount(any);
+    }
+    const std::size_t pairs = worker.rows.size() - before;
+    if (pairs > 64 && 4 * pairs > static_cast<std::size_t>(open_rows) * candidates_.size()) {
+      worker.rows.resize(before);
+      worker.candidates.resize(before);
+      measure_all(worker, first, std::span(open, static_cast<std::size_t>(last - first)), use);
+    }
+    if (worker.rows.size() >= most_pairs) measure_pairs(worker, use);
+  }
+
+  /// The pairs that are open. Those of a row are in ascending order.
+  template <class Use>
+  void measure_pairs(Worker& worker, const Use& use) {
+    const std::size_t count = worker.rows.size();
+    worker.row_addresses.resize(count);
+    worker.candidate_addresses.resize(count);
+    worker.distances.resize(count);
+    for (std::size_t index = 0; index < count; ++index) {
+      worker.row_addresses[index] = points_.row(worker.rows[index]);
+      worker.candidate_addresses[index] = candidates_[static_cast<std::size_t>(worker.candidates[index])];
+    }
+    for (std::size_t first = 0; first < count && !stop_.stop_requested(); first += 64) {
+      const std::size_t some = std::min<std::size_t>(64, count - first);
+      squared_distances_of_pairs(worker.row_addresses.data() + first, worker.candidate_addresses.data() + first,
+                                 static_cast<std::int64_t>(some), points_.columns(), worker.distances.data() + first);
+      for (std::size_t index = first; index < first + some; ++index)
+        use(worker, worker.rows[index], worker.candidates[index], worker.distances[index]);
+    }
+    worker.rows.clear();
+    worker.candidates.clear();
+  }
+
+  /// All candidates' distances from the points of the panels from `first` on of which any is open.
+  template <class Use>
+  void measure_all(Worker& worker, std::int64_t first, std::span<const std::uint32_t> open, const Use& use) {
+    std::int64_t rows[RowSums::block_rows];
+    const T* addresses[RowSums::block_rows];
+    std::int64_t count = 0;
+    for (std::size_t panel = 0; panel < open.size(); ++panel)
+      for (std::uint32_t bits = open[panel]; bits != 0; bits &= bits - 1) {
+        rows[count] = (first + static_cast<std::int64_t>(panel)) * panel_rows + std::countr_zero(bits);
+        addresses[count] = points_.row(rows[count]);
+        ++count;
+      }
+    const auto candidates = static_cast<std::int64_t>(candidates_.size());
+    worker.distances.resize(static_cast<std::size_t>(count * candidates));
+    // Some at a time, for the sake of a stop request.
+    const std::int64_t together = core::stretch_length(candidates, count * points_.columns());
+    for (std::int64_t candidate = 0; candidate < candidates && !stop_.stop_requested(); candidate += together) {
+      const std::int64_t some = std::min(together, candidates - candidate);
+      squared_distances<T>(addresses, count, candidates_.data() + candidate, some, points_.columns(),
+                           worker.distances.data());
+      for (std::int64_t index = 0; index < some; ++index)
+        for (std::int64_t place = 0; place < count; ++place)
+          use(worker, rows[place], static_cast<std::int32_t>(candidate + index),
+              worker.distances[static_cast<std::size_t>(index * count + place)]);
+    }
+  }
+
+  ByteRows<T> bytes_;
+  Buffer<std::int32_t> owners_;  ///< per row: its chosen row's number
+  std::vector<Worker> workers_;
+  std::int64_t piece_ = 0;
+  std::size_t most_kept_ = 0;  ///< of a thread
+  ByteTrials trials_;
+  std::vector<const T*> candidates_;  ///< addresses
+  std::vector<std::int64_t> tried_;   ///< the rows of the last gains()
+};
+
+}  // namespace gradus::kmeans_detail

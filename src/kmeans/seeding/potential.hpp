@@ -1,0 +1,155 @@
+// What k-means++ and k-means|| ask for again and again: the points' squared distances to the nearest of some chosen
+// rows, a draw of rows by them, and how much the choice of another row would lower their sum. How few distances that
+// takes is the business of the two classes behind it, which give the same integers: Cover (few columns) and
+// FilteredCover (many).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/failure.hpp"
+#include "core/philox.hpp"
+#include "core/stop.hpp"
+#include "kmeans/lloyd/row_sums.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class Potential {
+ public:
+  Potential(const Potential&) = delete;
+  Potential& operator=(const Potential&) = delete;
+  virtual ~Potential() = default;
+
+  const std::int64_t most_candidates;  ///< of one call
+
+  /// The sum of w * D to the nearest chosen row, in integers.
+  std::uint64_t total() const { return sums_.total(); }
+  std::uint64_t integer(std::int64_t row) const { return quantize_(weight(row) * closest_[row]); }
+  std::int64_t row_at(std::uint64_t target) const {
+    return sums_.row_at(target, [this](std::int64_t row) { return integer(row); });
+  }
+  std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const {
+    std::vector<std::int64_t> rows;
+    for (const std::uint64_t target : targets) rows.push_back(row_at(target));
+    return rows;
+  }
+  const std::vector<std::int64_t>& chosen() const { return chosen_; }
+
+  /// Each row by itself with probability min(1, wanted * integer(row) / total()), ascending.
+  std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const {
+    std::vector<std::int64_t> rows;
+    core::FirstFailure failure;
+#pragma omp parallel num_threads(threads_)
+    {
+      std::vector<std::int64_t> partial;
+#pragma omp for schedule(static)
+      for (std::int64_t first = 0; first < points_.rows(); first += stretch) {
+        if (stop_.stop_requested() || failure.happened()) continue;
+        failure.run([&] {
+          for (std::int64_t row = first; row < std::min(first + stretch, points_.rows()); ++row) {
+            const std::uint64_t share = integer(row);
+            if (share > 0 && is_drawn(wanted, share, total(), random.bits(draw_index(round, row))))
+              partial.push_back(row);
+          }
+        });
+      }
+#pragma omp critical(gradus_sample_rows)
+      failure.run([&] { rows.insert(rows.end(), partial.begin(), partial.end()); });
+    }
+    failure.rethrow();
+    honour_stop();
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  /// By how much total() would fall, for each of the candidates, if it alone were chosen too.
+  virtual std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) = 0;
+
+  /// Chooses rows. A point goes to the first of the nearest, in the order in which they were chosen.
+  virtual void add(std::span<const std::int64_t> rows) = 0;
+
+  /// For each chosen row the sum of the weights of its points, in integers; without weights their number.
+  virtual std::vector<std::uint64_t> weights_of_chosen() const = 0;
+
+ protected:
+  static constexpr std::int64_t stretch = 16 * RowSums::block_rows;  // rows between two looks
+
+  /// This and all that works on all rows ends with InterruptedError after a stop request. The derived class measures
+  /// the distances to `first` and calls rescale().
+  Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
+            const std::stop_token& stop, std::int64_t candidates_of_a_call)
+      : most_candidates(candidates_of_a_call), points_(points), weights_(weights), stop_(stop), closest_(points.rows()),
+        sums_(points.rows()), chosen_{first} {
+    // Waking a thread costs about as much as 16384 differences.
+    const double differences = static_cast<double>(points_.rows()) * static_cast<double>(points_.columns());
+    threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
+    for (std::int64_t row = 0; row < weights_.size(); ++row) {
+      if (row % core::operations_between_looks == 0) honour_stop();
+      largest_weight_ = std::max(largest_weight_, static_cast<double>(weights_[row]));
+    }
+    weight_unit_ = weights_.empty() ? 1.0 : weight_unit(largest_weight_);
+  }
+
+  double weight(std::int64_t row) const {
+    return weights_.empty() ? 1.0 : static_cast<double>(weights_[row]) * weight_unit_;
+  }
+  void honour_stop() const { core::honour_stop(stop_, "stopped while choosing the first centroids"); }
+
+  /// Integers relative to the largest w * D of now. Done again only when the total has fallen to a quarter: until then
+  /// the sums are kept up to date where they change.
+  void rescale() {
+    const std::int64_t n = points_.rows();
+    double largest = 0;
+#pragma omp parallel for num_threads(threads_) schedule(static) reduction(max : largest)
+    for (std::int64_t first = 0; first < n; first += stretch) {
+      if (stop_.stop_requested()) continue;
+      for (std::int64_t row = first; row < std::min(first + stretch, n); ++row)
+        largest = std::max(largest, weight(row) * closest_[row]);
+    }
+    quantize_ = Quantizer(largest, n);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t first = 0; first < n; first += RowSums::block_rows) {
+      if (stop_.stop_requested()) continue;
+      std::uint64_t sum = 0;
+      for (std::int64_t row = first; row < std::min(first + RowSums::block_rows, n); ++row) sum += integer(row);
+      sums_.block_of(first) = sum;
+    }
+    honour_stop();
+    sums_.refresh();
+    total_at_rescale_ = sums_.total();
+  }
+
+  /// Sets a row's distance to a smaller one. Threads must not share a block of the sums.
+  void lower(std::int64_t row, double distance) {
+    const std::uint64_t before = integer(row);
+    closest_[row] = distance;
+    sums_.block_of(row) -= before - integer(row);
+  }
+
+  /// After lower(): these rows are chosen.
+  void take(std::span<const std::int64_t> rows) {
+    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+    sums_.refresh();
+    if (sums_.total() < total_at_rescale_ / 4) rescale();
+  }
+
+  MatrixView<const T> points_;
+  VectorView<const T> weights_;
+  std::stop_token stop_;
+  int threads_ = 1;
+  double largest_weight_ = 0;
+  double weight_unit_ = 1;  ///< a power of two that brings the weights below 1, so that no product overflows
+  Buffer<double> closest_;  ///< per row: the squared distance to the nearest chosen row
+  Quantizer quantize_;
+  RowSums sums_;
+  std::uint64_t total_at_rescale_ = 0;
+  std::vector<std::int64_t> chosen_;
+};
+
+}  // namespace gradus::kmeans_detail
