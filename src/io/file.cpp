@@ -76,10 +76,11 @@ void read_zeros(int number, siginfo_t* information, void*) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   bool lives = file != nullptr;
   if (lives) {
-    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(information->si_addr) / page * page;
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(file->bytes().data() + file->bytes().size());
-    lives = ::mmap(reinterpret_cast<void*>(first), end - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                   0) != MAP_FAILED;
+    const auto* const at = static_cast<const char*>(information->si_addr);
+    const char* const first = at - reinterpret_cast<std::uintptr_t>(at) % page;
+    const char* const end = reinterpret_cast<const char*>(file->bytes().data() + file->bytes().size());
+    lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
   if (!lives) {  // it comes again when this returns, and ends the process
     struct sigaction usual {};

@@ -114,7 +114,8 @@ struct Plan {
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
     if (by_strips) strips = std::max(strips, std::int64_t{threads});
-    else if (threads > 1) strips = std::max(strips, std::min((4 * threads + rows - 1) / rows, panels / least));
+    else if (threads > 1)
+      strips = std::max(strips, std::min((std::int64_t{4} * threads + rows - 1) / rows, panels / least));
     strip = (panels + std::min(strips, panels) - 1) / std::min(strips, panels) * panel;
   }
 

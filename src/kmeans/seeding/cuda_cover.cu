@@ -374,6 +374,12 @@ void CudaCover<T>::make_bytes() {
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
   bytes_ = std::make_unique<Bytes>(rows.count, rows.columns,
                                    std::int64_t{trials::blocks_of_a_multiprocessor} * multiprocessors_);
+  // What fills the last block of rows is read, and its answers are not used.
+  const std::int64_t written = rows.count * byte_stride(rows.columns);
+  cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
+                              static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
+              "cudaMemsetAsync");
+  bytes_->lengths.clear(stream());
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   float* const lengths = bytes_->lengths.data();

@@ -505,6 +505,7 @@ HWY_INLINE void interleave_few(const Interleaving<T>& job) {
   for (; line < job.lines; ++line)
     for (int one = 0; one < few; ++one) {
       const T value = job.sums[one * job.lines + line];
+      // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself; std::isnan() may not be called here
       job.to[line * few + one] = value == value ? value : nan;
     }
 }
