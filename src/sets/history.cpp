@@ -1,22 +1,41 @@
 #include "sets/history.hpp"
 
 #include <algorithm>
+#include <array>
+#include <compare>
 #include <set>
 #include <span>
 #include <utility>
+
+#include "gradus/error.hpp"
 
 namespace gradus::sets_detail {
 
 namespace {
 
-/// Which of the calls under way have taken effect, a bit for each thread; and whether the key is there.
+constexpr int most_under_way = 256;
+
+/// Some of the calls under way, each by its place among them.
+class Places {
+ public:
+  bool has(int place) const { return (words_[word(place)] & bit(place)) != 0; }
+  void add(int place) { words_[word(place)] |= bit(place); }
+  void remove(int place) { words_[word(place)] &= ~bit(place); }
+  friend auto operator<=>(const Places&, const Places&) = default;
+
+ private:
+  static std::size_t word(int place) { return static_cast<std::size_t>(place) / 64; }
+  static std::uint64_t bit(int place) { return std::uint64_t{1} << (place % 64); }
+
+  std::array<std::uint64_t, most_under_way / 64> words_{};
+};
+
+/// Which of the calls under way have taken effect, and whether the key is there.
 struct State {
-  std::uint64_t done = 0;
+  Places done;
   bool is_there = false;
   friend auto operator<=>(const State&, const State&) = default;
 };
-
-constexpr std::uint64_t bit_of(const Event& event) { return std::uint64_t{1} << (event.thread % 64); }
 
 /// A successful change; any other call leaves the set as it is.
 bool changes(const Event& event) { return event.call != Call::contains && event.answer; }
@@ -27,10 +46,15 @@ bool wants_key(const Event& event) { return event.call == Call::insert ? !event.
 /// One key's calls under way, and the states in which the set may be.
 class OneKey {
  public:
-  explicit OneKey(bool is_there) : states_{{0, is_there}} {}
+  explicit OneKey(bool is_there) : states_{{{}, is_there}} {}
 
   void begin(const Event& event) {
-    under_way_.push_back(&event);
+    int place = 0;
+    while (place < most_under_way && taken_.has(place)) ++place;
+    if (place == most_under_way)
+      throw UsageError("more than " + std::to_string(most_under_way) + " calls for one key at a time cannot be judged");
+    taken_.add(place);
+    under_way_.push_back({&event, place});
     std::set<State> states;
     for (const State& state : states_) states.insert(settled(state));
     states_ = std::move(states);
@@ -38,38 +62,50 @@ class OneKey {
 
   /// False if in no state the call can have taken effect.
   bool end(const Event& event) {
+    const auto ending = std::ranges::find(under_way_, &event, &UnderWay::event);
     std::set<State> reached = states_;
     std::vector<State> waiting(states_.begin(), states_.end());
     std::set<State> ended;
     while (!waiting.empty()) {
-      const State state = waiting.back();
+      State state = waiting.back();
       waiting.pop_back();
-      if ((state.done & bit_of(event)) != 0) {
-        ended.insert({state.done & ~bit_of(event), state.is_there});
+      if (state.done.has(ending->place)) {
+        state.done.remove(ending->place);
+        ended.insert(state);
         continue;
       }
-      for (const Event* change : under_way_) {
-        if (!changes(*change) || (state.done & bit_of(*change)) != 0 || wants_key(*change) != state.is_there) continue;
-        const State next = settled({state.done | bit_of(*change), !state.is_there});
+      for (const UnderWay& change : under_way_) {
+        if (!changes(*change.event) || state.done.has(change.place) || wants_key(*change.event) != state.is_there)
+          continue;
+        State next{state.done, !state.is_there};
+        next.done.add(change.place);
+        next = settled(next);
         if (reached.insert(next).second) waiting.push_back(next);
       }
     }
     states_ = std::move(ended);
-    std::erase(under_way_, &event);
+    taken_.remove(ending->place);
+    under_way_.erase(ending);
     return !states_.empty();
   }
 
-  bool may_end_with(bool is_there) const { return states_.contains({0, is_there}); }
+  bool may_end_with(bool is_there) const { return states_.contains({{}, is_there}); }
 
  private:
+  struct UnderWay {
+    const Event* event;
+    int place;
+  };
+
   /// Calls that change nothing have taken effect where their answer fits.
   State settled(State state) const {
-    for (const Event* event : under_way_)
-      if (!changes(*event) && wants_key(*event) == state.is_there) state.done |= bit_of(*event);
+    for (const UnderWay& call : under_way_)
+      if (!changes(*call.event) && wants_key(*call.event) == state.is_there) state.done.add(call.place);
     return state;
   }
 
-  std::vector<const Event*> under_way_;
+  std::vector<UnderWay> under_way_;
+  Places taken_;
   std::set<State> states_;
 };
 

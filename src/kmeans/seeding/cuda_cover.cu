@@ -444,7 +444,8 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   chosen.resize(chosen.size() + static_cast<std::size_t>(outcome.steps));
   bytes_->chosen.copy_to_host(chosen.data() + before, outcome.steps, stream());
   stream().wait();
-  seconds_of_a_step_ = std::max(core::seconds_since(start), 1e-7) / std::max(outcome.steps, 1);
+  seconds_of_a_step_ =
+      std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
   draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
   host_total_ = outcome.total;
   if (host_total_ < total_at_rescale_ / 4) rescale();

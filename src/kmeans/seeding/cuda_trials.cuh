@@ -29,7 +29,7 @@ constexpr int most_trials = 16;
 
 /// What a launch leaves behind.
 struct TrialOutcome {
-  int steps;
+  std::int64_t steps;
   Word total;
 };
 
@@ -491,7 +491,7 @@ __global__ void __launch_bounds__(threads, blocks_of_a_multiprocessor)
     grid.sync();  // all blocks' sums are there
     ++step;
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {step, total};
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
 }
 
 }  // namespace trials

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <vector>
+
+#include "gradus/error.hpp"
 
 namespace gradus::sets_detail {
 namespace {
@@ -21,6 +24,16 @@ constexpr Call erase = Call::erase;
 
 TEST(History, AcceptsWhatSomeOrderExplains) {
   EXPECT_EQ(find_fault({}, {1, 2}, {2, 1}), "");
+  // Numbers of threads far apart, and so many calls at a time.
+  EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 10), call(64, erase, 5, true, 2, 9)}, {}, {}), "");
+  std::vector<Event> many;
+  for (int thread = 0; thread < 256; ++thread)
+    many.push_back(call(thread, insert, 5, thread == 70, static_cast<std::uint64_t>(thread),
+                        1000u + static_cast<std::uint64_t>(thread)));
+  EXPECT_EQ(find_fault(many, {}, {5}), "");
+  EXPECT_NE(find_fault(many, {}, {}), "");
+  many.push_back(call(256, insert, 5, false, 256, 1256));
+  EXPECT_THROW(find_fault(many, {}, {5}), UsageError);
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, false, 2, 3)}, {}, {5}), "");
   EXPECT_EQ(find_fault({call(0, insert, 5, true, 1, 4), call(1, contains, 5, true, 2, 3)}, {}, {5}), "");
   // Only erase, insert, erase explains it, in that order, whatever the order of the beginnings.
