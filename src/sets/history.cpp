@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <set>
 #include <span>
 #include <utility>
@@ -21,7 +20,7 @@ class Places {
   bool has(int place) const { return (words_[word(place)] & bit(place)) != 0; }
   void add(int place) { words_[word(place)] |= bit(place); }
   void remove(int place) { words_[word(place)] &= ~bit(place); }
-  friend auto operator<=>(const Places&, const Places&) = default;
+  friend bool operator<(const Places& one, const Places& other) { return one.words_ < other.words_; }
 
  private:
   static std::size_t word(int place) { return static_cast<std::size_t>(place) / 64; }
@@ -34,7 +33,9 @@ class Places {
 struct State {
   Places done;
   bool is_there = false;
-  friend auto operator<=>(const State&, const State&) = default;
+  friend bool operator<(const State& one, const State& other) {
+    return one.is_there != other.is_there ? other.is_there : one.done < other.done;
+  }
 };
 
 /// A successful change; any other call leaves the set as it is.
@@ -150,7 +151,7 @@ std::string find_fault(std::vector<Event> history, const Keys& before, const Key
   for (auto first = history.begin(); first != history.end();) {
     const std::int64_t key = first->key;
     const auto last = std::find_if(first, history.end(), [&](const Event& event) { return event.key != key; });
-    const std::string fault = find_fault_of_key({first, last}, has(sorted_before, key), has(sorted_after, key));
+    std::string fault = find_fault_of_key({first, last}, has(sorted_before, key), has(sorted_after, key));
     if (!fault.empty()) return fault;
     touched.push_back(key);
     first = last;
