@@ -44,7 +44,8 @@ __device__ inline float residue_of(double squares, int columns) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
 }
 
-struct ByteRows {
+/// What ByteRows (byte_rows.hpp) is on the host: the copy of the points, and what the bound asks for.
+struct DeviceByteRows {
   const signed char* bytes;  ///< [row][byte_stride]
   const float* scale;        ///< s
   const float* square;       ///< s^2 q.q, a little too small
@@ -72,13 +73,26 @@ struct BytePoint {
   float square;
   float reach;
 
-  /// Whether the candidate, whose product with the row is `product`, is proved to be no nearer than the row's own.
+  /// What the square of the copies' distance is at least; `product`: of the candidate's bytes with the row's.
+  __device__ float least(const ByteCandidate& candidate, int product) const {
+    return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
+  }
+  /// What it is at most: the squares were kept 2^-19 too small, and roundings took less than 2^-20 of them.
+  __device__ float most(const ByteCandidate& candidate, int product) const {
+    return fmaf(square + candidate.square, static_cast<float>(2 * byte_margin), least(candidate, product));
+  }
+  /// Whether the candidate is proved to be no nearer than the row's own.
   __device__ bool is_out_of_reach(const ByteCandidate& candidate, int product) const {
-    const float least = fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
     const float reached = reach + candidate.residue;
-    return least >= reached * (reached * static_cast<float>(1 + byte_margin));
+    return least(candidate, product) >= reached * (reached * static_cast<float>(1 + byte_margin));
   }
 };
+
+/// r for a point whose own row may become one at whose copy the square of the distance is at most `most`. Larger than
+/// the distance by more than its roundings, so that what it rules out is not even as near.
+__device__ inline float reach_within(float most, float residue, float other_residue) {
+  return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
+}
 
 /// A product of 16 rows and 8 candidates of 32 bytes each, added to what is there.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
@@ -86,6 +100,51 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/// 16 bytes that pass the first cache: each is read once in a step.
+__device__ inline uint4 read_once(const signed char* from) {
+  uint4 value;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+      : "l"(from));
+  return value;
+}
+
+/// The canonical chain. A call, so that its registers are not those of the look at all rows.
+template <class T>
+__device__ __noinline__ double distance_between(const T* x, const T* y, int columns, bool by_quads) {
+  constexpr int quad = 16 / static_cast<int>(sizeof(T));
+  constexpr int ahead = 8;  // quads of x that are on their way
+  double sum = 0;
+  const auto extend = [&](T left, T right) {
+    const double difference = static_cast<double>(left) - static_cast<double>(right);
+    sum = fma(difference, difference, sum);
+  };
+  int column = 0;
+  if (by_quads) {
+    const auto get = [&](const T* from) { return __ldg(reinterpret_cast<const uint4*>(from)); };
+    uint4 next[ahead];
+#pragma unroll
+    for (int index = 0; index < ahead; ++index)
+      if ((index + 1) * quad <= columns) next[index] = get(x + index * quad);
+    for (; column + ahead * quad <= columns; column += ahead * quad) {
+#pragma unroll
+      for (int index = 0; index < ahead; ++index) {
+        union {
+          uint4 all;
+          T values[quad];
+        } left{next[index]}, right{get(y + column + index * quad)};
+        const int later = column + (index + ahead) * quad;
+        if (later + quad <= columns) next[index] = get(x + later);
+#pragma unroll
+        for (int element = 0; element < quad; ++element) extend(left.values[element], right.values[element]);
+      }
+    }
+  }
+#pragma unroll 4
+  for (; column < columns; ++column) extend(__ldg(x + column), __ldg(y + column));
+  return sum;
 }
 
 namespace byte_rows {

@@ -14,6 +14,7 @@
 
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/seeding/cuda_cover.cuh"
+#include "kmeans/seeding/cuda_rounds.cuh"
 #include "kmeans/seeding/cuda_trials.cuh"
 
 namespace gradus::kmeans_detail {
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
 constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
+constexpr int fewest_added_by_bytes = 8;
 
 /// Least magnitude of points that are copied in bytes: squares of differences that the bound speaks of do not
 /// underflow, nor those of the inverse overflow.
@@ -251,12 +253,17 @@ void CudaCover<T>::add(std::span<const std::int64_t> rows) {
   put(rows);
   const auto count = static_cast<int>(rows.size());
   const auto before = static_cast<int>(chosen_.size());
-  in_portions(count, [&](const CoverJob<T>& job) {
-    if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
-    else
-      add_rows<T, candidates_at_once><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
-    cuda::check_launch("add_rows");
-  });
+  if (count >= fewest_added_by_bytes && has_bytes()) {
+    add_by_bytes(count, before);
+  } else {
+    in_portions(count, [&](const CoverJob<T>& job) {
+      if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
+      else
+        add_rows<T, candidates_at_once>
+            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
+      cuda::check_launch("add_rows");
+    });
+  }
   chosen_.insert(chosen_.end(), rows.begin(), rows.end());
   refresh();
   if (host_total_ < total_at_rescale_ / 4) rescale();
@@ -348,7 +355,7 @@ struct CudaCover<T>::Bytes {
 
   static constexpr std::int64_t most_steps = 1024;  ///< of a launch
 
-  ByteRows rows{};
+  DeviceByteRows rows{};
   std::int64_t padded;  ///< rows, those that fill the last block included
   cuda::DeviceBuffer<signed char> bytes;
   cuda::DeviceBuffer<float> lengths;  ///< scales, squares, residues and reaches
@@ -395,18 +402,52 @@ void CudaCover<T>::make_bytes() {
   stream().wait();  // the middle was read
 }
 
+/// Whether there is a copy in bytes; makes it where it can be made.
+template <class T>
+bool CudaCover<T>::has_bytes() {
+  if (!bytes_ && job_->rows.columns <= byte_columns) make_bytes();
+  return bytes_ != nullptr;
+}
+
 template <class T>
 bool CudaCover<T>::takes_steps(int trials) {
-  if (trials > most_trials || job_->rows.columns > byte_columns) return false;
-  if (!bytes_) make_bytes();
-  return bytes_ != nullptr;
+  return trials <= most_trials && has_bytes();
+}
+
+template <class T>
+bool CudaCover<T>::is_read_by_quads() const {
+  return reinterpret_cast<std::uintptr_t>(job_->rows.data) % 16 == 0 &&
+         job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+}
+
+/// What add_rows does for the `count` rows in which_, as many at a time as the shared memory holds.
+template <class T>
+void CudaCover<T>::add_by_bytes(int count, int before) {
+  constexpr int shared_bytes = 96 * 1024;  // two blocks of a multiprocessor
+  const int stride = bytes_->rows.stride;
+  const int at_once = std::min(rounds::most_added, shared_bytes / rounds::Layout(stride, 8).pitch / 8 * 8);
+  const auto kernel = &rounds::add_many<T>;
+  for (int first = 0; first < count; first += at_once) {
+    rounds::RoundJob<T> round{};
+    round.bytes = bytes_->rows;
+    round.which = which_.data() + first;
+    round.added = std::min(at_once, count - first);
+    round.before = before + first;
+    round.by_quads = is_read_by_quads();
+    const auto shared = static_cast<std::size_t>(rounds::Layout(stride, round.added).bytes());
+    cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
+    in_portions(round.added, [&](const CoverJob<T>& job) {
+      round.cover = job;
+      kernel<<<blocks(2), rounds::threads, shared, stream()>>>(round);
+      cuda::check_launch("add_many");
+    });
+  }
 }
 
 template <class T>
 void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                               std::vector<std::int64_t>& chosen) {
   constexpr double seconds_of_a_launch = 0.1;
-  const DeviceRows<T>& rows = job_->rows;
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
   const auto most_blocks = static_cast<int>(blocks(trials::blocks_of_a_multiprocessor));
   const auto shared = static_cast<std::size_t>(trials::Layout(bytes_->rows.stride, trials, most_blocks).bytes());
@@ -425,8 +466,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
       std::min(static_cast<std::int64_t>(in_time), clusters - static_cast<std::int64_t>(chosen.size())));
   job.total = host_total_;
   job.least_total = total_at_rescale_ / 4;
-  job.by_quads = reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 &&
-                 rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+  job.by_quads = is_read_by_quads();
   job.part_sums = bytes_->part_sums.data();
   job.gains = bytes_->gains.data();
   job.chosen = bytes_->chosen.data();

@@ -1,5 +1,5 @@
-// What Cover (cover.hpp) is on the host, for points on a GPU: by looking at every point in every step, which there is
-// cheaper than to know which points need no look. Like cuda/job.hpp, a name alone in a build without CUDA.
+// What Cover and FilteredCover are on the host, for points on a GPU: every step looks at every point, mostly at its
+// copy in bytes. Like cuda/job.hpp, a name alone in a build without CUDA.
 #pragma once
 
 #include <memory>
@@ -52,6 +52,9 @@ class CudaCover {
   struct Bytes;
 
   void make_bytes();
+  bool has_bytes();
+  bool is_read_by_quads() const;
+  void add_by_bytes(int count, int before);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
   unsigned int blocks(int per_multiprocessor) const;

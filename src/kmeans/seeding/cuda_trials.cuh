@@ -36,7 +36,7 @@ struct TrialOutcome {
 template <class T>
 struct TrialJob {
   CoverJob<T> cover;
-  ByteRows bytes;
+  DeviceByteRows bytes;
   core::Philox random{0};
   Word first_draw;
   int trials;
@@ -126,51 +126,6 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
     target = __shfl_sync(everyone, rest, winner);
     return __shfl_sync(everyone, place, winner);
   }
-}
-
-/// 16 bytes that pass the first cache: each is read once in a step.
-__device__ inline uint4 read_once(const signed char* from) {
-  uint4 value;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-      : "l"(from));
-  return value;
-}
-
-/// The canonical chain. A call, so that its registers are not those of the look at all rows.
-template <class T>
-__device__ __noinline__ double distance_between(const T* x, const T* y, int columns, bool by_quads) {
-  constexpr int quad = 16 / static_cast<int>(sizeof(T));
-  constexpr int ahead = 8;  // quads of x that are on their way
-  double sum = 0;
-  const auto extend = [&](T left, T right) {
-    const double difference = static_cast<double>(left) - static_cast<double>(right);
-    sum = fma(difference, difference, sum);
-  };
-  int column = 0;
-  if (by_quads) {
-    const auto get = [&](const T* from) { return __ldg(reinterpret_cast<const uint4*>(from)); };
-    uint4 next[ahead];
-#pragma unroll
-    for (int index = 0; index < ahead; ++index)
-      if ((index + 1) * quad <= columns) next[index] = get(x + index * quad);
-    for (; column + ahead * quad <= columns; column += ahead * quad) {
-#pragma unroll
-      for (int index = 0; index < ahead; ++index) {
-        union {
-          uint4 all;
-          T values[quad];
-        } left{next[index]}, right{get(y + column + index * quad)};
-        const int later = column + (index + ahead) * quad;
-        if (later + quad <= columns) next[index] = get(x + later);
-#pragma unroll
-        for (int element = 0; element < quad; ++element) extend(left.values[element], right.values[element]);
-      }
-    }
-  }
-#pragma unroll 4
-  for (; column < columns; ++column) extend(__ldg(x + column), __ldg(y + column));
-  return sum;
 }
 
 /// The part of a block that is its own: rows [first, last), and what the block's threads share.
