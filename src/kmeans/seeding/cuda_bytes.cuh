@@ -78,13 +78,16 @@ struct BytePoint {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
   /// What it is at most: the squares were kept 2^-19 too small, and roundings took less than 2^-20 of them.
-  __device__ float most(const ByteCandidate& candidate, int product) const {
-    return fmaf(square + candidate.square, static_cast<float>(2 * byte_margin), least(candidate, product));
+  __device__ float most(float square_of_candidate, float least) const {
+    return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
-  /// Whether the candidate is proved to be no nearer than the row's own.
+  /// From which square of the copies' distance on a candidate is proved to be no nearer than the row's own.
+  __device__ float reached(float residue_of_candidate) const {
+    const float sum = reach + residue_of_candidate;
+    return sum * (sum * static_cast<float>(1 + byte_margin));
+  }
   __device__ bool is_out_of_reach(const ByteCandidate& candidate, int product) const {
-    const float reached = reach + candidate.residue;
-    return least(candidate, product) >= reached * (reached * static_cast<float>(1 + byte_margin));
+    return least(candidate, product) >= reached(candidate.residue);
   }
 };
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int group_blocks = 256;      // blocks of rows whose sums are summed up again
 constexpr int candidates_at_once = 8;  // distances that a thread computes side by side
-constexpr int fewest_added_by_bytes = 8;
+constexpr int fewest_added_by_bytes = 2;
 
 /// Least magnitude of points that are copied in bytes: squares of differences that the bound speaks of do not
 /// underflow, nor those of the inverse overflow.

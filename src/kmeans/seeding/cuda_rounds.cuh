@@ -1,9 +1,9 @@
 // Many rows added at a time, as the rounds of k-means|| do: the copy in bytes (cuda_bytes.cuh) proves for most pairs of
 // a point and a new row that the row is no nearer than the point's own.
 //
-// A warp multiplies its 32 points by all new rows. The least of the 64 lengths says for most points that none of them
-// is near enough. Where it is, it also bounds how far the nearest can be, which rules out most of the others; what is
-// left waits in a queue, and when 32 pairs wait, each lane takes one through the canonical chain.
+// A warp multiplies its 32 points by all new rows. Where the bytes leave many pairs undecided, the nearest by the bytes
+// bounds how far the nearest can be, which rules out most of the others. What is left waits in a queue, and when 32
+// pairs wait, each lane takes one through the canonical chain.
 //
 // The floor is the reading of n bytes of a row and 12 of what belongs to it, for 64 new rows at a time.
 #pragma once
@@ -20,8 +20,13 @@ constexpr int most_added = 64;  ///< rows of a launch: eight products side by si
 constexpr unsigned int everyone = 0xffffffffu;
 static_assert(threads == block_rows);
 
-/// Room for the pairs of eight new rows, and for those of before that are not 32 yet.
-constexpr int queue_room = warp_rows * 9;
+/// Undecided pairs of a lane's four rows and 16 new ones above which it pays to ask how near the nearest can be.
+constexpr int worth_narrowing = 4;
+
+/// Pairs that are put into a warp's queue at a time: those of all rows and eight new ones.
+constexpr int at_once = 8 * warp_rows;
+/// Room for them, and for those of before that are not 32 yet.
+constexpr int queue_room = at_once + 32;
 
 /// How a block lays out its shared memory.
 struct Layout {
@@ -86,35 +91,41 @@ class Walker {
     int sums[8][2][4] = {};
     multiply(first, sums);
     BytePoint points[4];
-    float most_reached[4];
-    bool is_near = false;
-    const float most_residue = __uint_as_float(own_.most_residue);
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       const std::int64_t row = first + group_ + 8 * index;  // there is room for all rows of the last block
-      points[index] = {__ldg(job_.bytes.scale + row), __ldg(job_.bytes.square + row), __ldcg(job_.bytes.reach + row)};
-      most_reached[index] = points[index].reach + most_residue;
-      most_reached[index] *= most_reached[index] * static_cast<float>(1 + byte_margin);
+      const bool is_there = row < job_.cover.rows.count;    // what is not is infinitely far away
+      points[index] = {__ldg(job_.bytes.scale + row),
+                       is_there ? __ldg(job_.bytes.square + row) : std::numeric_limits<float>::infinity(),
+                       __ldcg(job_.bytes.reach + row)};
     }
-#pragma unroll
+    float least[8][2][4];
+    find_least(points, sums, least);
+    __syncwarp();  // what was read of the new rows is read again: registers are few
+    // All pairs are decided before the first chain is taken: the products' registers are free for it.
+    Undecided undecided = undecided_of(points, least);
+    const bool are_many = __popc(undecided.first) + __popc(undecided.second) > worth_narrowing;
+    if (__any_sync(everyone, are_many)) {
+      narrow(first, points, least);
+      undecided = undecided_of(points, least);
+    }
+    if (!__any_sync(everyone, (undecided.first | undecided.second) != 0)) return;
+    const int mine = __popc(undecided.first) + __popc(undecided.second);
+    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(first, undecided);
+#pragma unroll 1
     for (int eight = 0; eight < 8; ++eight) {
-#pragma unroll
-      for (int next = 0; next < 2; ++next) {
-        const ByteCandidate candidate = own_.candidates[8 * eight + 2 * quarter_ + next];
-#pragma unroll
-        for (int index = 0; index < 4; ++index)
-          is_near |=
-              !(points[index].least(candidate, sums[eight][index / 2][index % 2 * 2 + next]) >= most_reached[index]);
-      }
+      const unsigned int mask = 0xffu << (8 * (eight % 4));
+      queue_up(first, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
     }
-    if (!__any_sync(everyone, is_near)) return;
-    narrow(first, points, sums);
-#pragma unroll
-    for (int eight = 0; eight < 8; ++eight) {
-      if (8 * eight >= layout_.padded) break;
-      queue_up(first, eight, points, sums[eight]);
-      while (waiting_ >= 32) take_from_queue();
-    }
+  }
+
+  /// Asks for the bytes of the warp's rows in a block, which it looks at next.
+  __device__ void fetch_bytes(std::int64_t block) const {
+    if (block >= job_.cover.end_block) return;
+    const std::int64_t first = block * block_rows + warp_ * warp_rows;  // there is room for all rows of the last block
+    const int bytes = warp_rows * job_.bytes.stride;
+    for (int offset = 128 * lane_; offset < bytes; offset += 128 * 32)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(job_.bytes.bytes + first * job_.bytes.stride + offset));
   }
 
   __device__ void finish() {
@@ -122,6 +133,12 @@ class Walker {
   }
 
  private:
+  /// Bit 8 e + 2 i + next: the lane's row i and new row `next` of the e-th eight; four eights, and four.
+  struct Undecided {
+    unsigned int first;
+    unsigned int second;
+  };
+
   struct Own {
     ByteCandidate candidates[most_added];
     unsigned int most_residue;  ///< the bits of a float
@@ -161,8 +178,24 @@ class Walker {
     }
   }
 
+  /// What the squares of lengths are at least.
+  __device__ void find_least(const BytePoint (&points)[4], const int (&sums)[8][2][4], float (&least)[8][2][4]) const {
+#pragma unroll
+    for (int eight = 0; eight < 8; ++eight) {
+#pragma unroll
+      for (int next = 0; next < 2; ++next) {
+        const ByteCandidate candidate = own_.candidates[8 * eight + 2 * quarter_ + next];
+#pragma unroll
+        for (int index = 0; index < 4; ++index) {
+          const int place = index % 2 * 2 + next;
+          least[eight][index / 2][place] = points[index].least(candidate, sums[eight][index / 2][place]);
+        }
+      }
+    }
+  }
+
   /// Lowers the reaches to what the nearest of the new rows is proved to be within.
-  __device__ void narrow(std::int64_t first, BytePoint (&points)[4], const int (&sums)[8][2][4]) const {
+  __device__ void narrow(std::int64_t first, BytePoint (&points)[4], const float (&least)[8][2][4]) const {
     float most[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) most[index] = std::numeric_limits<float>::infinity();
@@ -170,10 +203,10 @@ class Walker {
     for (int eight = 0; eight < 8; ++eight) {
 #pragma unroll
       for (int next = 0; next < 2; ++next) {
-        const ByteCandidate candidate = own_.candidates[8 * eight + 2 * quarter_ + next];
+        const float square = own_.candidates[8 * eight + 2 * quarter_ + next].square;
 #pragma unroll
         for (int index = 0; index < 4; ++index)
-          most[index] = fminf(most[index], points[index].most(candidate, sums[eight][index / 2][index % 2 * 2 + next]));
+          most[index] = fminf(most[index], points[index].most(square, least[eight][index / 2][index % 2 * 2 + next]));
       }
     }
 #pragma unroll
@@ -186,34 +219,44 @@ class Walker {
     }
   }
 
-  /// Puts the pairs into the queue that the bytes leave undecided.
-  __device__ void queue_up(std::int64_t first, int eight, const BytePoint (&points)[4], const int (&sums)[2][4]) {
-    unsigned int undecided = 0;
+  /// The pairs that the bytes leave undecided, as if all new rows had the largest residue.
+  __device__ Undecided undecided_of(const BytePoint (&points)[4], const float (&least)[8][2][4]) const {
+    float reached[4];
 #pragma unroll
-    for (int next = 0; next < 2; ++next) {
-      const int number = 8 * eight + 2 * quarter_ + next;
-      const ByteCandidate candidate = own_.candidates[number];
+    for (int index = 0; index < 4; ++index) reached[index] = points[index].reached(__uint_as_float(own_.most_residue));
+    unsigned int halves[2] = {0, 0};
 #pragma unroll
-      for (int index = 0; index < 4; ++index)
-        if (number < job_.added && first + group_ + 8 * index < job_.cover.rows.count &&
-            !points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
-          undecided |= 1u << (index * 2 + next);
+    for (int eight = 0; eight < 8; ++eight) {
+#pragma unroll
+      for (int next = 0; next < 2; ++next) {
+#pragma unroll
+        for (int index = 0; index < 4; ++index)
+          if (!(least[eight][index / 2][index % 2 * 2 + next] >= reached[index]))
+            halves[eight / 4] |= 1u << (8 * (eight % 4) + index * 2 + next);
+      }
     }
-    if (!__any_sync(everyone, undecided != 0)) return;
-    int place = __popc(undecided);
+    return {halves[0], halves[1]};
+  }
+
+  /// Puts up to `at_once` pairs into the queue, and takes from it while a warp has enough to do.
+  __device__ void queue_up(std::int64_t first, const Undecided& undecided) {
+    Word pairs = Word{undecided.second} << 32 | undecided.first;
+    const int mine = __popcll(pairs);
+    int place = mine;
     for (int distance = 1; distance < 32; distance *= 2) {
       const int other = __shfl_up_sync(everyone, place, distance);
       if (lane_ >= distance) place += other;
     }
     const int found = __shfl_sync(everyone, place, 31);
-    place += waiting_ - __popc(undecided);
-    for (; undecided != 0; undecided &= undecided - 1) {
-      const int bit = __ffs(static_cast<int>(undecided)) - 1;
-      own_.queue[warp_][place++] = static_cast<Word>(first + group_ + 8 * (bit / 2)) * most_added +
-                                   static_cast<Word>(8 * eight + 2 * quarter_ + bit % 2);
+    place += waiting_ - mine;
+    for (; pairs != 0; pairs &= pairs - 1) {
+      const int bit = __ffsll(static_cast<long long>(pairs)) - 1;
+      own_.queue[warp_][place++] = static_cast<Word>(first + group_ + 8 * (bit % 8 / 2)) * most_added +
+                                   static_cast<Word>(bit / 8 * 8 + 2 * quarter_ + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // the queue is written
+    while (waiting_ >= 32) take_from_queue();
   }
 
   /// The canonical distance of the last pairs that wait, up to 32.
@@ -270,8 +313,10 @@ __global__ void __launch_bounds__(threads, 2) add_many(const __grid_constant__ R
   extern __shared__ __align__(16) signed char memory[];
   Walker<T> walker(job, memory);
   walker.bring();
-  for (std::int64_t block = job.cover.first_block + blockIdx.x; block < job.cover.end_block; block += gridDim.x)
+  for (std::int64_t block = job.cover.first_block + blockIdx.x; block < job.cover.end_block; block += gridDim.x) {
+    walker.fetch_bytes(block + gridDim.x);
     walker.look(block);
+  }
   walker.finish();
 }
 
