@@ -1,11 +1,11 @@
 // The choice of first centroids on a GPU: what k-means++ and k-means|| ask of the squared distances to the rows that
 // were chosen so far.
 //
-// Steps of greedy k-means++ are taken by one kernel (cuda_trials.cuh) that reads a copy of the points in bytes. Where
-// that cannot be, a step reads the points twice, for the gains of the candidates and to add the best: 2 n d elements,
-// 17 n bytes of distances, and (trials + 1) n d differences and multiply-adds in double. Sums are of integers, so that
-// blocks may finish in any order. Prefix sums are looked up in three steps: 256 rows are a block, and 256 blocks a
-// group.
+// Steps of greedy k-means++ are taken by one kernel (cuda_trials.cuh), and rounds of k-means|| add their rows by
+// another (cuda_rounds.cuh); both read a copy of the points in bytes. Where that cannot be, a step reads the points
+// twice, for the gains of the candidates and to add the best: 2 n d elements, 17 n bytes of distances, and (trials + 1)
+// n d differences and multiply-adds in double. Sums are of integers, so that blocks may finish in any order. Prefix
+// sums are looked up in three steps: 256 rows are a block, and 256 blocks a group.
 #include "kmeans/seeding/cuda_cover.hpp"
 
 #include <algorithm>
