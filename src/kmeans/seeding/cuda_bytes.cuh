@@ -105,6 +105,29 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+/// Bytes from one candidate to the next in shared memory: threads that read 64 bytes of two rows meet no bank twice.
+__host__ __device__ constexpr int byte_pitch(int stride) { return ((stride + 63) / 64 | 1) * 64; }
+
+/// Brings the bytes of `count` rows into shared memory, and zeros for those up to `padded`. By all threads of a block.
+__device__ inline void bring_bytes(const DeviceByteRows& rows, const std::int64_t* which, int count, int padded,
+                                   signed char* to) {
+  const int words = byte_pitch(rows.stride) / 4;
+  const int row_words = rows.stride / 4;
+  for (int index = static_cast<int>(threadIdx.x); index < padded * words; index += static_cast<int>(blockDim.x)) {
+    const int number = index / words;
+    const int word = index - number * words;
+    const bool is_there = number < count && word < row_words;
+    reinterpret_cast<unsigned int*>(to)[index] =
+        is_there ? __ldg(reinterpret_cast<const unsigned int*>(rows.bytes + which[number] * rows.stride) + word) : 0;
+  }
+}
+
+/// Asks for the bytes of `count` rows, at which a warp looks next.
+__device__ inline void fetch_bytes(const DeviceByteRows& rows, std::int64_t first, std::int64_t count) {
+  for (std::int64_t offset = 128 * (threadIdx.x % 32); offset < count * rows.stride; offset += 128 * 32)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(rows.bytes + first * rows.stride + offset));
+}
+
 /// 16 bytes that pass the first cache: each is read once in a step.
 __device__ inline uint4 read_once(const signed char* from) {
   uint4 value;

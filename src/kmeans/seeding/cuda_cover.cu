@@ -425,7 +425,7 @@ template <class T>
 void CudaCover<T>::add_by_bytes(int count, int before) {
   constexpr int shared_bytes = 96 * 1024;  // two blocks of a multiprocessor
   const int stride = bytes_->rows.stride;
-  const int at_once = std::min(rounds::most_added, shared_bytes / rounds::Layout(stride, 8).pitch / 8 * 8);
+  const int at_once = std::min(rounds::most_added, shared_bytes / byte_pitch(stride) / 8 * 8);
   const auto kernel = &rounds::add_many<T>;
   for (int first = 0; first < count; first += at_once) {
     rounds::RoundJob<T> round{};
@@ -434,7 +434,7 @@ void CudaCover<T>::add_by_bytes(int count, int before) {
     round.added = std::min(at_once, count - first);
     round.before = before + first;
     round.by_quads = is_read_by_quads();
-    const auto shared = static_cast<std::size_t>(rounds::Layout(stride, round.added).bytes());
+    const auto shared = static_cast<std::size_t>(rounds::padded(round.added) * byte_pitch(stride));
     cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
     in_portions(round.added, [&](const CoverJob<T>& job) {
       round.cover = job;

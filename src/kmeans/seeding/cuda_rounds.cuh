@@ -28,15 +28,8 @@ constexpr int at_once = 8 * warp_rows;
 /// Room for them, and for those of before that are not 32 yet.
 constexpr int queue_room = at_once + 32;
 
-/// How a block lays out its shared memory.
-struct Layout {
-  int pitch;   ///< of the new rows' bytes: threads that read 64 bytes of two rows meet no bank twice
-  int padded;  ///< new rows, a multiple of the eight of a product
-
-  __host__ __device__ Layout(int stride, int added)
-      : pitch((stride + 63) / 64 * 64 + ((stride + 63) / 64 % 2 == 0 ? 64 : 0)), padded((added + 7) / 8 * 8) {}
-  __host__ __device__ int bytes() const { return padded * pitch; }
-};
+/// New rows that are multiplied: whole products of eight.
+__host__ __device__ constexpr int padded(int added) { return (added + 7) / 8 * 8; }
 
 template <class T>
 struct RoundJob {
@@ -52,24 +45,13 @@ template <class T>
 class Walker {
  public:
   __device__ Walker(const RoundJob<T>& job, signed char* memory)
-      : job_(job), layout_(job.bytes.stride, job.added), added_(memory), own_(own()),
+      : job_(job), padded_(padded(job.added)), pitch_(byte_pitch(job.bytes.stride)), added_(memory), own_(own()),
         warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32), group_(lane_ / 4),
         quarter_(lane_ % 4) {}
 
   /// Brings the new rows' bytes here.
   __device__ void bring() {
-    const int words = layout_.pitch / 4;
-    const int row_words = job_.bytes.stride / 4;
-    for (int index = static_cast<int>(threadIdx.x); index < layout_.padded * words; index += threads) {
-      const int number = index / words;
-      const int word = index - number * words;
-      const bool is_there = number < job_.added && word < row_words;
-      reinterpret_cast<unsigned int*>(added_)[index] =
-          is_there
-              ? __ldg(reinterpret_cast<const unsigned int*>(job_.bytes.bytes + job_.which[number] * job_.bytes.stride) +
-                      word)
-              : 0;
-    }
+    bring_bytes(job_.bytes, job_.which, job_.added, padded_, added_);
     if (threadIdx.x == 0) own_.most_residue = 0;
     __syncthreads();  // the largest residue can be lowered to
     if (threadIdx.x < most_added) {
@@ -119,13 +101,11 @@ class Walker {
     }
   }
 
-  /// Asks for the bytes of the warp's rows in a block, which it looks at next.
-  __device__ void fetch_bytes(std::int64_t block) const {
+  /// Asks for the bytes of the warp's rows in a block.
+  __device__ void fetch(std::int64_t block) const {
     if (block >= job_.cover.end_block) return;
-    const std::int64_t first = block * block_rows + warp_ * warp_rows;  // there is room for all rows of the last block
-    const int bytes = warp_rows * job_.bytes.stride;
-    for (int offset = 128 * lane_; offset < bytes; offset += 128 * 32)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(job_.bytes.bytes + first * job_.bytes.stride + offset));
+    // There is room for all rows of the last block.
+    fetch_bytes(job_.bytes, block * block_rows + warp_ * warp_rows, warp_rows);
   }
 
   __device__ void finish() {
@@ -155,7 +135,7 @@ class Walker {
   __device__ void multiply(std::int64_t first, int (&sums)[8][2][4]) const {
     const int stride = job_.bytes.stride;
     const signed char* rows = job_.bytes.bytes + (first + group_) * stride + 16 * quarter_;
-    const signed char* added = added_ + group_ * layout_.pitch + 16 * quarter_;
+    const signed char* added = added_ + group_ * pitch_ + 16 * quarter_;
 #pragma unroll 1
     for (int column = 0; column < stride; column += 64) {
       uint4 part[4];
@@ -165,8 +145,8 @@ class Walker {
         part[index] = is_there ? read_once(rows + 8 * index * stride + column) : make_uint4(0, 0, 0, 0);
 #pragma unroll
       for (int eight = 0; eight < 8; ++eight) {
-        if (8 * eight >= layout_.padded) break;
-        const uint4 other = *reinterpret_cast<const uint4*>(added + 8 * eight * layout_.pitch + column);
+        if (8 * eight >= padded_) break;
+        const uint4 other = *reinterpret_cast<const uint4*>(added + 8 * eight * pitch_ + column);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const uint4 upper = part[2 * half];
@@ -297,7 +277,8 @@ class Walker {
   }
 
   const RoundJob<T>& job_;
-  Layout layout_;
+  int padded_;
+  int pitch_;
   signed char* added_;
   Own& own_;
   int warp_;
@@ -314,7 +295,7 @@ __global__ void __launch_bounds__(threads, 2) add_many(const __grid_constant__ R
   Walker<T> walker(job, memory);
   walker.bring();
   for (std::int64_t block = job.cover.first_block + blockIdx.x; block < job.cover.end_block; block += gridDim.x) {
-    walker.fetch_bytes(block + gridDim.x);
+    walker.fetch(block + gridDim.x);
     walker.look(block);
   }
   walker.finish();

@@ -71,13 +71,13 @@ struct Remembered {
 
 /// How a block lays out its shared memory.
 struct Layout {
-  int pitch;          ///< of the candidates' bytes: threads that read 64 bytes of two rows meet no bank twice
+  int pitch;          ///< of the candidates' bytes
   int padded_trials;  ///< a multiple of the eight of a product
   int candidates;     ///< bytes: those of the candidates, and before them the sums of all blocks
   int queue;
 
   __host__ __device__ Layout(int stride, int trials, int grid)
-      : pitch((stride + 63) / 64 * 64 + ((stride + 63) / 64 % 2 == 0 ? 64 : 0)), padded_trials((trials + 7) / 8 * 8),
+      : pitch(byte_pitch(stride)), padded_trials((trials + 7) / 8 * 8),
         candidates(((padded_trials * pitch > 8 * grid ? padded_trials * pitch : 8 * grid) + 15) / 16 * 16),
         queue(queue_room(trials)) {}
   __host__ __device__ int bytes() const {
@@ -189,18 +189,7 @@ class Walker {
     }
     if (threadIdx.x < warps) own_.forgot[threadIdx.x] = false;
     __syncthreads();  // the rows are known
-    const int words = layout_.pitch / 4;
-    const int row_words = job_.bytes.stride / 4;
-    for (int index = static_cast<int>(threadIdx.x); index < layout_.padded_trials * words; index += threads) {
-      const int trial = index / words;
-      const int word = index - trial * words;
-      const bool is_there = trial < job_.trials && word < row_words;
-      reinterpret_cast<unsigned int*>(candidates_)[index] =
-          is_there
-              ? __ldg(reinterpret_cast<const unsigned int*>(job_.bytes.bytes + own_.rows[trial] * job_.bytes.stride) +
-                      word)
-              : 0;
-    }
+    bring_bytes(job_.bytes, own_.rows, job_.trials, layout_.padded_trials, candidates_);
     waiting_ = 0;
     kept_ = 0;
     __syncthreads();  // the candidates are complete
@@ -213,7 +202,10 @@ class Walker {
     const std::int64_t count = end_block_ - first_block_;
     for (std::int64_t number = 0; number < count; ++number) {
       const std::int64_t first = place(number) * block_rows + warp_ * warp_rows;
-      if (number + 1 < count) fetch_bytes(place(number + 1) * block_rows + warp_ * warp_rows);
+      if (number + 1 < count) {
+        const std::int64_t next = place(number + 1) * block_rows + warp_ * warp_rows;
+        fetch_bytes(job_.bytes, next, min(std::int64_t{warp_rows}, last_row_ + 1 - next));
+      }
       for (int eight = 0; eight < layout_.padded_trials; eight += 8) look_at(first, eight);
       while (waiting_ >= 32) take_from_queue();
     }
@@ -269,13 +261,6 @@ class Walker {
     const T* const begin = rows.data + row * rows.stride;
     for (int column = 0; column < rows.columns; column += 128 / static_cast<int>(sizeof(T)))
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
-  }
-
-  /// Asks for the bytes of the rows that the warp looks at next.
-  __device__ void fetch_bytes(std::int64_t first) const {
-    const std::int64_t bytes = min(std::int64_t{warp_rows}, last_row_ + 1 - first) * job_.bytes.stride;
-    for (std::int64_t offset = 128 * lane_; offset < bytes; offset += 128 * 32)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(job_.bytes.bytes + first * job_.bytes.stride + offset));
   }
 
   /// 32 rows and 8 trials by a warp: two products of 16 rows. Lane 4 g + t has bytes 16 t to 16 t + 15 of each 64 of
