@@ -2,6 +2,7 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 #include <cstring>
@@ -31,6 +32,9 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
 [[noreturn]] void refuse(std::string_view name, const std::string& what) {
   throw InputError("'" + std::string(name) + "': " + what);
 }
+
+/// Up to where the library had read; what is wrong lies there or somewhat before.
+std::string at_byte(std::size_t bytes_read) { return " (byte " + std::to_string(bytes_read) + ")"; }
 
 void honour_stop(const std::stop_token& stop, std::string_view name) {
   core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
@@ -124,14 +128,18 @@ class PngReader {
  private:
   static void take(png_structp png, png_bytep to, std::size_t count) {
     auto& self = *static_cast<PngReader*>(png_get_io_ptr(png));
-    if (count > self.rest_.size()) png_error(png, "the file is too short");
+    if (count > self.rest_.size()) {
+      self.rest_ = {};
+      png_error(png, "the file is too short");
+    }
     std::memcpy(to, self.rest_.data(), count);
     self.rest_ = self.rest_.subspan(count);
   }
 
   template <class Calls>
   void run(Calls calls) {
-    if (!guarded(png_, calls)) refuse(name_, std::string("damaged PNG: ") + message_.text);
+    if (!guarded(png_, calls))
+      refuse(name_, "damaged PNG: " + std::string(message_.text) + at_byte(size_ - rest_.size()));
   }
 
   std::span<const std::byte> rest_;
@@ -211,7 +219,7 @@ void jpeg_scan_limit(j_common_ptr jpeg) {
 class JpegReader {
  public:
   JpegReader(std::span<const std::byte> bytes, std::string_view name, const std::stop_token& stop)
-      : name_(name), stop_(stop) {
+      : size_(bytes.size()), name_(name), stop_(stop) {
     jpeg_.err = jpeg_std_error(&errors_);
     errors_.error_exit = jpeg_failed;
     errors_.emit_message = jpeg_warned;
@@ -253,7 +261,8 @@ class JpegReader {
   void run(Calls calls) {
     if (guarded(calls)) return;
     honour_stop(stop_, name_);
-    refuse(name_, std::string("damaged JPEG: ") + errors_.text);
+    const std::size_t left = jpeg_.src ? std::min(jpeg_.src->bytes_in_buffer, size_) : 0;
+    refuse(name_, "damaged JPEG: " + std::string(errors_.text) + at_byte(size_ - left));
   }
 
   /// False after an error in `calls`.
@@ -264,6 +273,7 @@ class JpegReader {
     return true;
   }
 
+  std::size_t size_;
   std::string_view name_;
   const std::stop_token& stop_;
   JpegErrors errors_{};

@@ -1266,6 +1266,13 @@ TEST_F(ImageTest, DamageIsRefused) {
     EXPECT_THROW(parse_image(bytes(damaged), "test.png"), InputError) << at;
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }), "'x.png': neither a PNG");
+  // With the place: the end of the file, and behind the head of 8 + 25 bytes, whose checksum is wrong.
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
+  std::string head = png;
+  head[32] = static_cast<char>(head[32] ^ 4);
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(head), "x.png"); }), "(byte 33)");
+  const std::string jpeg = content(corpus + "image/rgb.jpg");
+  expect_contains(message_of<InputError>([&] { parse_image(bytes(jpeg.substr(0, 200)), "x.jpg"); }), "(byte ");
 }
 
 TEST_F(ImageTest, SizesAreCheckedBeforeAllocation) {

@@ -85,8 +85,13 @@ std::string rule_text(const LifePattern& pattern) {
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark) {
   for (const std::string& comment : pattern.comments) {
     if (comment.find_first_of("\r\n") != std::string::npos) continue;
+    const std::string_view text = std::string_view(comment).substr(std::min<std::size_t>(1, comment.size()));
+    // As it stands it would be read as a rule, a place or a generation.
+    const bool means_more = !text.empty() && (std::string_view("RrPG").find(text.front()) != std::string_view::npos ||
+                                              text.starts_with("CXRLE"));
     output.write(mark);
-    output.write(std::string_view(comment).substr(std::min<std::size_t>(1, comment.size())));
+    if (mark == "#" && means_more) output.write("C ");
+    output.write(text);
     output.write("\n");
   }
 }

@@ -66,7 +66,7 @@ class LifeRuns {
 
 /// "B3/S23", with the topology behind it where there is one.
 std::string rule_text(const LifePattern& pattern);
-/// A line for each comment, whose first character becomes `mark`.
+/// A line for each comment, whose first character becomes `mark`; "#C " where '#' alone would make more of it.
 void write_comments(TextOutput& output, const LifePattern& pattern, std::string_view mark);
 
 void write_rle(TextOutput& output, const LifePattern& pattern);

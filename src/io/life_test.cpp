@@ -221,6 +221,20 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
   }
 }
 
+TEST(LifePatterns, CommentsStayComments) {
+  // What a comment of one format says is a rule, a place or a generation in another, or before the header.
+  for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
+    const LifePattern pattern = parse(comment + "\nO\n", LifeFormat::plaintext);
+    for (const LifeOutput output : {LifeOutput::rle, LifeOutput::macrocell}) {
+      const LifePattern back = parse(life_text(pattern, output));
+      EXPECT_EQ(to_string(back.rule.value_or(LifeRule{})), "B3/S23") << comment;
+      EXPECT_EQ(back.generation, 0U) << comment;
+      EXPECT_EQ(life_text(back, LifeOutput::life106), life_text(pattern, LifeOutput::life106)) << comment;
+      EXPECT_EQ(back.comments.size(), 1U) << comment;
+    }
+  }
+}
+
 TEST(LifePatterns, TopologiesAreWrittenAndPicturesShowAllOfABoundedWorld) {
   const Folder folder;
   LifePattern pattern = parse("x = 3, y = 3\nbo$2bo$3o!");

@@ -81,14 +81,28 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
   most_records_ = std::clamp<std::uint64_t>(memory_limit / sizeof(Record), 2 * reserve, index_mask);
   slot_bits_ = least_slot_bits;
   slots_ = map_zeros<std::uint64_t>(std::uint64_t{1} << slot_bits_);
-  records_ = map_zeros<Record>(most_records_);
+  reserve_records();
   if (!slots_ || !records_) {
     unmap(slots_, std::uint64_t{1} << slot_bits_);
     unmap(records_, most_records_);
-    throw Error("hashlife: the system does not give " + core::size_text(memory_limit) + " of address space");
+    throw Error("hashlife: the system does not give even " + core::size_text(most_records_ * sizeof(Record)) +
+                " of address space (ulimit -v)");
   }
   end_ = 1;
   marks_ = {1};  // the empty square is none to take
+}
+
+/// Address space for all records that the limit allows. Where the system gives less (ulimit -v), half of what it gives:
+/// the table and the result need some too.
+void Universe::reserve_records() {
+  const std::uint64_t wanted = most_records_;
+  const auto halve = [&] { most_records_ = std::max(most_records_ / 2, 2 * reserve); };
+  while (!(records_ = map_zeros<Record>(most_records_)) && most_records_ > 2 * reserve) halve();
+  if (!records_ || most_records_ == wanted) return;
+  unmap(records_, most_records_);
+  halve();
+  records_ = map_zeros<Record>(most_records_);
+  memory_limit_ = std::min(memory_limit_, most_records_ * sizeof(Record) * 3 / 2);
 }
 
 Universe::~Universe() {
@@ -205,7 +219,7 @@ bool Universe::grow_records() {
   const std::uint64_t table = bits == slot_bits_ ? 0 : sizeof(std::uint64_t) << bits;
   const std::uint64_t more = (wanted - end_) * sizeof(Record) + (wanted - end_) / 8;
   if (bytes_in_use() + more + table > memory_limit_ || bits > 31) return false;
-  if (table > 0) grow_table(bits);
+  if (table > 0 && !grow_table(bits)) return false;
   spare_ += wanted - end_;
   end_ = wanted;
   marks_.resize(wanted / 64 + 1);
@@ -213,9 +227,10 @@ bool Universe::grow_records() {
   return true;
 }
 
-void Universe::grow_table(int bits) {
+/// False where the system gives no address space for it.
+bool Universe::grow_table(int bits) {
   std::uint64_t* const larger = map_zeros<std::uint64_t>(std::uint64_t{1} << bits);
-  if (!larger) throw Error("hashlife: out of memory");
+  if (!larger) return false;
   const std::uint64_t count = std::uint64_t{1} << slot_bits_;
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
   std::uint64_t* const old = std::exchange(slots_, larger);
@@ -229,6 +244,7 @@ void Universe::grow_table(int bits) {
   }
   unmap(old, count);
   core::honour_stop(stop_, stopped);
+  return true;
 }
 
 bool Universe::set_mark(Index index) {

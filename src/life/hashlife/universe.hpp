@@ -104,10 +104,11 @@ class Universe {
   Index take_record();
 
   // Memory.
+  void reserve_records();
   std::uint64_t bytes_in_use() const;
   void make_room(const Frame* frame);
   bool grow_records();
-  void grow_table(int bits);
+  bool grow_table(int bits);
   void collect(const Frame* frame, bool keep_futures);
   void mark(Index index, int level, bool with_futures);
   bool is_marked(Index index) const { return (marks_[index / 64] >> (index % 64) & 1) != 0; }

@@ -2,7 +2,12 @@
 // and under a limit of memory that it reaches time and again.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -182,6 +187,39 @@ TEST(life_hashlife, a_limit_that_is_too_small) {
   Universe run({}, std::uint64_t{6} << 20, {});
   run.load(tree);
   EXPECT_TRUE(tests::contains(tests::error_of<Error>([&] { run.advance(1 << 20); }), "do not suffice"));
+}
+
+// What `ulimit -v` does.
+TEST(life_hashlife, little_address_space) {
+  const auto in_use = [] {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  };
+  if (in_use() >> 40 != 0) GTEST_SKIP() << "a sanitizer has taken the address space";
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  const auto within = [&](std::uint64_t more, const LifeTree& tree) {
+    const rlimit limit{in_use() + more, before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+    std::string end;
+    try {
+      Universe universe({}, std::uint64_t{1} << 40, {});
+      universe.load(tree);
+      universe.advance(1 << 20);
+      end = std::to_string(population(universe.tree()).low);
+    } catch (const Error& error) {
+      end = error.what();
+    }
+    ::setrlimit(RLIMIT_AS, &before);
+    return end;
+  };
+  const LifeTree small = pattern(gun);
+  const LifeGrid cells = soup(3000, 3000, 0.4, 1);
+  const LifeTree large = core::life_tree(cells.view(), 0, 0);
+  EXPECT_EQ(within(std::uint64_t{64} << 20, small), std::to_string(population(later(small, 1 << 20)).low));
+  EXPECT_TRUE(tests::contains(within(std::uint64_t{8} << 20, large), "do not suffice"));
+  EXPECT_TRUE(tests::contains(within(4 << 10, small), "address space (ulimit -v)"));
 }
 
 TEST(life_hashlife, stops_soon) {
