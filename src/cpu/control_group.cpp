@@ -128,4 +128,9 @@ ControlGroup read_control_group(const std::string& root) {
   return group;
 }
 
+const ControlGroup& first_control_group() {
+  static const ControlGroup group = read_control_group();
+  return group;
+}
+
 }  // namespace gradus::cpu

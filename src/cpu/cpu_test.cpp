@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -294,6 +295,25 @@ TEST_F(ControlGroupTest, RubbishIsNoLimit) {
   const ControlGroup group = read();
   EXPECT_EQ(group.processors, std::numeric_limits<double>::infinity());
   EXPECT_EQ(group.memory_left, ControlGroup::no_limit);
+}
+
+TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
+  const auto wait = [](PayingTeam& team) {
+    PayingTeam::Pass pass(team);
+    const PayingTeam::Share share(pass);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // as a thread that gets no core
+  };
+  PayingTeam team(4, true);
+  EXPECT_EQ(team.threads(), 4);
+  wait(team);
+  for (int pass = 0; pass < 8; ++pass) {
+    EXPECT_EQ(team.threads(), 1) << pass;
+    wait(team);
+  }
+  EXPECT_EQ(team.threads(), 4);  // another attempt
+  PayingTeam asked_for(4, false);
+  wait(asked_for);
+  EXPECT_EQ(asked_for.threads(), 4);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::uint64_t pages(int which) {
 
 }  // namespace
 
-std::uint64_t total_memory() { return std::min(pages(_SC_PHYS_PAGES), read_control_group().memory_limit); }
+std::uint64_t total_memory() { return std::min(pages(_SC_PHYS_PAGES), first_control_group().memory_limit); }
 
 std::uint64_t available_memory() {
   std::uint64_t available = pages(_SC_AVPHYS_PAGES);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <numeric>
 #include <system_error>
@@ -95,10 +96,43 @@ const std::vector<int>& allowed_processors() {
   return allowed;
 }
 
+namespace {
+
+std::int64_t nanoseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+}  // namespace
+
+PayingTeam::Pass::Pass(PayingTeam& team) : team_(team), timed_(team.may_shrink_ && team.threads() > 1) {
+  if (timed_) start_ = nanoseconds(CLOCK_MONOTONIC);
+}
+
+PayingTeam::Pass::~Pass() {
+  if (team_.alone_ > 0) --team_.alone_;
+  if (!timed_) return;
+  constexpr std::int64_t too_short = 20'000;  // for a scheduler to have had a hand in it
+  const std::int64_t lasted = nanoseconds(CLOCK_MONOTONIC) - start_;
+  const std::int64_t worked = worked_.load(std::memory_order_relaxed);
+  if (lasted < too_short || lasted <= worked + worked / 2) return;
+  team_.alone_ = team_.sentence_;
+  team_.sentence_ = std::min(2 * team_.sentence_, 1 << 10);
+}
+
+PayingTeam::Share::Share(Pass& pass) : pass_(pass) {
+  if (pass_.timed_) start_ = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+PayingTeam::Share::~Share() {
+  if (pass_.timed_) pass_.worked_.fetch_add(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start_, std::memory_order_relaxed);
+}
+
 int usable_cores() {
   static const int cores = [] {
     const auto allowed = static_cast<int>(allowed_processors().size());
-    const double quota = read_control_group().processors;
+    const double quota = first_control_group().processors;
     return quota < allowed ? std::max(1, static_cast<int>(std::ceil(quota))) : allowed;
   }();
   return cores;

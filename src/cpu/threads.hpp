@@ -78,6 +78,54 @@ class SharedWork {
   std::vector<Share> shares_;
 };
 
+/// The team of a loop of passes, as long as it pays. On a machine whose cores are all busy with something else, a
+/// barrier waits until the last thread was given a core again, some milliseconds, which for short passes is many times
+/// the work. So a pass is compared with the processor time that its work took: where it lasted longer than one thread
+/// would have, even one that gets two thirds of a core, the next passes are made by one thread, before another attempt.
+class PayingTeam {
+ public:
+  /// `may_shrink` false: always `most` threads.
+  PayingTeam(int most, bool may_shrink) : most_(most), may_shrink_(may_shrink && most > 1) {}
+
+  /// For the next pass.
+  int threads() const { return alone_ > 0 ? 1 : most_; }
+
+  /// Exists while a pass is made.
+  class Pass {
+   public:
+    explicit Pass(PayingTeam& team);
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    ~Pass();
+
+   private:
+    friend class PayingTeam;
+    PayingTeam& team_;
+    bool timed_;
+    std::int64_t start_ = 0;
+    std::atomic<std::int64_t> worked_{0};  ///< nanoseconds of processors
+  };
+
+  /// Exists while a thread works on its share of a pass, without waiting.
+  class Share {
+   public:
+    explicit Share(Pass& pass);
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    ~Share();
+
+   private:
+    Pass& pass_;
+    std::int64_t start_ = 0;
+  };
+
+ private:
+  int most_;
+  bool may_shrink_;
+  int alone_ = 0;     ///< passes by one thread that are left
+  int sentence_ = 8;  ///< and how many there will be the next time
+};
+
 /// Threads that this process may keep busy: the number of its allowed processors, or its control group's quota rounded
 /// up if that is less. Found out once.
 int usable_cores();

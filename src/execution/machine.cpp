@@ -3,6 +3,10 @@
 #include <hwy/highway.h>
 #include <unistd.h>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 
@@ -14,7 +18,29 @@
 namespace gradus::execution {
 namespace {
 
+/// What an x86 processor calls itself, as the system's list has it: the list is written anew for every reader, all
+/// processors of it. "" elsewhere.
+std::string own_name() {
+#if defined(__x86_64__) || defined(__i386__)
+  constexpr unsigned first = 0x80000002;
+  unsigned words[12] = {};
+  if (__get_cpuid_max(0x80000000, nullptr) < first + 2) return "";
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const four = words + std::size_t{4} * leaf;
+    __get_cpuid(first + leaf, four, four + 1, four + 2, four + 3);
+  }
+  std::string name(reinterpret_cast<const char*>(words), sizeof words);
+  name.resize(std::min(name.find('\0'), name.size()));
+  const std::size_t begin = name.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return name.substr(begin, name.find_last_not_of(' ') + 1 - begin);
+#else
+  return "";
+#endif
+}
+
 std::string processor_name() {
+  if (std::string name = own_name(); !name.empty()) return name;
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);)
     if (line.starts_with("model name")) {

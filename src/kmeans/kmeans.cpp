@@ -98,8 +98,9 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
 }
 
 room::Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
-  return {shape.points,        shape.dimensions, options.clusters,
-          shape.element_bytes, shape.weighted,   room::first_distances(options.init, options.clusters)};
+  return {shape.points,     shape.dimensions,
+          options.clusters, shape.element_bytes,
+          shape.weighted,   room::first_distances(options.init, options.clusters, shape.dimensions)};
 }
 
 template <class T>
@@ -134,6 +135,12 @@ const room::Variant& select(const room::Shape& shape, const KMeansOptions& optio
   check_lock(variant, options);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
+}
+
+/// Whether the number of threads is left to the library: nobody gave one, and the bits do not depend on it.
+bool chooses_threads(const room::Variant& variant, const Execution& execution) {
+  return execution.threads == 0 && variant.backend == core::Backend::simd &&
+         variant.contract.kind == core::Contract::same_bits;
 }
 
 std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
@@ -387,10 +394,12 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   check_fit_memory(memory);
   check_points(points);
   check_against_points(points, options, memory);
-  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape = shape_of(public_shape(points, !memory.weights.empty()), options);
   const room::Variant& variant = select(shape, options, here, points.place(),
                                         {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
+  const bool shrinks = chooses_threads(variant, here);
+  if (shrinks) here.threads = room::paying_threads(shape, cpu::thread_count(here));
   const bool on_gpu = variant.device_input;
   const room::SeedingFilter filter = seeding_filter(shape, options, here, variant);
   if (filter == room::SeedingFilter::never)
@@ -412,6 +421,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   problem.graph_file = options.graph_file;
   problem.lock = options.lock;
   problem.locked = options.locked;
+  problem.may_shrink_team = shrinks;
   if (!memory.labels.empty() && !memory.labels.place().is_host()) {
     prepared.admit(memory.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
@@ -461,12 +471,13 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
                          KMeansMetric metric, const Execution& execution) {
   const auto start = core::Clock::now();
   check_model(centroids, points, metric, execution);
-  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
   KMeansOptions options;
   options.init = KMeansInit::given;
   options.metric = metric;
   const room::Variant& variant = select(shape, options, here, points.place(), {{labels.place(), "labels"}});
+  if (chooses_threads(variant, here)) here.threads = room::paying_threads(shape, cpu::thread_count(here));
   execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;

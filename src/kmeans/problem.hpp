@@ -89,7 +89,8 @@ struct Problem {
   std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
   std::string lock;                       ///< of `openmp_locked`; empty: its own choice
   KMeansLocked locked = KMeansLocked::point;
-  std::stop_token stop;  ///< the job's; see core/stop.hpp for how to look at it
+  bool may_shrink_team = false;  ///< the number of threads is ours to choose: see cpu::PayingTeam
+  std::stop_token stop;          ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
@@ -136,6 +137,9 @@ extern const core::Ladder ladder;
 /// The variant for `Execution::variant` empty: a pure function of the shape, the machine and the device asked for.
 /// UnsupportedError where a GPU is asked for and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
+
+/// As many of `threads` as pay in a fit by a production variant on the CPU.
+int paying_threads(const Shape& shape, int threads);
 
 /// UsageError with a suggestion where `openmp_locked` knows no such lock.
 void require_lock(const std::string& name);

@@ -20,7 +20,8 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, c
 /// What the choice takes in host memory, with points there.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter);
 
-/// Distances of each point that the choice of `clusters` first centroids takes, without any pruning.
-double first_distances(KMeansInit init, std::int64_t clusters);
+/// Distances of each point that the choice of `clusters` first centroids takes: all pairs, or the share of them that
+/// the filter costs where it is used.
+double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

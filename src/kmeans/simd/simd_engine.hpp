@@ -33,7 +33,8 @@ class SimdEngine {
  public:
   SimdEngine(const Problem<T>& problem, int threads, Assigner& assigner)
       : problem_(problem), threads_(threads), assigner_(assigner), sums_(problem),
-        workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)) {}
+        workers_(static_cast<std::size_t>(threads)), block_(block_size(problem)), piece_(piece_size(problem, threads)),
+        team_(threads, problem.may_shrink_team) {}
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) { return pass(centroids, labels, nullptr); }
 
@@ -55,8 +56,13 @@ class SimdEngine {
   }
 
  private:
-  /// Handed out at a time: enough for the prefetching, few enough for the balance.
-  static constexpr std::int64_t piece_points = 8 * block_points;
+  // Points handed out at a time: enough for the prefetching, and few enough that each thread gets several pieces.
+  static std::int64_t piece_size(const Problem<T>& problem, int threads) {
+    std::int64_t granule = block_points;
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; }) granule = 64;
+    const std::int64_t pieces = std::int64_t{8} * threads;
+    return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
+  }
 
   // Points between two looks at the stop request. Fewer than block_points where the assigner takes any blocks and the
   // work for a point is much: a power of two, so that it divides block_points.
@@ -81,12 +87,15 @@ class SimdEngine {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
     std::int64_t rechecked = 0;
-    cpu::SharedWork work(problem_.n(), threads_, piece_points);
+    const int threads = team_.threads();
+    cpu::SharedWork work(problem_.n(), threads, piece_);
     core::FirstFailure failure;
-#pragma omp parallel num_threads(threads_) reduction(+ : changed, rechecked)
+    cpu::PayingTeam::Pass timed(team_);
+#pragma omp parallel num_threads(threads) reduction(+ : changed, rechecked)
     {
 #pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
+      for (int part = 0; part < threads; ++part) {
+        const cpu::PayingTeam::Share own_time(timed);
         std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
         core::ExactTotal own_inertia;
         failure.run([&] {
@@ -107,13 +116,15 @@ class SimdEngine {
       }
       // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
 #pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads_; ++part) {
-        const cpu::Range clusters = cpu::share(problem_.k(), part, threads_);
-        const std::int64_t stretch = core::stretch_length(problem_.k(), threads_ * problem_.d());
+      for (int part = 0; part < threads; ++part) {
+        const cpu::PayingTeam::Share own_time(timed);
+        const cpu::Range clusters = cpu::share(problem_.k(), part, threads);
+        const std::int64_t stretch = core::stretch_length(problem_.k(), threads * problem_.d());
         for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
           if (problem_.stop.stop_requested() || failure.happened()) break;
           const std::int64_t end = std::min(first + stretch, clusters.end);
-          for (const std::unique_ptr<Worker>& worker : workers_) sums_.merge(worker->moved, first, end);
+          for (int from = 0; from < threads; ++from)
+            sums_.merge(workers_[static_cast<std::size_t>(from)]->moved, first, end);
         }
       }
     }
@@ -144,6 +155,8 @@ class SimdEngine {
   ExactSums<T> sums_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::int64_t block_;
+  std::int64_t piece_;
+  cpu::PayingTeam team_;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
 };
