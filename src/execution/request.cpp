@@ -12,18 +12,19 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(std::string(what) + ": " + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
-  const std::string shape = std::to_string(view.rows) + " x " + std::to_string(view.columns);
-  if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape + " elements; sizes are not negative");
+  // Made for the error alone: a tiny product is done in the time that texts of three views take.
+  const auto shape = [&] { return std::to_string(view.rows) + " x " + std::to_string(view.columns); };
+  if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape() + " elements; sizes are not negative");
   if (view.row_stride < view.columns)
     refuse("rows of " + std::to_string(view.columns) + " columns cannot start " + std::to_string(view.row_stride) +
            " elements apart");
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(view.rows, view.row_stride, &bytes) ||
       __builtin_mul_overflow(bytes, static_cast<std::int64_t>(view.element_bytes), &bytes))
-    refuse("a view of " + shape + " elements, rows " + std::to_string(view.row_stride) +
+    refuse("a view of " + shape() + " elements, rows " + std::to_string(view.row_stride) +
            " apart; so many bytes overflow 64 bits");
   if (view.rows == 0 || view.columns == 0) return;
-  if (view.data == nullptr) refuse("a view of " + shape + " elements has a null pointer");
+  if (view.data == nullptr) refuse("a view of " + shape() + " elements has a null pointer");
   const auto address = reinterpret_cast<std::uintptr_t>(view.data);
   if (address % view.alignment != 0)
     refuse("the address of a view is no multiple of " + std::to_string(view.alignment) + ", an element's alignment");
@@ -31,7 +32,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto extent = static_cast<std::uintptr_t>(bytes) -
                       static_cast<std::uintptr_t>(view.row_stride - view.columns) * view.element_bytes;
   if (extent > std::numeric_limits<std::uintptr_t>::max() - address)
-    refuse("a view of " + shape + " elements goes past the end of all memory");
+    refuse("a view of " + shape() + " elements goes past the end of all memory");
 }
 
 }  // namespace gradus
