@@ -80,6 +80,25 @@ TEST_F(OnGpu, matrices_come_back_as_they_went) {
     }
 }
 
+TEST_F(OnGpu, narrow_numbers_come_back_wide) {
+  const Stream stream;
+  Staging staging;
+  const auto check = [&]<class Narrow>(Narrow) {
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{7}, std::int64_t{30000001}}) {
+      Buffer<Narrow> host(count);
+      for (std::int64_t index = 0; index < count; ++index) host[index] = static_cast<Narrow>(index % 65521);
+      DeviceBuffer<Narrow> there(count);
+      there.copy_from_host(host.data(), count, stream);
+      stream.wait();
+      Buffer<std::int32_t> back(count, -1);
+      download(std::as_const(there).data(), back.data(), count, staging, 11, stream);
+      EXPECT_TRUE(std::ranges::equal(back, host)) << count;
+    }
+  };
+  check(std::uint8_t{});
+  check(std::uint16_t{});
+}
+
 TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   const Stream stream;
   Staging staging;
@@ -94,7 +113,7 @@ TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   {
     Staging staging;
     first = staging.part(0).memory.data();
-    EXPECT_EQ(staging.part(2).memory.data(), first);
+    EXPECT_EQ(staging.part(staging_parts).memory.data(), first);
     EXPECT_NE(staging.part(1).memory.data(), first);
   }
   Staging one;

@@ -1,4 +1,4 @@
-// Owned memory of a GPU, and host memory that the GPU copies from and to directly; transfers check their sizes.
+// Owned memory of a GPU; transfers check their sizes.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 namespace gradus::cuda {
 
 namespace detail {
+/// Throws gradus::Error for a size that is negative or too large to allocate.
 inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char* where) {
   if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / 2 / element)
     throw Error("cannot allocate " + std::to_string(count) + " elements " + where + ": the size is out of range");
@@ -72,37 +73,6 @@ class DeviceBuffer {
             "cudaMemcpyAsync");
   }
 
-  T* data_ = nullptr;
-  std::int64_t size_ = 0;
-};
-
-/// Host memory that does not move, so that the GPU reads and writes it without a detour.
-template <class T>
-class PinnedBuffer {
-  static_assert(std::is_trivially_copyable_v<T>);
-
- public:
-  PinnedBuffer() = default;
-  explicit PinnedBuffer(std::int64_t size) : size_(size) {
-    const std::size_t bytes = detail::bytes_of(size, sizeof(T), "of pinned memory");
-    if (bytes > 0) check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes), "cudaMallocHost");
-  }
-  PinnedBuffer(PinnedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PinnedBuffer() { cudaFreeHost(data_); }
-
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::int64_t size() const { return size_; }
-  T& operator[](std::int64_t index) { return data_[index]; }
-  const T& operator[](std::int64_t index) const { return data_[index]; }
-
- private:
   T* data_ = nullptr;
   std::int64_t size_ = 0;
 };

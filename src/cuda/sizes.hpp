@@ -6,8 +6,9 @@
 
 namespace gradus::cuda {
 
-/// Pinned host memory for the transfers to and from a GPU.
-inline constexpr std::uint64_t staging_bytes = std::uint64_t{8} << 20;
+/// Pinned host memory for the transfers to and from a GPU, in so many parts: some travel while others are filled.
+inline constexpr int staging_parts = 4;
+inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 
 /// Bytes of an array in the memory of a GPU, where each begins at a multiple of 256.
 constexpr std::uint64_t part_bytes(std::int64_t count, std::size_t element) {

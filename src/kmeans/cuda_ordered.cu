@@ -498,11 +498,13 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
 template <class T>
 KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaFit<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
+  const auto start = core::Clock::now();
   PersistentEngine<T> engine(job);
   const WalkKernel<T> kernel =
       pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors);
   const OrderedPoints<T> ordered(job, engine.device(), 32 * kernel.points_per_thread);
   engine.use(kernel, execution, "cuda_ordered");
+  core::add_phase(phases, "prepare", core::seconds_since(start));
   return lloyd(problem, execution, engine, phases);
 }
 

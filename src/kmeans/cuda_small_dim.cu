@@ -345,10 +345,12 @@ WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
 template <class T>
 KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   CudaFit<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
+  const auto start = core::Clock::now();
   PersistentEngine<T> engine(job);
   const cuda::DeviceBuffer<float> copy = copy_in_float(job, engine.device());
   const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
   engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");
+  core::add_phase(phases, "prepare", core::seconds_since(start));
   return lloyd(problem, execution, engine, phases);
 }
 

@@ -531,7 +531,9 @@ template <class T>
 KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
   CudaFit<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
+  const auto start = core::Clock::now();
   TensorEngine<T> engine(job);
+  core::add_phase(phases, "prepare", core::seconds_since(start));
   return lloyd(problem, execution, engine, phases);
 }
 

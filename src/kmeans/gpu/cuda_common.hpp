@@ -7,6 +7,7 @@
 
 #include "cuda/launch.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/pinned.hpp"
 #include "cuda/portions.hpp"
 #include "cuda/transfer.hpp"
 #include "execution/devices.hpp"

@@ -169,6 +169,7 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
+    if constexpr (LeavesLabelsOnGpu<Engine>) return;  // it writes all of them when it is asked for them
     const std::int64_t stretch = core::stretch_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)

@@ -231,13 +231,26 @@ class PersistentEngine {
 
   // The sums and the labels for the frame; null: the labels stay on the GPU.
   void fetch(std::int32_t* labels) {
-    const cuda::Stream& stream = job_.stream();
-    const std::int64_t n = job_.problem().n();
-    cuda::DeviceBuffer<std::int32_t> wide(labels ? n : 0);
-    widen_labels<<<blocks_for(n, 256), 256, 0, stream>>>(device_, labels ? wide.data() : job_.problem().labels_on_gpu);
-    cuda::check_launch("widen_labels");
-    fetch_sums(device_sums_, sums_, stream);
-    if (labels) cuda::download(wide, labels, n, job_.staging(), job_.threads(), stream);
+    if (!labels) place(job_.problem().labels_on_gpu);
+    fetch_sums(device_sums_, sums_, job_.stream());
+    if (!labels) return;
+    if (device_.wide_labels) fetch_labels<std::uint16_t>(labels);
+    else fetch_labels<std::uint8_t>(labels);
+  }
+
+  template <class Label>
+  void fetch_labels(std::int32_t* labels) {
+    const bool in_place = device_.tiles.points == 0;
+    cuda::DeviceBuffer<Label> placed(in_place ? 0 : device_.n);
+    if (!in_place) place(placed.data());
+    cuda::download(in_place ? static_cast<const Label*>(device_.labels) : placed.data(), labels, device_.n,
+                   job_.staging(), job_.threads(), job_.stream());
+  }
+
+  template <class Label>
+  void place(Label* labels) {
+    place_labels<<<blocks_for(device_.n, 256), 256, 0, job_.stream()>>>(device_, labels);
+    cuda::check_launch("place_labels");
   }
 
   CudaFit<T>& job_;

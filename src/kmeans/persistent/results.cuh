@@ -46,11 +46,12 @@ __device__ int settled_label_of(const SmallDimJob<T>& job, std::int64_t point) {
   return label_of(job, point);
 }
 
-// Launch shape: one thread for each point.
-template <class T>
-__global__ void widen_labels(const SmallDimJob<T> job, std::int32_t* labels) {
+// The labels in the order of the caller's points. Launch shape: one thread for each point.
+template <class T, class Label>
+__global__ void place_labels(const SmallDimJob<T> job, Label* labels) {
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (point < job.n) labels[job.tiles.points > 0 ? job.tiles.order[point] : point] = settled_label_of(job, point);
+  if (point >= job.n) return;
+  labels[job.tiles.points > 0 ? job.tiles.order[point] : point] = static_cast<Label>(settled_label_of(job, point));
 }
 
 // The inertia. Launch shape: the grid's stride over the points; blocks of whole warps.

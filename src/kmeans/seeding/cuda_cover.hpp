@@ -10,6 +10,7 @@
 #include "kmeans/gpu/gpu_points.hpp"
 
 #ifdef GRADUS_HAS_CUDA
+#include "cuda/pinned.hpp"
 #include "cuda/portions.hpp"
 #endif
 

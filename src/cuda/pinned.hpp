@@ -1,0 +1,55 @@
+// Host memory that the GPU copies from and to directly.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "cuda/memory.hpp"
+#include "gradus/array.hpp"
+
+namespace gradus::cuda {
+
+/// Pinned host memory, borrowed from the process: to pin some takes 70 us and more (cudaMallocHost 900), so what is
+/// given back is kept for the next job, some staging_bytes of it. It is ordinary memory made known to the driver:
+/// should the driver forget it (cudaDeviceReset) or refuse it, copies are slower and right all the same.
+class BorrowedMemory {
+ public:
+  BorrowedMemory() = default;
+  explicit BorrowedMemory(std::size_t bytes);
+  BorrowedMemory(BorrowedMemory&&) = default;
+  BorrowedMemory& operator=(BorrowedMemory&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  ~BorrowedMemory();
+
+  unsigned char* data() { return memory_.data(); }
+  const unsigned char* data() const { return memory_.data(); }
+
+ private:
+  Buffer<unsigned char> memory_;
+};
+
+/// Elements in pinned memory, for copies only: kernels cannot count on it to be mapped.
+template <class T>
+class PinnedBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::int64_t size)
+      : size_(size), memory_(detail::bytes_of(size, sizeof(T), "of pinned memory")) {}
+
+  T* data() { return reinterpret_cast<T*>(memory_.data()); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
+  std::int64_t size() const { return size_; }
+  T& operator[](std::int64_t index) { return data()[index]; }
+  const T& operator[](std::int64_t index) const { return data()[index]; }
+
+ private:
+  std::int64_t size_ = 0;
+  BorrowedMemory memory_;
+};
+
+}  // namespace gradus::cuda
