@@ -36,9 +36,9 @@ struct LifeReadOptions {
 ///   "#CXRLE Pos=-1,-1 Gen=0", and where there is none a line "#P -1 -1" or "#R -1 -1". A run must lie within the
 ///   header's rectangle, if there is a header. '.' is b, 'A' is o.
 /// * Macrocell: the first line begins with [M2]; two states. `LifePattern::tree` holds the cells. The last square is
-/// all
-///   of the pattern, so that one as large before it tells of a file that was cut. One that was cut just behind its
-///   first square of a level, with none as large before it, cannot be told from a whole one: the format names no size.
+///   all of the pattern, so that one as large before it tells of a file that was cut. One that was cut just behind
+///   its first square of a level, with none as large before it, cannot be told from a whole one: the format names no
+///   size.
 /// * Plaintext: '.' is dead and 'O' or '*' alive; lines that begin with '!' are comments.
 /// * Life 1.05: a line "#Life 1.05", then blocks of '.' and '*' behind lines "#P x y"; "#N" or "#R 23/3" is the rule.
 /// * Life 1.06: a line "#Life 1.06", then "x y" of each live cell.

@@ -46,11 +46,11 @@ GRADUS_LIFE_INLINE V one_of(V cell, V ones, V v, V u) {
 template <class Ops, int rule_index>
 struct CompiledNetwork {
   using V = typename Ops::V;
+  static constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);  // outside next(): the table is the host's
 
   GRADUS_LIFE_INLINE explicit CompiledNetwork(const Coefficients*) {}
 
   GRADUS_LIFE_INLINE V next(RowSums<V> above, RowSums<V> here, RowSums<V> below, V cell) const {
-    constexpr Plan plan = plan_of(compiled_rules[rule_index].rule);
     const NineSums<V> nine = nine_sums<Ops>(above, here, below);
     const V u = Ops::template lut<plan.u>(nine.fours, nine.twos, nine.carry);
     const V v = Ops::template lut<plan.v>(nine.fours, nine.twos, nine.carry);
