@@ -2,41 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <span>
 #include <utility>
 
-#include "gradus/error.hpp"
-
 namespace gradus::sets_detail {
 
 namespace {
-
-constexpr int most_under_way = 256;
-
-/// Some of the calls under way, each by its place among them.
-class Places {
- public:
-  bool has(int place) const { return (words_[word(place)] & bit(place)) != 0; }
-  void add(int place) { words_[word(place)] |= bit(place); }
-  void remove(int place) { words_[word(place)] &= ~bit(place); }
-  friend bool operator<(const Places& one, const Places& other) { return one.words_ < other.words_; }
-
- private:
-  static std::size_t word(int place) { return static_cast<std::size_t>(place) / 64; }
-  static std::uint64_t bit(int place) { return std::uint64_t{1} << (place % 64); }
-
-  std::array<std::uint64_t, most_under_way / 64> words_{};
-};
-
-/// Which of the calls under way have taken effect, and whether the key is there.
-struct State {
-  Places done;
-  bool is_there = false;
-  friend bool operator<(const State& one, const State& other) {
-    return one.is_there != other.is_there ? other.is_there : one.done < other.done;
-  }
-};
 
 /// A successful change; any other call leaves the set as it is.
 bool changes(const Event& event) { return event.call != Call::contains && event.answer; }
@@ -44,70 +17,62 @@ bool changes(const Event& event) { return event.call != Call::contains && event.
 /// Whether the key has to be there for the call to answer so.
 bool wants_key(const Event& event) { return event.call == Call::insert ? !event.answer : event.answer; }
 
-/// One key's calls under way, and the states in which the set may be.
+/// One key's calls under way, in an order that explains all answers so far, if there is one. In the set the key comes
+/// and goes in turns; so only how many changes have taken effect matters, and which of them.
+///
+/// A change takes effect as late as it may: when it ends, or when a call ends whose answer the present state does not
+/// explain. Nothing is lost by that. An order in which some change took effect sooner has gone further in the same
+/// sequence of changes, and comes to no state that is not also come to so: a call that found its state there finds it
+/// here too, at its end at the latest. And of several changes that might be the next, which all come or all go, it is
+/// the one that ends first: where an order has another one, the two may change places, since both have begun and this
+/// one comes no later than its end. So there is nothing to try out.
 class OneKey {
  public:
-  explicit OneKey(bool is_there) : states_{{{}, is_there}} {}
+  explicit OneKey(bool is_there) : is_there_(is_there) {}
 
   void begin(const Event& event) {
-    int place = 0;
-    while (place < most_under_way && taken_.has(place)) ++place;
-    if (place == most_under_way)
-      throw UsageError("more than " + std::to_string(most_under_way) + " calls for one key at a time cannot be judged");
-    taken_.add(place);
-    under_way_.push_back({&event, place});
-    std::set<State> states;
-    for (const State& state : states_) states.insert(settled(state));
-    states_ = std::move(states);
+    if (changes(event)) left(wants_key(event)).insert(&event);
+    else if (wants_key(event) != is_there_) unexplained(wants_key(event)).insert(&event);
   }
 
-  /// False if in no state the call can have taken effect.
+  /// False if no order explains the call.
   bool end(const Event& event) {
-    const auto ending = std::ranges::find(under_way_, &event, &UnderWay::event);
-    std::set<State> reached = states_;
-    std::vector<State> waiting(states_.begin(), states_.end());
-    std::set<State> ended;
-    while (!waiting.empty()) {
-      State state = waiting.back();
-      waiting.pop_back();
-      if (state.done.has(ending->place)) {
-        state.done.remove(ending->place);
-        ended.insert(state);
-        continue;
-      }
-      for (const UnderWay& change : under_way_) {
-        if (!changes(*change.event) || state.done.has(change.place) || wants_key(*change.event) != state.is_there)
-          continue;
-        State next{state.done, !state.is_there};
-        next.done.add(change.place);
-        next = settled(next);
-        if (reached.insert(next).second) waiting.push_back(next);
-      }
-    }
-    states_ = std::move(ended);
-    taken_.remove(ending->place);
-    under_way_.erase(ending);
-    return !states_.empty();
+    if (!changes(event)) return !unexplained(wants_key(event)).contains(&event) || take_next();
+    if (!left(wants_key(event)).contains(&event)) return true;  // it has taken effect
+    if (wants_key(event) != is_there_ && !take_next()) return false;
+    take(event);
+    return true;
   }
 
-  bool may_end_with(bool is_there) const { return states_.contains({{}, is_there}); }
+  bool is_there() const { return is_there_; }
 
  private:
-  struct UnderWay {
-    const Event* event;
-    int place;
+  struct EndsSooner {
+    bool operator()(const Event* one, const Event* other) const {
+      return one->end != other->end ? one->end < other->end : std::less<>()(one, other);
+    }
   };
+  using Calls = std::set<const Event*, EndsSooner>;
 
-  /// Calls that change nothing have taken effect where their answer fits.
-  State settled(State state) const {
-    for (const UnderWay& call : under_way_)
-      if (!changes(*call.event) && wants_key(*call.event) == state.is_there) state.done.add(call.place);
-    return state;
+  Calls& left(bool wants) { return left_[static_cast<std::size_t>(wants)]; }
+  Calls& unexplained(bool wants) { return unexplained_[static_cast<std::size_t>(wants)]; }
+
+  /// Of the changes that the state allows, the one that ends first; false if none does.
+  bool take_next() {
+    if (left(is_there_).empty()) return false;
+    take(**left(is_there_).begin());
+    return true;
+  }
+  void take(const Event& change) {
+    left(is_there_).erase(&change);
+    is_there_ = !is_there_;
+    unexplained(is_there_).clear();
   }
 
-  std::vector<UnderWay> under_way_;
-  Places taken_;
-  std::set<State> states_;
+  bool is_there_;
+  // By the state that they want: changes that have not taken effect, and other calls that have not seen that state.
+  std::array<Calls, 2> left_;
+  std::array<Calls, 2> unexplained_;
 };
 
 /// Of one key, sorted by its beginnings.
@@ -123,7 +88,7 @@ std::string find_fault_of_key(std::span<const Event> calls, bool before, bool af
       return "no order of the calls explains " + text(*event) + " of thread " + std::to_string(event->thread) +
              " between " + std::to_string(event->begin) + " and " + std::to_string(event->end);
   }
-  if (set.may_end_with(after)) return "";
+  if (set.is_there() == after) return "";
   return "key " + std::to_string(calls.front().key) + (after ? " is" : " is not") +
          " in the set at the end, which no order of the calls explains";
 }
