@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda/memory.hpp"
+#include "cuda/pinned.hpp"
 #include "execution/devices.hpp"
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
