@@ -5,8 +5,9 @@
 // 2^(n-2) generations. It is found from nine overlapping squares of half the size, their futures put together, and the
 // futures of these; then it is kept with the record. Whatever happens a second time, somewhere or later, is a look-up,
 // and a pattern that repeats itself a million times costs as much as once. At the bottom 32 x 32 cells are calculated
-// for eight generations by the adders of bit_sliced. A number of generations is a sum of powers of two: one step for
-// each of its digits, in which squares that are too large for a whole step look no further ahead than the step.
+// for eight generations in registers, by the adders of bit_sliced. A number of generations is a sum of powers of two:
+// one step for each of its digits, in which squares that are too large for a whole step look no further ahead than the
+// step.
 //
 // Work: for each square that was not there before 13 others and 10 look-ups in a table, each a miss of the caches in a
 // large universe; nothing for a square that was. Memory: 32 bytes for each different square and 11 to 21 for its place
@@ -26,7 +27,6 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/memory.hpp"
-#include "life/hashlife/block.hpp"
 #include "life/hashlife/universe.hpp"
 #include "life/variants.hpp"
 
@@ -77,19 +77,25 @@ void Universe::keep_step(Index index, Index future) {
 /// Four leaves side by side: 32 x 32 cells, calculated one by one.
 Universe::Index Universe::make_block_future(Index index) {
   const Quarters& leaves = quarters(index);
+  // A word of a leaf has four rows of 16 cells, one of the block two of 32.
+  constexpr std::uint64_t western = 0x0000ffff0000ffff;
+  const auto apart = [](std::uint64_t two_rows) { return (two_rows | two_rows << 16) & western; };
+  const auto together = [](std::uint64_t two_rows) { return (two_rows & 0xffff) | (two_rows >> 16 & 0xffff0000); };
   Block cells;
-  for (std::size_t row = 0; row < cells.size(); ++row) {
-    const std::size_t west = row < 16 ? 0 : 2;
-    const auto part = [&](std::size_t quarter) {
-      return static_cast<std::uint16_t>(records_[leaves[quarter]].leaf[row % 16 / 4] >> (row % 4 * 16));
-    };
-    cells[row] = part(west) | std::uint32_t{part(west + 1)} << 16;
+  for (std::size_t half = 0; half < 2; ++half) {
+    const LeafCells& west = records_[leaves[2 * half]].leaf;
+    const LeafCells& east = records_[leaves[2 * half + 1]].leaf;
+    for (std::size_t word = 0; word < 4; ++word) {
+      std::uint64_t* const rows = &cells[8 * half + 2 * word];
+      rows[0] = apart(west[word] & 0xffffffff) | apart(east[word] & 0xffffffff) << 16;
+      rows[1] = apart(west[word] >> 32) | apart(east[word] >> 32) << 16;
+    }
   }
   const bool full = is_full_step(block_level);
-  evolve_block(cells, full ? 8 : 1 << exponent_, birth_, survival_);
-  LeafCells inner{};
-  for (std::size_t row = 0; row < 16; ++row)
-    inner[row / 4] |= std::uint64_t{static_cast<std::uint16_t>(cells[row + 8] >> 8)} << (row % 4 * 16);
+  advance_block(step_, cells, full ? 8 : 1 << exponent_);
+  LeafCells inner;
+  for (std::size_t word = 0; word < 4; ++word)
+    inner[word] = together(cells[4 + 2 * word] >> 8) | together(cells[5 + 2 * word] >> 8) << 32;
   const Index future = find_leaf(inner);
   if (full) records_[index].node.future = future;
   else keep_step(index, future);

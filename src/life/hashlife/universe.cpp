@@ -9,7 +9,6 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
-#include "life/hashlife/block.hpp"
 
 namespace gradus::life_detail {
 
@@ -74,8 +73,8 @@ void unmap(T* memory, std::uint64_t count) {
 }  // namespace
 
 Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_token stop)
-    : birth_(rule.birth), survival_(rule.survival), memory_limit_(memory_limit), stop_(std::move(stop)) {
-  if ((birth_ & 1U) != 0)
+    : step_(step_of(rule)), memory_limit_(memory_limit), stop_(std::move(stop)) {
+  if ((rule.birth & 1U) != 0)
     throw UnsupportedError("hashlife: by " + to_string(rule) +
                            " empty space comes alive (B0); give the pattern a torus or dead cells around");
   most_records_ = std::clamp<std::uint64_t>(memory_limit / sizeof(Record), 2 * reserve, index_mask);

@@ -11,6 +11,7 @@
 
 #include "core/life_tree.hpp"
 #include "gradus/life.hpp"
+#include "life/simd/steps.hpp"
 
 namespace gradus::life_detail {
 
@@ -132,8 +133,7 @@ class Universe {
   void look_at_stop();
   std::uint32_t copy(Index index, int level, core::LifeTreeBuilder& tree, std::vector<std::uint32_t>& copies);
 
-  std::uint16_t birth_;
-  std::uint16_t survival_;
+  Step step_;  ///< the rule, as the kernels take it
   std::uint64_t memory_limit_;
   std::stop_token stop_;
 

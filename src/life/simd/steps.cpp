@@ -113,31 +113,34 @@ struct DoubleShifts {
 };
 #endif
 
-/// The words of a register one lower, the last of the register before in front; and one higher.
+/// What a register holds, `bytes` further on, the end of the register before in front; and `bytes` further back. A word
+/// is 8 of them.
+template <int bytes>
 HWY_INLINE Vector from_above(Vector before, Vector here) {
 #if HWY_TARGET <= HWY_AVX3
-  return Vector{_mm512_alignr_epi64(here.raw, before.raw, 7)};
+  return Vector{_mm512_alignr_epi32(here.raw, before.raw, 16 - bytes / 4)};
 #elif HWY_TARGET <= HWY_AVX2
   const Tag d;
-  return hn::CombineShiftRightBytes<8>(d, here, hn::ConcatLowerUpper(d, here, before));
+  return hn::CombineShiftRightBytes<16 - bytes>(d, here, hn::ConcatLowerUpper(d, here, before));
 #elif HWY_TARGET == HWY_SCALAR
-  (void)here;
-  return before;
+  if constexpr (bytes == 8) return before;
+  else return hn::Or(hn::ShiftLeft<8 * bytes>(here), hn::ShiftRight<64 - 8 * bytes>(before));
 #else
-  return hn::CombineShiftRightBytes<8>(Tag(), here, before);
+  return hn::CombineShiftRightBytes<16 - bytes>(Tag(), here, before);
 #endif
 }
+template <int bytes>
 HWY_INLINE Vector from_below(Vector here, Vector after) {
 #if HWY_TARGET <= HWY_AVX3
-  return Vector{_mm512_alignr_epi64(after.raw, here.raw, 1)};
+  return Vector{_mm512_alignr_epi32(after.raw, here.raw, bytes / 4)};
 #elif HWY_TARGET <= HWY_AVX2
   const Tag d;
-  return hn::CombineShiftRightBytes<8>(d, hn::ConcatLowerUpper(d, after, here), here);
+  return hn::CombineShiftRightBytes<bytes>(d, hn::ConcatLowerUpper(d, after, here), here);
 #elif HWY_TARGET == HWY_SCALAR
-  (void)here;
-  return after;
+  if constexpr (bytes == 8) return after;
+  else return hn::Or(hn::ShiftRight<8 * bytes>(here), hn::ShiftLeft<64 - 8 * bytes>(after));
 #else
-  return hn::CombineShiftRightBytes<8>(Tag(), after, here);
+  return hn::CombineShiftRightBytes<bytes>(Tag(), after, here);
 #endif
 }
 
@@ -260,8 +263,8 @@ void advance_by_columns(const Step& step, const Columns& grid) {
     RowSums<Vector> now = sums_of<Shift>(beside, 0, cell);
     for (std::int64_t row = 0; row < grid.height; row += lanes) {
       const RowSums<Vector> after = sums_of<Shift>(beside, row + lanes, cell_after);
-      const RowSums<Vector> above{from_above(before.sum, now.sum), from_above(before.carry, now.carry)};
-      const RowSums<Vector> below{from_below(now.sum, after.sum), from_below(now.carry, after.carry)};
+      const RowSums<Vector> above{from_above<8>(before.sum, now.sum), from_above<8>(before.carry, now.carry)};
+      const RowSums<Vector> below{from_below<8>(now.sum, after.sum), from_below<8>(now.carry, after.carry)};
       hn::Store(hn::And(network.next(above, now, below, cell), mask), d, to + row);
       before = now;
       now = after;
@@ -271,10 +274,39 @@ void advance_by_columns(const Step& step, const Columns& grid) {
   }
 }
 
+// ---- Blocks ----
+
+/// All rows at once, in registers from the first generation to the last. A row's first cell takes the last one of the
+/// row beside it for its neighbour, and the first row itself for the one above: such errors go a cell further in each
+/// generation.
+template <class Network>
+void advance_whole_block(const Step& step, std::uint64_t* words, int generations) {
+  const Network network(&step.coefficients);
+  const Tag d;
+  constexpr auto count = static_cast<std::size_t>(block_words / lanes);
+  Vector cells[count];
+  RowSums<Vector> sums[count];
+  for (std::size_t part = 0; part < count; ++part) cells[part] = hn::LoadU(d, words + part * lanes);
+  for (int generation = 0; generation < generations; ++generation) {
+    for (std::size_t part = 0; part < count; ++part)
+      sums[part] = row_sums<Bits>(hn::ShiftLeft<1>(cells[part]), cells[part], hn::ShiftRight<1>(cells[part]));
+    for (std::size_t part = 0; part < count; ++part) {
+      const RowSums<Vector> before = sums[part == 0 ? 0 : part - 1];
+      const RowSums<Vector> here = sums[part];
+      const RowSums<Vector> after = sums[part == count - 1 ? part : part + 1];
+      const RowSums<Vector> above{from_above<4>(before.sum, here.sum), from_above<4>(before.carry, here.carry)};
+      const RowSums<Vector> below{from_below<4>(here.sum, after.sum), from_below<4>(here.carry, after.carry)};
+      cells[part] = network.next(above, here, below, cells[part]);
+    }
+  }
+  for (std::size_t part = 0; part < count; ++part) hn::StoreU(cells[part], d, words + part * lanes);
+}
+
 // ---- One of each for every rule ----
 
 using OnBand = void (*)(const Step&, const Band&);
 using OnColumns = void (*)(const Step&, const Columns&);
+using OnBlock = void (*)(const Step&, std::uint64_t*, int);
 
 template <class Shift, int... index>
 OnBand band_kernel(int compiled, std::integer_sequence<int, index...>) {
@@ -286,6 +318,12 @@ template <class Shift, int... index>
 OnColumns column_kernel(int compiled, std::integer_sequence<int, index...>) {
   static constexpr OnColumns all[] = {advance_by_columns<CompiledNetwork<Bits, index>, Shift>...,
                                       advance_by_columns<GeneralNetwork<Bits>, Shift>};
+  return all[compiled < 0 ? compiled_rule_count : compiled];
+}
+template <int... index>
+OnBlock block_kernel(int compiled, std::integer_sequence<int, index...>) {
+  static constexpr OnBlock all[] = {advance_whole_block<CompiledNetwork<Bits, index>>...,
+                                    advance_whole_block<GeneralNetwork<Bits>>};
   return all[compiled < 0 ? compiled_rule_count : compiled];
 }
 
@@ -307,6 +345,10 @@ void columns_with(const Step& step, const Columns& grid, bool double_shifts) {
 #endif
   (void)double_shifts;
   column_kernel<Shifts>(step.compiled, Indices())(step, grid);
+}
+
+void block_with(const Step& step, std::uint64_t* words, int generations) {
+  block_kernel(step.compiled, Indices())(step, words, generations);
 }
 
 void close_columns_with(const Columns& grid) {
@@ -342,6 +384,7 @@ namespace gradus::life_detail {
 
 HWY_EXPORT(band_with);
 HWY_EXPORT(columns_with);
+HWY_EXPORT(block_with);
 HWY_EXPORT(close_columns_with);
 HWY_EXPORT(lanes_with);
 HWY_EXPORT(count_ones_with);
@@ -359,6 +402,9 @@ void advance_band(const Step& step, const Band& band) {
 }
 void advance_columns(const Step& step, const Columns& grid) {
   HWY_DYNAMIC_DISPATCH(columns_with)(step, grid, uses_double_shifts);
+}
+void advance_block(const Step& step, Block& block, int generations) {
+  HWY_DYNAMIC_DISPATCH(block_with)(step, block.data(), generations);
 }
 void close_columns(const Columns& grid) { HWY_DYNAMIC_DISPATCH(close_columns_with)(grid); }
 std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count) {

@@ -2,6 +2,7 @@
 // once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "life/network/plan.hpp"
@@ -51,6 +52,14 @@ struct Columns {
 /// What lies beyond the first and the last row. Before the first generation; advance_columns() leaves it done.
 void close_columns(const Columns& grid);
 void advance_columns(const Step& step, const Columns& grid);
+
+/// 32 x 32 cells of which nothing around is known, two rows of 32 in a word: the cell in row r, column c is bit
+/// 32 * (r % 2) + c of word r / 2.
+inline constexpr std::int64_t block_words = 16;
+using Block = std::array<std::uint64_t, block_words>;
+
+/// `generations` later: right in rows and columns from `generations` to 31 - `generations`, anything elsewhere.
+void advance_block(const Step& step, Block& block, int generations);
 
 /// Bits that are 1.
 std::uint64_t count_ones(const std::uint64_t* words, std::int64_t count);
