@@ -276,6 +276,7 @@ struct policy {
   using guarded = model::data<T>;
   using semaphore = model::semaphore;
   static constexpr std::uint64_t nodes_at_first = 2;
+  static constexpr unsigned first_pauses = 1;
   static constexpr int looks_before_sleep = 0;
   static constexpr std::uint32_t most_watchers = 1;
   static constexpr std::uint32_t most_passes = 2;

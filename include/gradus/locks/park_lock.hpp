@@ -146,7 +146,7 @@ class alignas(lock_padding) basic_park_lock {
   // and again, all the longer, which costs those less who have nothing to do but to wait.
   bool watch() noexcept {
     typename Policy::spinner spinner;
-    unsigned pauses = 1;
+    unsigned pauses = Policy::first_pauses;
     for (int look = 0; look < Policy::looks_before_sleep; ++look, pauses *= 2) {
       spinner.rest(pauses);
       std::uint32_t seen = state_.load(std::memory_order_relaxed);

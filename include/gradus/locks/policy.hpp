@@ -66,9 +66,11 @@ struct GRADUS_EXPORT lock_policy {
 
   /// How many nodes a pool of them makes at first.
   static constexpr std::uint64_t nodes_at_first = 64;
-  /// How often a thread looks before it sleeps, where it does that: after 1, 2, 4, … 128 pauses, together some
-  /// microseconds, and after others had its processor.
-  static constexpr int looks_before_sleep = 9;
+  /// How often a thread looks before it sleeps, where it does that: first after so many pauses, then after twice as
+  /// many each time, together some microseconds, and at last after others had its processor. Not sooner: each look
+  /// takes the lock's cache line away from its holder.
+  static constexpr unsigned first_pauses = 32;
+  static constexpr int looks_before_sleep = 4;
   /// How many look at a time, where the others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
   /// How often sleepers are passed, where others are awake, before one is woken.

@@ -25,8 +25,8 @@ class alignas(lock_padding) basic_ttas_lock {
 
   void lock() noexcept {
     if (set()) return;
-    backoff backoff;
-    while (!try_lock()) backoff.rest();
+    backoff waits;
+    while (!try_lock()) waits.rest();
   }
 
   /// Never waits, and fails only while the lock is held, or was a moment ago.
@@ -42,10 +42,10 @@ class alignas(lock_padding) basic_ttas_lock {
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     const auto end = lock_deadline(deadline);
-    backoff backoff;
+    backoff waits;
     while (!try_lock()) {
       if (Clock::now() >= end) return false;
-      backoff.rest();
+      waits.rest();
     }
     return true;
   }
