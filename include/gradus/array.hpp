@@ -217,9 +217,9 @@ struct FreeDeleter {
 };
 }  // namespace detail
 
-/// Owned host memory for `size` elements, aligned to a page when large and to a cache line otherwise, and
-/// deliberately left uninitialised: on a machine with several memory nodes a page belongs to the thread that
-/// writes it first. Throws gradus::Error when the size overflows or the allocation fails.
+/// Owned host memory for `size` elements, aligned to a large page from 4 MiB on, to a page from 64 KiB on and to a
+/// cache line otherwise, and deliberately left uninitialised: on a machine with several memory nodes a page belongs to
+/// the thread that writes it first. Throws gradus::Error when the size overflows or the allocation fails.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -230,7 +230,7 @@ class Buffer {
     if (size < 0 || static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T))
       throw Error("cannot allocate " + std::to_string(size) + " elements: the size is out of range");
     const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
-    const std::size_t alignment = bytes >= 65536 ? 4096 : 64;
+    const std::size_t alignment = bytes >= 4U << 20 ? 2U << 20 : bytes >= 65536 ? 4096 : 64;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     if (rounded == 0) return;
     data_.reset(static_cast<T*>(std::aligned_alloc(alignment, rounded)));
