@@ -1,5 +1,4 @@
-// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns and
-// clusters.
+// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns.
 //
 // The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
 // lower bound of the distance to any other centroid of the group. When the centroids move, the upper bound grows by the
@@ -337,7 +336,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
       count, groups_.count, labels, cluster_drifts_.data(), group_drifts_.data(), upper, lower, scratch.active.data());
   std::int64_t searched = undecided * own_distance_cost;
   if (groups_.count == 1) {
-    searched_.fetch_add(undecided * groups_.clusters, std::memory_order_relaxed);  // a sum: no order needed
+    searched_.fetch_add(undecided * problem_.k(), std::memory_order_relaxed);  // a sum: no order needed
     return search_anew(rows, undecided, labels, upper, lower, scratch);
   }
   const FilterView<T> filter = filter_.view();

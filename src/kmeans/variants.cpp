@@ -412,13 +412,12 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU (--device cpu)");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
-  // one panel of clusters, and late: simd_bounds sees when.
+  // Measured: a table of cells pays from some ten thousand points on; bounds pay late, or never: simd_bounds sees
+  // when.
   constexpr std::int64_t points_for_grid = 32768;
   const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
   const char* best = grid                                  ? "simd_grid"
                      : shape.dimensions <= small_dim_limit ? "simd_small_dim"
-                     : shape.clusters <= group_step        ? "simd_large_dim"
                                                            : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
 }
