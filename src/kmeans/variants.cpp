@@ -260,6 +260,7 @@ constexpr Variant table[] = {
      .contract = exact,
      .backend = Backend::simd,
      .memory = simd_memory<BoundsAssigner>,
+     .facts = {.copy_bytes = bounds_copy_bytes},
      .run = {simd_bounds<float>, simd_bounds<double>}},
     {.name = "cuda_naive",
      .summary = "a GPU thread for each point; the update on the processor",

@@ -190,10 +190,12 @@ class ColumnTotals {
     return sum;
   }
 
-  /// At most, for each column or lane.
-  static constexpr std::uint64_t column_bytes = sizeof(core::TotalGrid) + 5 * sizeof(double) +
-                                                sizeof(std::unique_ptr<core::ExactAccumulator>) +
-                                                sizeof(core::ExactAccumulator);
+  /// Of so many columns, at most.
+  static std::uint64_t bytes(std::uint64_t columns) {
+    const std::uint64_t lanes = std::max<std::uint64_t>(columns, few_columns);
+    return 5 * sizeof(double) * lanes +
+           columns * (sizeof(std::unique_ptr<core::ExactAccumulator>) + sizeof(core::ExactAccumulator));
+  }
 
  private:
   std::int64_t columns() const { return std::ssize(grids_); }
@@ -264,8 +266,8 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   // Ranges or finest bits in the making, and the mean from the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
-  const std::uint64_t lanes = std::clamp<std::uint64_t>(d, ColumnTotals::few_columns, variance_columns);
-  const std::uint64_t sums = lanes * (team + 1) * ColumnTotals::column_bytes;
+  const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
+  const std::uint64_t sums = together * sizeof(core::TotalGrid) + (team + 1) * ColumnTotals::bytes(together);
   return columns + sums;
 }
 
