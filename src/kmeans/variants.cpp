@@ -417,9 +417,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   // when.
   constexpr std::int64_t points_for_grid = 32768;
   const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
-  const char* best = grid                                  ? "simd_grid"
-                     : shape.dimensions <= small_dim_limit ? "simd_small_dim"
-                                                           : "simd_bounds";
+  const char* best = grid ? "simd_grid" : shape.dimensions <= small_dim_limit ? "simd_small_dim" : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
 }
 

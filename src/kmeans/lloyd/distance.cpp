@@ -141,7 +141,8 @@ HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T**
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Asks for the coordinates [first_dim, end_dim) of a group, pieces of as many rows, which the hardware does not foresee.
+// Asks for the coordinates [first_dim, end_dim) of a group, pieces of as many rows, which the hardware does not
+// foresee.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {
