@@ -277,7 +277,7 @@ class Lloyd {
   /// The means of the clusters without the points that start another one.
   template <class Sums>
   void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
-                  const Matrix<T>& moved, Matrix<T>& next) const {
+                  const Matrix<T>& moved, Matrix<T>& next) {
     const std::int64_t k = problem_.k();
     std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
@@ -307,8 +307,13 @@ class Lloyd {
     honour_stop();
     leave_doubtful();
     if (doubtful.empty()) return;
-    // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
-    if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
+    // A few doubts cost less than a look at all values. Many are exact ties, and vanish where it is known that the sums
+    // lost nothing.
+    for (const DoubtfulMean& mean : doubtful)
+      doubted_values_ += static_cast<double>(sums.count(mean.cluster)) * static_cast<double>(mean.dims.size());
+    constexpr double price = 16;  // of a value in an exact sum, in values looked at
+    const bool many = price * doubted_values_ > static_cast<double>(problem_.n()) * static_cast<double>(problem_.d());
+    if (std::vector<int>& finest = *problem_.statistics.finest; many && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
         enough.push_back(grid.unit - problem_.statistics.finest_weight);
@@ -425,6 +430,7 @@ class Lloyd {
   int threads_;
   KMeansResult<T> result_;
   bool inertia_is_explained_ = false;
+  double doubted_values_ = 0;  ///< that went into exact sums of single means
 };
 
 /// A whole fit with `engine`.
