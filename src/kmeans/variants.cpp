@@ -415,7 +415,7 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   }
   // Measured: a table of cells pays from some ten thousand points on; bounds pay late, or never: simd_bounds sees
   // when.
-  constexpr std::int64_t points_for_grid = 32768;
+  const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
   const char* best = grid ? "simd_grid" : shape.dimensions <= small_dim_limit ? "simd_small_dim" : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
