@@ -32,14 +32,24 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto b = hn::ConvertTo(lanes, high - hn::ConvertTo(integers, a));
   const auto c = hn::ConvertTo(lanes, low);
   const auto first = a * bits;
-  const auto rest = b * bits + c;
+  const auto second = b * bits;
+  const auto rest = second + c;
   const auto s = first + rest;
   const auto of_rest = s - first;
   const auto e = (first - (s - of_rest)) + (rest - of_rest);
   const auto q = s / count;
   const auto r = (hn::NegMulAdd(q, count, s) + e) / count;
-  const auto bound = hn::Set(lanes, 2.0) + (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) / count +
-                     hn::Abs(q) * hn::Set(lanes, 0x1p-99);
+  const auto any_bound = hn::Set(lanes, 2.0) +
+                         (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) / count +
+                         hn::Abs(q) * hn::Set(lanes, 0x1p-99);
+  // What `rest` lost, by Knuth's sum; and what it lost to begin with, where the low limb has more bits than a double.
+  const auto of_low = rest - second;
+  const auto lost = (second - (rest - of_low)) + (c - of_low);
+  const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
+  const auto whole = hn::RebindMask(lanes, hn::ConvertTo(integers, c) == low);
+  const auto exact =
+      hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
+  const auto bound = hn::IfThenZeroElse(exact, any_bound);
   // A step is 2^-bits / to_high, a power of two; products with it are exact where the result is normal.
   const auto step = (hn::Set(lanes, 1.0) / bits) / hn::LoadU(lanes, sums.to_high + column);
   const auto mean = (q + r) * step;
@@ -56,7 +66,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     const auto rounded = hn::DemoteTo(narrow, mean);
     hn::StoreU(rounded, narrow, means + column);
     const auto wide = hn::PromoteTo(lanes, rounded);
-    const auto margin = hn::Abs(mean) * hn::Set(lanes, 0x1p-51);
+    const auto rounded_once = hn::And(exact, r == hn::Zero(lanes));
+    const auto margin = hn::IfThenZeroElse(rounded_once, hn::Abs(mean) * hn::Set(lanes, 0x1p-51));
     const auto least = hn::PromoteTo(lanes, hn::DemoteTo(narrow, below - margin));
     const auto greatest = hn::PromoteTo(lanes, hn::DemoteTo(narrow, above + margin));
     const auto size = hn::Abs(wide);

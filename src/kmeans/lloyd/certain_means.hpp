@@ -9,8 +9,10 @@
 //
 //   1 + (2^10 + 2^-51 |t|) / count + 2^-100 |q|
 //
-// steps. That is doubled. Where the sums of q and of both ends of what is left all round to one number of T, which is
-// neither zero nor near the ends of T's range, the exact mean rounds to it as well, for rounding is monotone.
+// steps. That is doubled. It is 0 where no point lost anything to the grid, count is a power of two and nothing above
+// was rounded: so ties are decided, which small clusters often have. Where the sums of q and of both ends of what is
+// left all round to one number of T, which is neither zero nor near the ends of T's range, the exact mean rounds to it
+// as well, for rounding is monotone.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,7 @@ struct ClusterSums {
   std::int64_t columns;
   double to_low;          ///< 2^bits
   const double* to_high;  ///< per column: see core::Grid
+  bool exact;             ///< whether no point lost anything to the grid
 };
 
 /// Writes the means, and the columns in which they are not certain, ascending, to `open`, which has room for all of

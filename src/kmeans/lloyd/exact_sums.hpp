@@ -141,8 +141,10 @@ class ExactSums {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
       const Statistics& statistics = problem_->statistics;
       const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(problem_->d());
+      bool exact = !statistics.finest->empty();
+      for (std::int64_t dim = first; exact && dim < first + columns; ++dim) exact = statistics.is_on_grid(dim);
       return certain_means({high + first, high + limb_columns(problem_->d()) + first, counts_[cluster], columns,
-                            statistics.weight.to_low, statistics.to_high.data() + first},
+                            statistics.weight.to_low, statistics.to_high.data() + first, exact},
                            out + first, open);
     }
     for (std::int64_t column = 0; column < columns; ++column) open[column] = static_cast<std::int32_t>(column);
