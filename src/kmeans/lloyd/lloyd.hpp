@@ -309,10 +309,12 @@ class Lloyd {
     if (doubtful.empty()) return;
     // A few doubts cost less than a look at all values. Many are exact ties, and vanish where it is known that the sums
     // lost nothing.
+    constexpr double of_mean = 200;  // prices in values looked at: of a mean from exact sums, and of each value in it
+    constexpr double of_value = 16;
     for (const DoubtfulMean& mean : doubtful)
-      doubted_values_ += static_cast<double>(sums.count(mean.cluster)) * static_cast<double>(mean.dims.size());
-    constexpr double price = 16;  // of a value in an exact sum, in values looked at
-    const bool many = price * doubted_values_ > static_cast<double>(problem_.n()) * static_cast<double>(problem_.d());
+      price_of_doubts_ +=
+          static_cast<double>(mean.dims.size()) * (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)));
+    const bool many = price_of_doubts_ > static_cast<double>(problem_.n()) * static_cast<double>(problem_.d());
     if (std::vector<int>& finest = *problem_.statistics.finest; many && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
@@ -430,7 +432,7 @@ class Lloyd {
   int threads_;
   KMeansResult<T> result_;
   bool inertia_is_explained_ = false;
-  double doubted_values_ = 0;  ///< that went into exact sums of single means
+  double price_of_doubts_ = 0;  ///< so far
 };
 
 /// A whole fit with `engine`.
