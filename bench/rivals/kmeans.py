@@ -3,6 +3,12 @@
 What is timed is the fit alone, on both sides: scikit-learn's KMeans.fit and FAISS's Kmeans.train with the points in
 memory; of Gradus, the total less reading and writing, as its summary.json tells. The time of the whole Gradus process
 is reported beside it. Needs the packages of requirements-kmeans.txt.
+
+With --everyday or --sweep whole calls are timed instead, in a process on each side that makes many of them:
+--everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): the first call of a process, and later ones
+--sweep     200 random shapes, given start, 10 iterations: those that are slower than scikit-learn, with their phases
+For these two a Python that finds NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
+(cmake --build build --target kmeans_calls), are enough: rivals.py kmeans --gradus build/gradus --sweep.
 """
 
 import json
@@ -519,23 +525,41 @@ splitting a large one).""")
 
 
 def versions():
-    import faiss
-    import numpy
-    import sklearn
+    import importlib.metadata
 
-    return {"scikit-learn": sklearn.__version__, "faiss": faiss.__version__, "numpy": numpy.__version__}
+    found = {}
+    for package in ("scikit-learn", "faiss-cpu", "numpy", "scipy"):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = None
+    return found
 
 
 def add_options(parser):
     parser.add_argument("--agree", action="store_true", help="compare results until convergence instead of speed")
+    parser.add_argument("--everyday", action="store_true", help="time default calls instead")
+    parser.add_argument("--sweep", action="store_true", help="time fits of random shapes instead")
+    parser.add_argument("--quick", action="store_true", help="10 shapes of the sweep; not the everyday calls for which "
+                        "scikit-learn takes minutes")
+    parser.add_argument("--shapes", type=int, default=200, help="of the sweep (default 200)")
+    parser.add_argument("--limit", type=float, default=1800, help="seconds after which the sweep begins no other shape "
+                        "(default 1800)")
+    parser.add_argument("--verbose", action="store_true", help="print each shape of the sweep as it is measured")
 
 
 def result_name(options):
+    if options.everyday or options.sweep:
+        return f"kmeans-calls-{options.threads}-cores.json"
     return "kmeans-agreement.json" if options.agree else "kmeans-rivals.json"
 
 
 def run(options, folder):
     """The results, and whether everything agrees."""
+    if options.everyday or options.sweep:
+        import kmeans_calls
+
+        return kmeans_calls.run(options, folder)
     gradus = Gradus(options.gradus, options.threads, folder)
     rival = ScikitLearn(options.threads)
     if options.agree:

@@ -157,13 +157,15 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const std::uint64_t initialization = room::seeding_bytes(shape, options.init, filter);
   const int threads = cpu::thread_count(execution);
-  const std::uint64_t iterations = core::checked_add(
+  std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? room::exact_means_bytes(shape) : 0, "the memory of the job");
+  if (variant.facts.copy_bytes != nullptr && filter != room::SeedingFilter::never)
+    iterations = core::checked_add(iterations, variant.facts.copy_bytes(shape), "the memory of the job");
   return bytes + room::column_bytes(shape, threads) + std::max(initialization, iterations);
 }
 
-/// The copies that make the choice of first centroids fast are made where there is memory for them.
+/// The copies that make the choice of first centroids and iterations fast are made where there is memory for them.
 room::SeedingFilter seeding_filter(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                                    const room::Variant& variant) {
   if (variant.device_input) return room::SeedingFilter::never;  // it chooses on the GPU
@@ -421,6 +423,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   problem.graph_file = options.graph_file;
   problem.lock = options.lock;
   problem.locked = options.locked;
+  problem.may_copy = filter != room::SeedingFilter::never;
   problem.may_shrink_team = shrinks;
   if (!memory.labels.empty() && !memory.labels.place().is_host()) {
     prepared.admit(memory.labels.data(), "labels");

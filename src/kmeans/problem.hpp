@@ -89,6 +89,7 @@ struct Problem {
   std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
   std::string lock;                       ///< of `openmp_locked`; empty: its own choice
   KMeansLocked locked = KMeansLocked::point;
+  bool may_copy = true;          ///< whether there is memory for what RowFacts::copy_bytes counts
   bool may_shrink_team = false;  ///< the number of threads is ours to choose: see cpu::PayingTeam
   std::stop_token stop;          ///< the job's; see core/stop.hpp for how to look at it
 
@@ -126,6 +127,9 @@ struct Room {
   /// What a row says beside.
   struct RowFacts {
     bool takes_lock = false;  ///< KMeansOptions::lock
+    /// Bytes in host memory of a copy of the points that makes iterations faster, taken where there is room for it;
+    /// null: none.
+    std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };
 using Variant = core::Variant<Room>;

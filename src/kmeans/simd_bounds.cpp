@@ -1,5 +1,4 @@
-// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns and
-// clusters.
+// simd_bounds: the triangle inequality saves most of the work, late. The production variant for many columns.
 //
 // The idea. Each point keeps an upper bound of the distance to its own centroid and, for each group of clusters, a
 // lower bound of the distance to any other centroid of the group. When the centroids move, the upper bound grows by the
@@ -23,10 +22,16 @@
 // columns hardly ever gains by bounds; well separated clusters do so after three or four passes. The rule counts
 // labels and pairs searched, not time, and the labels do not depend on it.
 //
+// A copy in bytes. Up to 64 clusters a full search is bound by reading the points and making integers of them, pass
+// after pass. There the first pass leaves a copy in 8 bits behind, with a scale for each row (seeding/byte_rows.hpp),
+// and the passes that are not by bounds read it instead: an eighth of the bytes of doubles. Its own bounds tell the
+// nearest centroid of most points; of the others the candidates that are left are measured as in simd_large_dim.
+// Without memory for the copy all is as before. Floor: n d bytes read, n k d products of bytes.
+//
 // Work of an iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim; memory: 4 (groups
-// + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds. Sources:
-// C. Elkan (2003) and G. Hamerly (2010) for the bounds, Y. Ding et al., "Yinyang k-means" (2015), for the groups, which
-// here are the panels of the filter.
+// + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds, and d +
+// 20 for the copy. Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds, Y. Ding et al., "Yinyang k-means"
+// (2015), for the groups, which here are the panels of the filter.
 #include "kmeans/simd_bounds.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -258,6 +263,8 @@ std::int64_t search_groups_f64(const FilterView<double>& filter, const Undecided
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <bit>
+
 #include "kmeans/variants.hpp"
 
 namespace gradus::kmeans_detail {
@@ -276,22 +283,38 @@ BoundGroups::BoundGroups(const Shape& shape) {
   count = (smallest + steps - 1) / steps;
 }
 
-BoundsScratch::BoundsScratch(const Shape& shape, std::int64_t /*groups*/)
+std::uint64_t bounds_copy_bytes(const Shape& shape) {
+  if (shape.clusters > most_clusters_by_copy || shape.dimensions > ByteRows<float>::most_columns) return 0;
+  return ByteRows<float>::bytes(shape.points, shape.dimensions);
+}
+
+BoundsScratch::BoundsScratch(const Shape& shape, bool has_copy)
     : FilterScratch(shape.clusters, shape.dimensions), active(block_points + 1), distances(block_points),
-      queues(sub_block + 1) {}
+      queues(sub_block + 1), row(has_copy ? static_cast<std::size_t>(shape.dimensions + 16) : 0) {
+  if (has_copy) bytes.make(shape.clusters);
+}
 
 template <class T>
 BoundsAssigner<T>::BoundsAssigner(const Problem<T>& problem, int threads)
     : problem_(problem), shape_{problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)),
                                 !problem.weights.empty()},
       groups_(shape_), threads_(threads), filter_(problem, threads),
-      cluster_drifts_(static_cast<std::size_t>(problem.k())), group_drifts_(static_cast<std::size_t>(groups_.count)),
-      start_below_(problem.n() / (filter_.has_bytes() ? 128 : 16)) {}
+      copy_(problem.may_copy && problem.max_iterations > 1 && problem.k() > 1 && bounds_copy_bytes(shape_) > 0
+                ? std::make_unique<ByteRows<T>>(problem.points)
+                : nullptr),
+      cheap_(copy_ || filter_.has_bytes()), cluster_drifts_(static_cast<std::size_t>(problem.k())),
+      group_drifts_(static_cast<std::size_t>(groups_.count)), start_below_(problem.n() / (cheap_ ? 128 : 16)) {}
 
 template <class T>
 void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   filter_.prepare(centroids);
-  if (phase_ == Phase::plain) return;
+  if (phase_ == Phase::plain) {
+    if (!copy_) return;
+    addresses_.clear();
+    for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) addresses_.push_back(centroids.row(cluster));
+    trials_.make(*copy_, std::span<const T* const>(addresses_));
+    return;
+  }
   if (upper_.size() == 0) {
     upper_ = Buffer<float>(problem_.n());
     lower_ = Buffer<float>(problem_.n() * groups_.count);
@@ -326,6 +349,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   const std::int64_t count = block.size();
   const T* rows = problem_.points.row(block.begin);
   const std::int64_t stride = problem_.points.row_stride();
+  if (phase_ == Phase::plain && copy_) return search_copy(block, labels, scratch);
   if (phase_ == Phase::plain) return filter_.search_block(rows, stride, count, labels, {}, scratch);
   float* upper = upper_.data() + block.begin;
   float* lower = lower_.data() + block.begin * groups_.count;
@@ -337,7 +361,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
       count, groups_.count, labels, cluster_drifts_.data(), group_drifts_.data(), upper, lower, scratch.active.data());
   std::int64_t searched = undecided * own_distance_cost;
   if (groups_.count == 1) {
-    searched_.fetch_add(undecided * groups_.clusters, std::memory_order_relaxed);  // a sum: no order needed
+    searched_.fetch_add(undecided * problem_.k(), std::memory_order_relaxed);  // a sum: no order needed
     return search_anew(rows, undecided, labels, upper, lower, scratch);
   }
   const FilterView<T> filter = filter_.view();
@@ -371,15 +395,56 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
 template <class T>
 void BoundsAssigner<T>::finished(std::int64_t changed) {
   const std::int64_t searched = searched_.exchange(0, std::memory_order_relaxed);
+  copied_ = true;
   if (phase_ == Phase::first) phase_ = Phase::bounds;
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
     // Measured: a pair costs this many times what it does in a full search, which has the 8-bit level.
-    if (static_cast<double>(searched) * (filter_.has_bytes() ? 4.5 : 1.25) <= plain) return;
+    if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
     phase_ = Phase::plain;  // the centroids still move too much
     start_below_ = changed / 4;
   }
+}
+
+// Panel by panel of the copy: what it leaves a single candidate has its label.
+template <class T>
+std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
+  constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+  std::int64_t rechecked = 0;
+  for (std::int64_t first = block.begin; first < block.end; first += panel_rows) {
+    if (problem_.stop.stop_requested()) break;
+    const std::int64_t panel = first / panel_rows;
+    const std::int64_t count = std::min(panel_rows, block.end - first);
+    if (!copied_) {
+      copy_->copy_panel(panel, scratch.row.data());
+      for (std::int64_t row = first; row < first + count; ++row) copy_->set_no_limit(row);
+    }
+    const std::int64_t found = copy_->look_for_nearest(trials_, panel, scratch.bytes);
+    std::uint32_t once = 0;
+    std::uint32_t twice = 0;
+    std::int32_t* const of_panel = labels + (first - block.begin);
+    for (std::int64_t index = 0; index < found; ++index) {
+      const Undecided open = scratch.bytes.undecided[static_cast<std::size_t>(index)];
+      twice |= once & open.points;
+      once |= open.points;
+      for (std::uint32_t bits = open.points; bits != 0; bits &= bits - 1)
+        of_panel[std::countr_zero(bits)] = open.candidate;
+    }
+    for (std::uint32_t bits = twice; bits != 0; bits &= bits - 1) {
+      const int point = std::countr_zero(bits);
+      std::int64_t candidates = 0;
+      for (std::int64_t index = 0; index < found; ++index) {
+        const Undecided open = scratch.bytes.undecided[static_cast<std::size_t>(index)];
+        scratch.candidates[static_cast<std::size_t>(candidates)] = open.candidate;
+        candidates += open.points >> point & 1;
+      }
+      bool doubtful = false;
+      of_panel[point] = filter_.nearest_of(problem_.points.row(first + point), candidates, scratch, doubtful);
+      rechecked += doubtful;
+    }
+  }
+  return rechecked;
 }
 
 // With a single group a search costs little more than the distance to the own centroid, and gives new bounds as well.
@@ -414,7 +479,9 @@ std::uint64_t BoundsAssigner<T>::bytes(const Shape& shape, int threads) {
   return 4 * n * (groups + 1) + k * static_cast<std::uint64_t>(shape.dimensions) * sizeof(T) +
          IntegerFilter<T>::bytes(shape) +
          static_cast<std::uint64_t>(threads) *
-             (FilterScratch::bytes(shape) + 16 * static_cast<std::uint64_t>(block_points));
+             (FilterScratch::bytes(shape) + 16 * static_cast<std::uint64_t>(block_points) +
+              4 * static_cast<std::uint64_t>(shape.dimensions) +
+              272 * std::min(k, std::uint64_t{most_clusters_by_copy}));
 }
 
 template class BoundsAssigner<float>;

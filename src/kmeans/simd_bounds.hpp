@@ -2,14 +2,22 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
+#include "kmeans/seeding/byte_rows.hpp"
 #include "kmeans/simd/integer_filter.hpp"
 #include "kmeans/simd/simd_engine.hpp"
 
 namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t group_step = 32;  ///< clusters of the widest panel
+
+/// So many clusters at most are searched through a copy of the points in bytes.
+inline constexpr std::int64_t most_clusters_by_copy = 64;
+
+/// What that copy takes.
+std::uint64_t bounds_copy_bytes(const Shape& shape);
 
 /// How clusters are grouped: some whole panels to a group, so that the bounds take at most a quarter of the points'
 /// bytes, and at least one group.
@@ -22,11 +30,13 @@ struct BoundGroups {
 
 /// What a thread needs while it assigns blocks.
 struct BoundsScratch : FilterScratch {
-  BoundsScratch(const Shape& shape, std::int64_t groups);
+  BoundsScratch(const Shape& shape, bool has_copy);
 
   std::vector<std::int32_t> active;  ///< points of the block whose bounds do not decide
   std::vector<double> distances;     ///< canonical squared distance of those to their centroid
   std::vector<std::int32_t> queues;  ///< per group: which points of the sub-block need it
+  ByteScratch bytes;                 ///< of searches through the copy
+  std::vector<float> row;            ///< a row on its way to the copy
 };
 
 template <class T>
@@ -39,7 +49,7 @@ class BoundsAssigner {
   void prepare(MatrixView<const T> centroids);
 
   struct Scratch : BoundsScratch {
-    explicit Scratch(const BoundsAssigner& assigner) : BoundsScratch(assigner.shape_, assigner.groups_.count) {}
+    explicit Scratch(const BoundsAssigner& assigner) : BoundsScratch(assigner.shape_, assigner.copy_ != nullptr) {}
   };
 
   std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
@@ -58,12 +68,19 @@ class BoundsAssigner {
   std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
                            Scratch& scratch);
 
+  std::int64_t search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch);
+
   const Problem<T>& problem_;
   Shape shape_;
   BoundGroups groups_;
   int threads_;
   IntegerFilter<T> filter_;
-  Matrix<T> centroids_;  ///< of the pass before
+  std::unique_ptr<ByteRows<T>> copy_;  ///< null where it does not pay
+  bool copied_ = false;                ///< all of it, by the first pass
+  ByteTrials trials_;                  ///< the centroids, for the copy
+  std::vector<const T*> addresses_;    ///< of the centroids
+  bool cheap_;                         ///< whether a plain pass takes far less than one with the points in 16 bits
+  Matrix<T> centroids_;                ///< of the pass before
   Phase phase_ = Phase::plain;
   std::vector<float> cluster_drifts_;       ///< how far each centroid moved, scaled, rounded upwards
   std::vector<float> group_drifts_;         ///< the farthest of each group

@@ -1,5 +1,5 @@
-// simd_large_dim: many dimensions, integer dot products. The production variant above 16 columns and up to 32 clusters,
-// and what simd_bounds searches with.
+// simd_large_dim: many dimensions, integer dot products. What simd_bounds, the production variant above 16
+// columns, searches with.
 //
 // The idea. As in simd_small_dim a fast filter decides most points and the canonical double chain the rest, but here
 // the filter is a matrix product of small integers: a vector instruction multiplies and adds twice as many 16-bit

@@ -260,6 +260,7 @@ constexpr Variant table[] = {
      .contract = exact,
      .backend = Backend::simd,
      .memory = simd_memory<BoundsAssigner>,
+     .facts = {.copy_bytes = bounds_copy_bytes},
      .run = {simd_bounds<float>, simd_bounds<double>}},
     {.name = "cuda_naive",
      .summary = "a GPU thread for each point; the update on the processor",
@@ -412,14 +413,11 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU (--device cpu)");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // Measured: a table of cells pays from some ten thousand points on; bounds pay where a search is long, that is above
-  // one panel of clusters, and late: simd_bounds sees when.
-  constexpr std::int64_t points_for_grid = 32768;
+  // Measured: a table of cells pays from some ten thousand points on; bounds pay late, or never: simd_bounds sees
+  // when.
+  const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
   const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
-  const char* best = grid                                  ? "simd_grid"
-                     : shape.dimensions <= small_dim_limit ? "simd_small_dim"
-                     : shape.clusters <= group_step        ? "simd_large_dim"
-                                                           : "simd_bounds";
+  const char* best = grid ? "simd_grid" : shape.dimensions <= small_dim_limit ? "simd_small_dim" : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
 }
 

@@ -141,13 +141,14 @@ HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T**
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Asks for the coordinates of the next group, whose short rows the hardware does not foresee.
+// Asks for the coordinates [first_dim, end_dim) of a group, pieces of as many rows, which the hardware does not
+// foresee.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
-                         std::int64_t dims) {
+                         std::int64_t end_dim) {
   constexpr std::int64_t line = 64 / sizeof(T);
   for (std::int64_t point = first; point < count && point < first + group; ++point)
-    for (std::int64_t dim = 0; dim < dims; dim += line) hwy::Prefetch(points[point] + first_dim + dim);
+    for (std::int64_t dim = first_dim; dim < end_dim; dim += line) hwy::Prefetch(points[point] + dim);
 }
 
 template <class T>
@@ -184,7 +185,10 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
         for (std::int64_t dim = panel_first; dim < panel_end; dim += tile_dims) {
           const std::int64_t dims = panel_end - dim < tile_dims ? panel_end - dim : tile_dims;
           fill_tile<T>(group_points, nullptr, present <= 2 * lanes ? 2 * lanes : group, dim, dims, tile);
-          prefetch(points, first + 2 * group, count, dim, dims);
+          // The next tile of long rows; of short ones the next groups'.
+          if (dim + dims < panel_end)
+            prefetch(points, first, count, dim + dims, panel_end < dim + 2 * dims ? panel_end : dim + 2 * dims);
+          else prefetch(points, first + group, count, panel_first, panel_first + (dims < tile_dims ? dims : tile_dims));
           chains(present, tile, dims, panel + dim - panel_first, panel_stride, some, sums);
           sums.fresh = false;
         }

@@ -8,6 +8,7 @@
 
 #include "core/exact_sum.hpp"
 #include "core/stop.hpp"
+#include "kmeans/lloyd/certain_means.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -76,13 +77,21 @@ class ExactSums {
     core::Int128 weight = total_weight(cluster);
     for (const TakenPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      core::Int128 sum = total(cluster, dim);
-      for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
-      const core::Certified<T> mean =
-          core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
-      out[dim] = mean.value;
-      if (!mean.certain) doubtful.push_back(static_cast<std::int32_t>(dim));
+    // Some columns at a time: those that vectors of doubles leave open.
+    constexpr std::int64_t at_once = 256;
+    std::int32_t open[at_once + 16];
+    for (std::int64_t first = 0; first < d; first += at_once) {
+      const std::int64_t columns = std::min(at_once, d - first);
+      const std::int64_t count = find_open(cluster, first, columns, out, !without.empty(), open);
+      for (std::int64_t index = 0; index < count; ++index) {
+        const std::int64_t dim = first + open[index];
+        core::Int128 sum = total(cluster, dim);
+        for (const TakenPoint<T>& point : without) sum -= plain_total(dim, point);
+        const core::Certified<T> mean =
+            core::certified_quotient<T>(sum, slack(cluster, dim), weight, weight_slack(cluster), unit_of_mean(dim));
+        out[dim] = mean.value;
+        if (!mean.certain) doubtful.push_back(static_cast<std::int32_t>(dim));
+      }
     }
   }
 
@@ -124,6 +133,22 @@ class ExactSums {
  private:
   static void wrapping_add(std::int64_t& sum, std::int64_t addend) {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
+  }
+
+  // Of the columns [first, first + columns) those whose means integers have to find; the others' are written to `out`.
+  std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
+                         std::int32_t* open) const {
+    if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
+      const Statistics& statistics = problem_->statistics;
+      const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(problem_->d());
+      bool exact = !statistics.finest->empty();
+      for (std::int64_t dim = first; exact && dim < first + columns; ++dim) exact = statistics.is_on_grid(dim);
+      return certain_means({high + first, high + limb_columns(problem_->d()) + first, counts_[cluster], columns,
+                            statistics.weight.to_low, statistics.to_high.data() + first, exact},
+                           out + first, open);
+    }
+    for (std::int64_t column = 0; column < columns; ++column) open[column] = static_cast<std::int32_t>(column);
+    return columns;
   }
 
   core::RawLimbs raw_limbs(std::int64_t dim, T coordinate, double scaled_weight) const {

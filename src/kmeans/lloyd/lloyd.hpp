@@ -277,7 +277,7 @@ class Lloyd {
   /// The means of the clusters without the points that start another one.
   template <class Sums>
   void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
-                  const Matrix<T>& moved, Matrix<T>& next) const {
+                  const Matrix<T>& moved, Matrix<T>& next) {
     const std::int64_t k = problem_.k();
     std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
@@ -307,8 +307,15 @@ class Lloyd {
     honour_stop();
     leave_doubtful();
     if (doubtful.empty()) return;
-    // Most doubts are exact ties, and vanish where it is known that the sums lost nothing.
-    if (std::vector<int>& finest = *problem_.statistics.finest; finest.empty()) {
+    // A few doubts cost less than a look at all values. Many are exact ties, and vanish where it is known that the sums
+    // lost nothing.
+    constexpr double of_mean = 200;  // prices in values looked at: of a mean from exact sums, and of each value in it
+    constexpr double of_value = 16;
+    for (const DoubtfulMean& mean : doubtful)
+      price_of_doubts_ +=
+          static_cast<double>(mean.dims.size()) * (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)));
+    const bool many = price_of_doubts_ > static_cast<double>(problem_.n()) * static_cast<double>(problem_.d());
+    if (std::vector<int>& finest = *problem_.statistics.finest; many && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
         enough.push_back(grid.unit - problem_.statistics.finest_weight);
@@ -425,6 +432,7 @@ class Lloyd {
   int threads_;
   KMeansResult<T> result_;
   bool inertia_is_explained_ = false;
+  double price_of_doubts_ = 0;  ///< so far
 };
 
 /// A whole fit with `engine`.

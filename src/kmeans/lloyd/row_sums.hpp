@@ -30,6 +30,7 @@ class Quantizer {
 #endif
   }
   static constexpr std::uint64_t raw_zero = core::integer_magic_bits;
+  double scale() const { return scale_; }
 
  private:
   double scale_ = 1;

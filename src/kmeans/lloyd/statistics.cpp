@@ -15,6 +15,7 @@
 #include "cpu/column_ranges.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
+#include "kmeans/simd/simd_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -137,68 +138,112 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 
 namespace {
 
-/// Exact sums of columns in the making: a total for each.
+/// Exact sums of columns in the making: a total for each. Where columns are few, several whole rows count as one, with
+/// as many lanes, so that vector instructions have enough to do.
 class ColumnTotals {
  public:
-  explicit ColumnTotals(std::vector<core::TotalGrid> grids)
-      : grids_(std::move(grids)), limbs_(grids_.size()), small_(grids_.size()) {}
+  static constexpr std::int64_t few_columns = 32;
 
-  void add(std::size_t column, double value) {
-    if (grids_[column].holds(value)) return grids_[column].add(value, limbs_[column]);
-    if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
-    small_[column]->add(value);
+  ColumnTotals(const std::vector<core::TotalGrid>& grids, bool contiguous)
+      : grids_(grids), rows_together_(contiguous ? std::max<std::int64_t>(1, few_columns / columns()) : 1),
+        limbs_(static_cast<std::size_t>(3 * lanes())), small_(grids.size()) {
+    for (std::int64_t lane = 0; lane < lanes(); ++lane) {
+      const core::TotalGrid& grid = grids[static_cast<std::size_t>(lane % columns())];
+      to_high_.push_back(grid.grid.to_high);
+      exact_from_.push_back(grid.exact_from);
+    }
+  }
+
+  /// As many columns from `first` on of some rows.
+  template <class T>
+  void add(MatrixView<const T> rows, std::int64_t first) {
+    const std::int64_t together = rows.rows() / rows_together_;
+    if (together > 0) add_lanes(rows.row(0) + first, rows_together_ * rows.row_stride(), together, lanes());
+    steps_ += static_cast<std::uint64_t>(together);
+    const std::int64_t rest = rows.rows() % rows_together_;
+    if (rest > 0) add_lanes(rows.row(together * rows_together_) + first, rows.row_stride(), rest, columns());
+    rest_ += static_cast<std::uint64_t>(rest);
   }
 
   void merge(const ColumnTotals& other) {
-    for (std::size_t column = 0; column < limbs_.size(); ++column) {
-      limbs_[column].merge(other.limbs_[column]);
+    steps_ += other.steps_;
+    rest_ += other.rest_;
+    for (std::size_t limb = 0; limb < limbs_.size(); ++limb) limbs_[limb] += other.limbs_[limb];
+    for (std::size_t column = 0; column < small_.size(); ++column) {
       if (!other.small_[column]) continue;
       if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
       small_[column]->merge(*other.small_[column]);
     }
   }
 
-  const std::vector<core::TotalGrid>& grids() const { return grids_; }
-
   core::ExactAccumulator sum(std::size_t column) const {
+    const auto limb = [&](std::int64_t which) {
+      const std::uint64_t times = steps_ * static_cast<std::uint64_t>(rows_together_) + rest_;
+      std::uint64_t sum = 0 - times * static_cast<std::uint64_t>(core::integer_magic_bits);
+      for (auto lane = static_cast<std::int64_t>(column); lane < lanes(); lane += columns())
+        sum += limbs_[static_cast<std::size_t>(which * lanes() + lane)];
+      return static_cast<std::int64_t>(sum);
+    };
     core::ExactAccumulator sum;
-    grids_[column].add_to(sum, limbs_[column], 0);
+    grids_[column].add_to(sum, {limb(0), limb(1), limb(2)}, 0);
     if (small_[column]) sum.merge(*small_[column]);
     return sum;
   }
 
-  /// At most, for each column.
-  static constexpr std::uint64_t column_bytes = sizeof(core::TotalGrid) + sizeof(core::TotalLimbs) +
-                                                sizeof(std::unique_ptr<core::ExactAccumulator>) +
-                                                sizeof(core::ExactAccumulator);
+  /// Of so many columns, at most.
+  static std::uint64_t bytes(std::uint64_t columns) {
+    const std::uint64_t lanes = std::max<std::uint64_t>(columns, few_columns);
+    return 5 * sizeof(double) * lanes +
+           columns * (sizeof(std::unique_ptr<core::ExactAccumulator>) + sizeof(core::ExactAccumulator));
+  }
 
  private:
-  std::vector<core::TotalGrid> grids_;
-  std::vector<core::TotalLimbs> limbs_;
+  std::int64_t columns() const { return std::ssize(grids_); }
+  std::int64_t lanes() const { return rows_together_ * columns(); }
+
+  template <class T>
+  void add_lanes(const T* values, std::int64_t stride, std::int64_t count, std::int64_t some_lanes) {
+    const ColumnLimbs columns_of{some_lanes,         to_high_.data(), grids_.front().grid.to_low,
+                                 exact_from_.data(), lanes(),         limbs_.data()};
+    for (std::int64_t row = 0; row < count; ++row) {
+      row += add_to_columns(values + row * stride, stride, count - row, columns_of);
+      if (row == count) return;
+      for (std::int64_t lane = 0; lane < some_lanes; ++lane) {
+        const auto value = static_cast<double>(values[row * stride + lane]);
+        const auto column = static_cast<std::size_t>(lane % columns());
+        if (grids_[column].holds(value)) continue;
+        if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
+        small_[column]->add(value);
+      }
+    }
+  }
+
+  const std::vector<core::TotalGrid>& grids_;
+  std::int64_t rows_together_;
+  std::vector<double> to_high_, exact_from_;                    ///< per lane
+  std::vector<std::uint64_t> limbs_;                            ///< raw: high ones, middle ones, low ones
   std::vector<std::unique_ptr<core::ExactAccumulator>> small_;  ///< of values too small for the limbs; seldom any
+  std::uint64_t steps_ = 0;                                     ///< of rows together
+  std::uint64_t rest_ = 0;                                      ///< rows in the first lanes alone
 };
 
 constexpr std::int64_t variance_columns = 2048;  // whose sums are made together
 
 template <class T>
-ColumnTotals sum_columns(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                         std::int64_t first, std::int64_t columns, int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::stretch_length(points.rows(), columns, threads);
-  ColumnTotals sums(column_totals(statistics, points.rows(), first, columns));
+ColumnTotals sum_columns(MatrixView<const T> points, const std::vector<core::TotalGrid>& grids, const GpuPoints<T>* gpu,
+                         std::int64_t first, int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = core::stretch_length(points.rows(), std::ssize(grids), threads);
+  ColumnTotals sums(grids, points.contiguous());
   core::FirstFailure failure;
   visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
 #pragma omp parallel num_threads(threads)
     {
       std::optional<ColumnTotals> own;
-      failure.run([&] { own.emplace(sums.grids()); });
+      failure.run([&] { own.emplace(grids, points.contiguous()); });
 #pragma omp for schedule(static)
       for (std::int64_t start = 0; start < some.rows(); start += stretch) {
         if (stop.stop_requested() || failure.happened()) continue;
-        failure.run([&] {
-          for (std::int64_t row = start; row < std::min(start + stretch, some.rows()); ++row)
-            for (std::int64_t column = 0; column < columns; ++column)
-              own->add(static_cast<std::size_t>(column), static_cast<double>(some(row, first + column)));
-        });
+        failure.run([&] { own->add(some.slice(start, std::min(stretch, some.rows() - start)), first); });
       }
 #pragma omp critical(gradus_variance_sums)
       if (!failure.happened()) failure.run([&] { sums.merge(*own); });
@@ -221,7 +266,8 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   // Ranges or finest bits in the making, and the mean from the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
-  const std::uint64_t sums = std::min<std::uint64_t>(d, variance_columns) * (team + 1) * ColumnTotals::column_bytes;
+  const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
+  const std::uint64_t sums = together * sizeof(core::TotalGrid) + (team + 1) * ColumnTotals::bytes(together);
   return columns + sums;
 }
 
@@ -238,7 +284,8 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
   const std::int64_t columns_at_once = gpu ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
-    const ColumnTotals sums = sum_columns(points, statistics, gpu, first, columns, threads, stop);
+    const std::vector<core::TotalGrid> grids = column_totals(statistics, n, first, columns);
+    const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
     for (std::int64_t column = 0; column < columns; ++column)
       mean(0, first + column) = sums.sum(static_cast<std::size_t>(column)).template quotient<T>(count);
   }

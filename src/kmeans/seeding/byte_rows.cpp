@@ -472,7 +472,7 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
   // A sample is enough: what lies far outside its range only costs time.
-  const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points.columns(), 16, 1024);
+  const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
   const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
   std::vector<double> sums(middle_.size());

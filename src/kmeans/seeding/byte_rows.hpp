@@ -154,6 +154,9 @@ class ByteRows {
     limit = static_cast<float>(std::max(value - std::abs(value) * 0x1p-22 - 0x1p-100, -0x1p120));
   }
 
+  /// No candidate is to be ruled out for the row by its distance.
+  void set_no_limit(std::int64_t row) { limits_[row] = -0x1p120F; }
+
   /// The candidates that are not ruled out for each of a panel's points, ascending, go to scratch.undecided; returns
   /// how many they are. The scratch is made for count() candidates.
   std::int64_t look(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;

@@ -16,6 +16,7 @@
 #include "kmeans/lloyd/row_sums.hpp"
 #include "kmeans/seeding/cover.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
+#include "kmeans/seeding/dense_cover.hpp"
 #include "kmeans/seeding/filtered_cover.hpp"
 
 namespace gradus::kmeans_detail {
@@ -34,9 +35,17 @@ constexpr std::int64_t fewest_chosen_by_filter = 6;
 
 /// `expected`: how many rows will be chosen.
 bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filter) {
-  if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never) return false;
+  if (columns > ByteRows<float>::most_columns || filter == SeedingFilter::never || filter == SeedingFilter::dense)
+    return false;
   if (filter == SeedingFilter::always) return true;
   return columns > most_columns_of_cover && expected >= fewest_chosen_by_filter;
+}
+
+/// Whether all distances of k-means++ are measured, for to leave some out takes longer (docs/decisions/
+/// 0013-first-centroids.md).
+bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
+  if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
+  return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : 10);
 }
 
 /// Rows that k-means|| chooses in all rounds, about.
@@ -142,6 +151,9 @@ struct HostRows {
   SeedingFilter filter;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
+    const int trials = trials_of_a_step(expected);
+    if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter))
+      return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop);
     if (is_filtered(points.columns(), expected, filter))
       return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
@@ -355,11 +367,19 @@ double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t colu
 
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
   if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
+  const auto of_plain_cover = [](std::int64_t rows) { return 16 * static_cast<std::uint64_t>(rows); };
   const auto of_cover = [&](std::int64_t rows, std::int64_t expected) {
     const bool filtered = is_filtered(shape.dimensions, expected, filter);
-    return filtered ? FilteredCover<float>::bytes(rows, shape.dimensions) : 16 * static_cast<std::uint64_t>(rows);
+    return filtered ? FilteredCover<float>::bytes(rows, shape.dimensions) : of_plain_cover(rows);
   };
-  if (init == KMeansInit::kmeans_plus_plus) return of_cover(shape.points, shape.clusters);
+  if (init == KMeansInit::kmeans_plus_plus) {
+    const std::uint64_t bytes = of_cover(shape.points, shape.clusters);
+    const int trials = trials_of_a_step(shape.clusters);
+    if (!DenseCover<float>::takes({}, shape.weighted, trials) || !is_dense(shape.dimensions, shape.clusters, filter))
+      return bytes;
+    // No less than without room for it.
+    return std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
+  }
   const std::int64_t expected = sample_rows(shape.clusters);
   const std::int64_t sample = std::min(shape.points, expected + shape.clusters);
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);

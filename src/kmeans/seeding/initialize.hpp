@@ -5,9 +5,9 @@
 
 namespace gradus::kmeans_detail {
 
-/// Whether the choice among points in host memory takes the memory for a copy in 8 bits (byte_rows.hpp). Its result
-/// does not depend on it.
-enum class SeedingFilter { where_it_pays, never, always };
+/// Whether the choice among points in host memory takes the memory for a copy in 8 bits (byte_rows.hpp), or for all
+/// distances (dense_cover.hpp; `dense`: wherever it can). Its result does not depend on it.
+enum class SeedingFilter { where_it_pays, never, always, dense };
 
 /// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
 /// `points` are finite and hold at least k different rows of positive weight. `gpu`: their object where they lie on a

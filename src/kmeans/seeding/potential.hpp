@@ -1,7 +1,7 @@
 // What k-means++ and k-means|| ask for again and again: the points' squared distances to the nearest of some chosen
 // rows, a draw of rows by them, and how much the choice of another row would lower their sum. How few distances that
-// takes is the business of the two classes behind it, which give the same integers: Cover (few columns) and
-// FilteredCover (many).
+// takes is the business of the classes behind it, which give the same integers: Cover (few columns), FilteredCover
+// (many) and DenseCover (few clusters).
 #pragma once
 
 #include <algorithm>

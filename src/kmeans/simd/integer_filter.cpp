@@ -247,6 +247,16 @@ std::int64_t search_f64(const FilterView<double>& filter, const double* const* r
   return search_kernel(filter, rows, count, labels, bounds, scratch);
 }
 
+std::int32_t nearest_of_f32(const FilterView<float>& filter, const float* row, std::int64_t count,
+                            FilterScratch& scratch, bool& doubtful) {
+  return nearest_candidate(filter, row, count, scratch, doubtful);
+}
+
+std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row, std::int64_t count,
+                            FilterScratch& scratch, bool& doubtful) {
+  return nearest_candidate(filter, row, count, scratch, doubtful);
+}
+
 // Quantizes one centroid into the panels of 8 bits, plus 128; returns as pack_centroid().
 double pack_bytes(const double* centroid, std::int64_t cluster, std::int64_t dimensions, double steps,
                   std::uint8_t* panels, double* norm) {
@@ -299,6 +309,8 @@ namespace gradus::kmeans_detail {
 
 HWY_EXPORT(search_f32);
 HWY_EXPORT(search_f64);
+HWY_EXPORT(nearest_of_f32);
+HWY_EXPORT(nearest_of_f64);
 HWY_EXPORT(pack_centroid);
 HWY_EXPORT(pack_bytes);
 HWY_EXPORT(has_dot_instructions);
@@ -467,6 +479,13 @@ std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, 
     rechecked += search(pointers, size, labels + first, from, scratch);
   }
   return rechecked;
+}
+
+template <class T>
+std::int32_t IntegerFilter<T>::nearest_of(const T* row, std::int64_t count, FilterScratch& scratch,
+                                          bool& doubtful) const {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(nearest_of_f32)(view(), row, count, scratch, doubtful);
+  else return HWY_DYNAMIC_DISPATCH(nearest_of_f64)(view(), row, count, scratch, doubtful);
 }
 
 template <class T>

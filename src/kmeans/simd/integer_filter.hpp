@@ -92,6 +92,10 @@ class IntegerFilter {
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 
+  /// The canonical label of a point among `count` of the clusters, which stand in scratch.candidates; `doubtful` is set
+  /// where the canonical chain had to tell.
+  std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
+
   bool has_bytes() const { return has_bytes_; }
 
   static std::uint64_t bytes(const Shape& shape);

@@ -208,6 +208,62 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
+// See add_to_columns(); of one row, whether the limbs hold all of it.
+template <class Lanes>
+HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, hn::Vec<Lanes> value, std::int64_t dim, const ColumnLimbs& columns) {
+  const hn::RebindToUnsigned<Lanes> integers;
+  const auto magic = hn::Set(lanes, core::integer_magic);
+  const auto finer = hn::Set(lanes, columns.to_low);
+  const auto held = hn::Not(hn::Abs(value) < hn::LoadU(lanes, columns.exact_from + dim));
+  const auto scaled = hn::IfThenElseZero(held, value) * hn::LoadU(lanes, columns.to_high + dim);
+  const auto high = scaled + magic;
+  const auto rest = (scaled - (high - magic)) * finer;
+  const auto middle = rest + magic;
+  const auto low = (rest - (middle - magic)) * finer + magic;
+  std::uint64_t* to = columns.limbs + dim;
+  for (const auto limb : {high, middle, low}) {
+    hn::StoreU(hn::LoadU(integers, to) + hn::BitCast(integers, limb), integers, to);
+    to += columns.stride;
+  }
+  return hn::Or(held, value == hn::Zero(lanes));
+}
+
+template <class T>
+std::int64_t add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
+                                   const ColumnLimbs& columns) {
+  const hn::ScalableTag<double> lanes;
+  const hn::Rebind<T, decltype(lanes)> narrow;
+  const hn::CappedTag<double, 1> one;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  for (std::int64_t index = 0; index < count; ++index) {
+    const T* const row = rows + index * row_stride;
+    auto all_held = hn::FirstN(lanes, static_cast<std::size_t>(width));
+    bool rest_held = true;
+    std::int64_t dim = 0;
+    for (; dim + width <= columns.columns; dim += width) {
+      hn::Vec<decltype(lanes)> value;
+      if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, row + dim);
+      else value = hn::PromoteTo(lanes, hn::LoadU(narrow, row + dim));
+      all_held = hn::And(all_held, add_values(lanes, value, dim, columns));
+    }
+    for (; dim < columns.columns; ++dim) {
+      const auto held = add_values(one, hn::Set(one, static_cast<double>(row[dim])), dim, columns);
+      rest_held = rest_held && hn::AllTrue(one, held);
+    }
+    if (!hn::AllTrue(lanes, all_held) || !rest_held) return index;
+  }
+  return count;
+}
+
+std::int64_t add_to_columns_f32(const float* rows, std::int64_t row_stride, std::int64_t count,
+                                const ColumnLimbs& columns) {
+  return add_to_columns_kernel(rows, row_stride, count, columns);
+}
+std::int64_t add_to_columns_f64(const double* rows, std::int64_t row_stride, std::int64_t count,
+                                const ColumnLimbs& columns) {
+  return add_to_columns_kernel(rows, row_stride, count, columns);
+}
+
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
@@ -333,6 +389,8 @@ HWY_AFTER_NAMESPACE();
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(find_changed_kernel);
+HWY_EXPORT(add_to_columns_f32);
+HWY_EXPORT(add_to_columns_f64);
 HWY_EXPORT(move_rows_f32);
 HWY_EXPORT(move_rows_f64);
 HWY_EXPORT(inertia_f32);
@@ -366,6 +424,12 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
                            &sums.raw_count(0)};
   if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(move_rows_f32)(moved);
   else HWY_DYNAMIC_DISPATCH(move_rows_f64)(moved);
+}
+
+template <class T>
+std::int64_t add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns) {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(add_to_columns_f32)(rows, row_stride, count, columns);
+  else return HWY_DYNAMIC_DISPATCH(add_to_columns_f64)(rows, row_stride, count, columns);
 }
 
 template <class T>
@@ -417,6 +481,7 @@ double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, c
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
                           const std::int32_t*, ExactSums<T>&);                                                     \
+  template std::int64_t add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                  \
   template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range,               \
                             core::ExactTotal&);                                                                    \
   template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)

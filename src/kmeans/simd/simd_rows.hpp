@@ -20,6 +20,22 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
+/// Exact sums of columns in the making, three raw limbs each (core::TotalGrid). Plain data: it crosses into code
+/// compiled for other instruction sets.
+struct ColumnLimbs {
+  std::int64_t columns;
+  const double* to_high;  ///< per column
+  double to_low;
+  const double* exact_from;  ///< per column: the limbs hold every bit of values that are not smaller
+  std::int64_t stride;       ///< from the high limbs to the middle ones, and from those to the low ones
+  std::uint64_t* limbs;
+};
+
+/// Adds rows to them, up to the first one that has values but zero which the limbs do not hold: in their place it adds
+/// zeros. Returns the number of rows before that one, or `count`.
+template <class T>
+std::int64_t add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
+
 /// Adds the products w * D(x, c_label) of a block of at most block_points, each rounded to 53 bits.
 template <class T>
 void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,

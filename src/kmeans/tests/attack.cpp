@@ -192,7 +192,7 @@ class Check {
                             [&] { return difference_of_one("inertia", answer.inertia, again.answer->inertia); });
   }
 
-  /// The first centroids chosen with the copy in 8 bits are those chosen without.
+  /// The first centroids chosen with the copy in 8 bits, or from all distances, are those chosen without.
   std::string seeding_fault(const Run& run) {
     if (!expected().answer) return "";
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
@@ -206,10 +206,11 @@ class Check {
         });
         return is.answer ? *is.answer : std::vector<T>();
       };
-      const std::string wrong =
-          difference("element of the first centroids", chosen(kmeans_detail::SeedingFilter::always),
-                     chosen(kmeans_detail::SeedingFilter::never));
-      if (!wrong.empty()) return wrong;
+      const std::vector<T> plain = chosen(kmeans_detail::SeedingFilter::never);
+      for (const auto filter : {kmeans_detail::SeedingFilter::always, kmeans_detail::SeedingFilter::dense}) {
+        const std::string wrong = difference("element of the first centroids", chosen(filter), plain);
+        if (!wrong.empty()) return wrong;
+      }
     }
     return "";
   }

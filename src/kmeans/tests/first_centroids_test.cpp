@@ -151,9 +151,11 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
         if (threads > 1 && !large) continue;
         const cpu::ForcedTarget forced(targets[problem % targets.size()]);
         dot_instructions_allowed = problem % 3 != 0;
-        ASSERT_TRUE(chosen<T>(points.view(), weights, init, k, problem, threads, SeedingFilter::always) == expected)
-            << "problem " << problem << ": " << kinds[kind] << ", " << n << " x " << d << ", k " << k << ", init "
-            << static_cast<int>(init) << ", " << threads << " threads, weights " << weights.size();
+        for (const SeedingFilter filter : {SeedingFilter::always, SeedingFilter::dense})
+          ASSERT_TRUE(chosen<T>(points.view(), weights, init, k, problem, threads, filter) == expected)
+              << "problem " << problem << ": " << kinds[kind] << ", " << n << " x " << d << ", k " << k << ", init "
+              << static_cast<int>(init) << ", " << threads << " threads, weights " << weights.size() << ", filter "
+              << static_cast<int>(filter);
         dot_instructions_allowed = true;
       }
     }

@@ -1,0 +1,103 @@
+// Whole k-means calls in one process, as a long-lived program makes them: what bench/rivals/kmeans_calls.py times
+// beside scikit-learn. A request is a line of JSON on standard input, the answer a line on standard output; the end of
+// the input ends the program.
+//
+//   {"load": "points.npy"}                          reads points into memory of its own: {}
+//   {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
+//    "output": "prefix" or null}                    a call: {"seconds", "variant", "threads", "iterations", "inertia",
+//                                                   "phases"}; labels and centroids go to PREFIXlabels.npy and
+//                                                   PREFIXcentroids.npy
+// A request that fails is answered by {"error": why}.
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/atomic_file.hpp"
+#include "core/phases.hpp"
+#include "gradus/kmeans.hpp"
+#include "io/npy.hpp"
+#include "io/points.hpp"
+
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+gradus::Matrix<T> in_own_memory(gradus::MatrixView<const T> rows) {
+  gradus::Matrix<T> copy(rows.rows(), rows.columns());
+  for (std::int64_t row = 0; row < rows.rows(); ++row) std::copy_n(rows.row(row), rows.columns(), copy.row(row));
+  return copy;
+}
+
+template <class View>
+void write(const std::string& path, View values) {
+  gradus::core::AtomicFile file(path);
+  gradus::io::write_npy(file, values);
+  file.commit();
+}
+
+template <class T>
+ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) {
+  gradus::KMeansOptions options;
+  options.clusters = request.at("clusters").get<std::int64_t>();
+  options.max_iterations = request.at("max_iterations").get<int>();
+  options.tolerance = request.at("tolerance").get<double>();
+  options.seed = request.at("seed").get<std::uint64_t>();
+  gradus::io::Points first;
+  gradus::KMeansMemory<T> memory;
+  if (!request.at("first").is_null()) {
+    first = gradus::io::read_points(request.at("first").get<std::string>());
+    options.init = gradus::KMeansInit::given;
+    memory.initial_centroids = first.view<T>();
+  }
+  gradus::Execution execution;
+  execution.device = gradus::Device::cpu;
+  execution.threads = request.at("threads").get<int>();
+
+  const auto start = gradus::core::Clock::now();
+  const gradus::KMeansResult<T> result = gradus::kmeans(points, options, memory, execution);
+  const double seconds = gradus::core::seconds_since(start);
+
+  if (!request.at("output").is_null()) {
+    const auto prefix = request.at("output").get<std::string>();
+    write(prefix + "labels.npy", result.labels.view());
+    write(prefix + "centroids.npy", result.centroids.view());
+  }
+  ordered_json phases;
+  for (const gradus::Phase& phase : result.report.phases) phases[phase.name] = phase.seconds;
+  return {{"seconds", seconds},
+          {"variant", result.report.variant},
+          {"threads", result.report.threads},
+          {"iterations", result.iterations},
+          {"inertia", result.inertia},
+          {"phases", phases}};
+}
+
+}  // namespace
+
+int main() {
+  std::variant<gradus::Matrix<float>, gradus::Matrix<double>> points;
+  for (std::string line; std::getline(std::cin, line);) {
+    ordered_json answer = ordered_json::object();
+    try {
+      const ordered_json request = ordered_json::parse(line);
+      if (request.contains("load")) {
+        points = gradus::Matrix<float>();  // the points before are given back first
+        gradus::io::read_points(request.at("load").get<std::string>()).visit([&](const auto& view) {
+          points = in_own_memory(view);
+        });
+      } else {
+        answer = std::visit([&](const auto& of_type) { return call(of_type, request); }, points);
+      }
+    } catch (const std::exception& failure) {
+      answer = {{"error", failure.what()}};
+    }
+    std::cout << answer.dump() << std::endl;
+  }
+  return 0;
+}

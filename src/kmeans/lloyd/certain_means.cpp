@@ -1,0 +1,138 @@
+#include "kmeans/lloyd/certain_means.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kmeans/lloyd/certain_means.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "core/exact_sum.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::kmeans_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One column, or a vector of them, from `column` on; returns which are certain.
+template <class T, class Lanes>
+HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
+  const hn::RebindToSigned<Lanes> integers;
+  const auto count = hn::Set(lanes, static_cast<double>(sums.count));
+  const auto bits = hn::Set(lanes, sums.to_low);
+  const auto magic = hn::Set(integers, static_cast<std::int64_t>(static_cast<std::uint64_t>(sums.count) *
+                                                                 static_cast<std::uint64_t>(core::integer_magic_bits)));
+  const auto high = hn::LoadU(integers, sums.high + column) - magic;
+  const auto low = hn::LoadU(integers, sums.low + column) - magic;
+  // |high| is at most 2^62, so that the rounded number is an integer of 64 bits, too.
+  const auto a = hn::ConvertTo(lanes, high);
+  const auto b = hn::ConvertTo(lanes, high - hn::ConvertTo(integers, a));
+  const auto c = hn::ConvertTo(lanes, low);
+  const auto first = a * bits;
+  const auto second = b * bits;
+  const auto rest = second + c;
+  const auto s = first + rest;
+  const auto of_rest = s - first;
+  const auto e = (first - (s - of_rest)) + (rest - of_rest);
+  const auto q = s / count;
+  const auto r = (hn::NegMulAdd(q, count, s) + e) / count;
+  const auto any_bound = hn::Set(lanes, 2.0) +
+                         (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) / count +
+                         hn::Abs(q) * hn::Set(lanes, 0x1p-99);
+  // What `rest` lost, by Knuth's sum; and what it lost to begin with, where the low limb has more bits than a double.
+  const auto of_low = rest - second;
+  const auto lost = (second - (rest - of_low)) + (c - of_low);
+  const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
+  const auto whole = hn::RebindMask(lanes, hn::ConvertTo(integers, c) == low);
+  const auto exact =
+      hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
+  const auto bound = hn::IfThenZeroElse(exact, any_bound);
+  // A step is 2^-bits / to_high, a power of two; products with it are exact where the result is normal.
+  const auto step = (hn::Set(lanes, 1.0) / bits) / hn::LoadU(lanes, sums.to_high + column);
+  const auto mean = (q + r) * step;
+  const auto below = (q + (r - bound)) * step;
+  const auto above = (q + (r + bound)) * step;
+  if constexpr (sizeof(T) == 8) {
+    hn::StoreU(mean, lanes, means + column);
+    const auto size = hn::Abs(mean);
+    return hn::And(hn::And(below == mean, above == mean),
+                   hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
+  } else {
+    // Doubles that enclose the mean, and with it their roundings to T.
+    const hn::Rebind<float, Lanes> narrow;
+    const auto rounded = hn::DemoteTo(narrow, mean);
+    hn::StoreU(rounded, narrow, means + column);
+    const auto wide = hn::PromoteTo(lanes, rounded);
+    const auto rounded_once = hn::And(exact, r == hn::Zero(lanes));
+    const auto margin = hn::IfThenZeroElse(rounded_once, hn::Abs(mean) * hn::Set(lanes, 0x1p-51));
+    const auto least = hn::PromoteTo(lanes, hn::DemoteTo(narrow, below - margin));
+    const auto greatest = hn::PromoteTo(lanes, hn::DemoteTo(narrow, above + margin));
+    const auto size = hn::Abs(wide);
+    return hn::And(hn::And(least == wide, greatest == wide),
+                   hn::And(size > hn::Set(lanes, 0x1p-100), size < hn::Set(lanes, 0x1p100)));
+  }
+}
+
+template <class T>
+std::int64_t certain_means_kernel(const ClusterSums& sums, T* means, std::int32_t* open) {
+  std::int64_t found = 0;
+  std::int64_t column = 0;
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64 && HWY_TARGET == HWY_AVX3
+  const hn::ScalableTag<double> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  for (; column + width <= sums.columns; column += width) {
+    const auto certain = means_of(lanes, sums, column, means);
+    if (hn::AllTrue(lanes, certain)) continue;
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(lanes, certain, bytes);
+    for (std::int64_t lane = 0; lane < width; ++lane) {
+      open[found] = static_cast<std::int32_t>(column + lane);
+      found += (bytes[0] >> lane & 1) == 0;
+    }
+  }
+  const hn::CappedTag<double, 1> one;
+  for (; column < sums.columns; ++column) {
+    open[found] = static_cast<std::int32_t>(column);
+    found += !hn::AllTrue(one, means_of(one, sums, column, means));
+  }
+#else
+  // To make doubles of integers of 64 bits and back takes as long here as it saves.
+  (void)means;
+  for (; column < sums.columns; ++column) open[found++] = static_cast<std::int32_t>(column);
+#endif
+  return found;
+}
+
+std::int64_t certain_means_f32(const ClusterSums& sums, float* means, std::int32_t* open) {
+  return certain_means_kernel(sums, means, open);
+}
+std::int64_t certain_means_f64(const ClusterSums& sums, double* means, std::int32_t* open) {
+  return certain_means_kernel(sums, means, open);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::kmeans_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::kmeans_detail {
+
+HWY_EXPORT(certain_means_f32);
+HWY_EXPORT(certain_means_f64);
+
+template <class T>
+std::int64_t certain_means(const ClusterSums& sums, T* means, std::int32_t* open) {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(certain_means_f32)(sums, means, open);
+  else return HWY_DYNAMIC_DISPATCH(certain_means_f64)(sums, means, open);
+}
+
+template std::int64_t certain_means(const ClusterSums&, float*, std::int32_t*);
+template std::int64_t certain_means(const ClusterSums&, double*, std::int32_t*);
+
+}  // namespace gradus::kmeans_detail
+#endif

@@ -1,0 +1,158 @@
+// k-means++ for few clusters: every distance is measured. While clusters are few, half of the points and more come
+// nearer to a trial than they were, and to find out which takes longer than their distances. Points are taken in blocks
+// of 256 in their order; vectors across points serve all trials of a step, and what the trials would gain is added up
+// while a block's distances are in the cache. The integers are those of Cover and FilteredCover.
+//
+// With few columns the distances to the trial that is chosen are measured again, for the points are read in less time
+// than distances are written; with more they are kept.
+//
+// Floor, of a step with L trials: reading the points, and n d L multiply-adds of doubles. Memory: 8 bytes a point, and
+// 8 L where distances are kept. Without weights, and without the groups that k-means|| asks for.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/failure.hpp"
+#include "cpu/threads.hpp"
+#include "kmeans/lloyd/distance.hpp"
+#include "kmeans/seeding/potential.hpp"
+
+namespace gradus::kmeans_detail {
+
+inline constexpr std::int64_t few_columns = 5;
+
+/// squared_distances() for rows of at most few_columns columns, `stride` elements apart.
+template <class T>
+void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
+                           std::int64_t clusters, std::int64_t columns, double* out);
+
+/// The sum of the raw integers of the lesser one of closest[i] and others[i]; `closest` becomes it where `keep`.
+std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t count, const Quantizer& quantize,
+                            bool keep);
+
+template <class T>
+class DenseCover final : public Potential<T> {
+ public:
+  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop = {})
+      : Potential<T>(points, {}, first, threads, stop, most_trials),
+        kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
+    for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
+      const T* const chosen = points_.row(first);
+      measure(row, count, &chosen, 1, closest_.data() + row);
+    });
+    this->rescale();
+  }
+
+  static bool takes(VectorView<const T> weights, bool groups, int trials) {
+    return weights.empty() && !groups && trials <= most_trials;
+  }
+
+  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
+    const auto trials = std::ssize(candidates);
+    const T* addresses[most_trials];
+    for (std::int64_t trial = 0; trial < trials; ++trial)
+      addresses[trial] = points_.row(candidates[static_cast<std::size_t>(trial)]);
+    const bool keep = trials * (points_.rows() + block_rows) <= kept_.size();
+    std::vector<std::uint64_t> gains =
+        for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t> sums) {
+          double own[most_trials * block_rows];
+          double* const distances = keep ? kept_.data() + trials * row : own;
+          measure(row, count, addresses, trials, distances);
+          const std::uint64_t before = sums_.block_of(row) + static_cast<std::uint64_t>(count) * Quantizer::raw_zero;
+          for (std::int64_t trial = 0; trial < trials; ++trial)
+            sums[static_cast<std::size_t>(trial)] +=
+                before - sum_of_lesser(closest_.data() + row, distances + trial * count, count, quantize_, false);
+        });
+    gains.resize(candidates.size());
+    tried_.clear();
+    if (keep) tried_.assign(candidates.begin(), candidates.end());
+    return gains;
+  }
+
+  void add(std::span<const std::int64_t> rows) override {
+    for (const std::int64_t chosen : rows) {
+      const auto trials = std::ssize(tried_);
+      const std::int64_t trial = std::find(tried_.begin(), tried_.end(), chosen) - tried_.begin();
+      const T* const address = points_.row(chosen);
+      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
+        double own[block_rows];
+        const double* distances = kept_.data() + trials * row + trial * count;
+        if (trial == trials) {
+          measure(row, count, &address, 1, own);
+          distances = own;
+        }
+        sums_.block_of(row) = sum_of_lesser(closest_.data() + row, distances, count, quantize_, true) -
+                              static_cast<std::uint64_t>(count) * Quantizer::raw_zero;
+      });
+    }
+    tried_.clear();
+    this->take(rows);
+  }
+
+  std::vector<std::uint64_t> weights_of_chosen() const override {
+    std::vector<std::uint64_t> sums(chosen_.size());
+    for (std::int64_t row = 0; row < points_.rows(); ++row) {
+      if (row % this->stretch == 0) honour_stop();
+      std::size_t owner = 0;
+      while (squared_distance(points_.row(row), points_.row(chosen_[owner]), points_.columns()) != closest_[row])
+        ++owner;
+      ++sums[owner];
+    }
+    return sums;
+  }
+
+  /// What it takes beside the points.
+  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
+    return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
+  }
+
+ private:
+  using Potential<T>::points_, Potential<T>::stop_, Potential<T>::threads_, Potential<T>::closest_, Potential<T>::sums_,
+      Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::honour_stop;
+
+  static constexpr std::int64_t most_trials = 16;
+  static constexpr std::int64_t block_rows = RowSums::block_rows;
+  static constexpr bool keeps(std::int64_t columns) { return columns > few_columns; }
+
+  void measure(std::int64_t row, std::int64_t count, const T* const* centroids, std::int64_t clusters,
+               double* out) const {
+    if (points_.columns() <= few_columns)
+      return few_squared_distances(points_.row(row), points_.row_stride(), count, centroids, clusters,
+                                   points_.columns(), out);
+    const T* rows[block_rows];
+    for (std::int64_t index = 0; index < count; ++index) rows[index] = points_.row(row + index);
+    squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
+  }
+
+  /// use(first row, rows, sums of the thread) for each block of the sums; returns the threads' sums added up.
+  template <class Use>
+  std::vector<std::uint64_t> for_all_blocks(const Use& use) {
+    std::vector<std::uint64_t> all(most_trials);
+    const std::int64_t n = points_.rows();
+    const std::int64_t piece =
+        std::clamp<std::int64_t>(n / (std::int64_t{8} * threads_) / block_rows, 1, 16) * block_rows;
+    cpu::SharedWork work(n, threads_, piece);
+#pragma omp parallel num_threads(threads_) if (threads_ > 1)
+    {
+      std::uint64_t own[most_trials] = {};
+      for (cpu::Range range = work.next(omp_get_thread_num()); range.size() > 0;
+           range = work.next(omp_get_thread_num()))
+        for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += block_rows)
+          use(row, std::min(block_rows, range.end - row), std::span(own));
+#pragma omp critical(gradus_dense_sums)
+      for (std::size_t at = 0; at < all.size(); ++at) all[at] += own[at];
+    }
+    honour_stop();
+    return all;
+  }
+
+  Buffer<double> kept_;              ///< of each block the distances to the trials, one after the other
+  std::vector<std::int64_t> tried_;  ///< the rows whose distances are kept
+};
+
+}  // namespace gradus::kmeans_detail

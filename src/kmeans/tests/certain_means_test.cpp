@@ -1,0 +1,124 @@
+// What vectors of doubles call a certain mean is what integers of 128 bits call so, also beside ties.
+#include "kmeans/lloyd/certain_means.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "cpu/forced_target.hpp"
+
+namespace gradus::kmeans_detail {
+namespace {
+
+template <class T>
+class CertainMeans : public testing::Test {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(CertainMeans, Elements);
+
+template <class T>
+class Columns {
+ public:
+  Columns(std::int64_t count, std::int64_t summands) : count_(count), summands_(summands) {}
+
+  /// A sum that lies `off` steps from `mean` times count.
+  void add(int exponent, double mean, std::int64_t off) {
+    const core::Grid grid(exponent, summands_);
+    bits_ = grid.bits;
+    const auto steps = static_cast<core::Int128>(std::ldexp(mean, -grid.unit - 24)) << 24;
+    const core::Int128 sum = steps * count_ + off;
+    const auto high = static_cast<std::int64_t>(sum >> grid.bits);
+    put(high_, high);
+    put(low_, static_cast<std::int64_t>(sum - (static_cast<core::Int128>(high) << grid.bits)));
+    to_high_.push_back(grid.to_high);
+    sums_.push_back(sum);
+    units_.push_back(grid.unit);
+  }
+
+  /// How many of the columns are certain; fails where one of them should not be, or is another number.
+  std::int64_t check(bool exact) const {
+    const auto columns = std::ssize(sums_);
+    std::vector<T> means(sums_.size());
+    std::vector<std::int32_t> open(sums_.size() + 16);
+    const std::int64_t left =
+        certain_means({high_.data(), low_.data(), count_, columns, std::ldexp(1.0, bits_), to_high_.data(), exact},
+                      means.data(), open.data());
+    std::int64_t next = 0;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      if (next < left && open[static_cast<std::size_t>(next)] == column) {
+        ++next;
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(column);
+      const core::Certified<T> truth =
+          core::certified_quotient<T>(sums_[at], exact ? 0 : count_, count_, 0, units_[at]);
+      EXPECT_TRUE(truth.certain) << column;
+      EXPECT_EQ(means[at], truth.value) << column;
+    }
+    EXPECT_EQ(next, left);
+    return columns - left;
+  }
+
+ private:
+  void put(std::vector<std::int64_t>& limbs, std::int64_t value) const {
+    limbs.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
+                                              static_cast<std::uint64_t>(count_) *
+                                                  static_cast<std::uint64_t>(core::integer_magic_bits)));
+  }
+
+  std::int64_t count_, summands_;
+  int bits_ = 0;
+  std::vector<std::int64_t> high_, low_;
+  std::vector<double> to_high_;
+  std::vector<core::Int128> sums_;
+  std::vector<int> units_;
+};
+
+TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
+  using T = TypeParam;
+  std::mt19937_64 random(5);
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  std::int64_t certain = 0;
+  std::int64_t all = 0;
+  std::int64_t decided = 0;  // where nothing was lost to the grid
+  for (const std::int64_t target : cpu::compiled_targets()) {
+    const cpu::ForcedTarget forced(target);
+    for (int round = 0; round < 400; ++round) {
+      const std::int64_t summands = std::int64_t{1} << between(0, 36);
+      const std::int64_t count = between(1, summands);
+      Columns<T> columns(
+          round % 3 == 0 ? static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count))) : count,
+          summands);
+      const std::int64_t d = between(1, 40);
+      for (std::int64_t column = 0; column < d; ++column) {
+        const int exponent = static_cast<int>(round % 4 == 0 ? between(-984, 500) : between(-20, 20));
+        // A number of T, or half-way to the next one.
+        T mean = static_cast<T>(std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random),
+                                           exponent - static_cast<int>(between(0, 30))));
+        double exact = static_cast<double>(mean);
+        if (between(0, 1) == 0) {
+          const T above = std::nextafter(mean, std::numeric_limits<T>::infinity());
+          exact = 0.5 * (exact + static_cast<double>(above));  // rounds for double, which is the number itself
+        }
+        const std::int64_t off =
+            between(0, 2) == 0 ? between(-3, 3) : between(-(std::int64_t{1} << 40), std::int64_t{1} << 40);
+        columns.add(exponent, exact, between(0, 3) == 0 ? off : off * 1000);
+      }
+      certain += columns.check(false);
+      EXPECT_LE(certain, all += d);
+      decided += columns.check(true);
+    }
+  }
+  EXPECT_LT(0, certain);
+  EXPECT_LT(certain, decided);
+  EXPECT_LT(decided, all);
+}
+
+}  // namespace
+}  // namespace gradus::kmeans_detail
