@@ -244,6 +244,31 @@ TEST(HashSet, KeysMayAllHaveTheSameHash) {
   EXPECT_EQ(std::ranges::distance(set), 150);
 }
 
+/// Also of keys whose hashes agree, and which are put in again as soon as the loop has seen them.
+template <class Reclamation>
+void put_in_again() {
+  split_ordered_set<int, Reclamation, SameHash> set;
+  constexpr int keys = 20;
+  for (int key = 0; key < keys; ++key) set.insert(key);
+  std::map<int, int> seen;
+  int steps = 0;
+  for (const int key : set) {
+    ++seen[key];
+    EXPECT_TRUE(set.erase(key) && set.insert(key));
+    ASSERT_LE(++steps, keys) << "the loop does not end";
+  }
+  for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+  if (Reclamation::walks_past_removed) {
+    EXPECT_EQ(seen.size(), keys);
+  }
+  EXPECT_EQ(set.size(), keys);
+}
+TEST(HashSet, ALoopSeesNoKeyTwiceThatIsPutInAgain) {
+  put_in_again<epoch>();
+  put_in_again<hazard_pointers>();
+  put_in_again<leak>();
+}
+
 TEST(HashSet, GrowsWithItsKeysWhateverTheirBits) {
   split_ordered_set<std::uint64_t> set;
   for (std::uint64_t key = 0; key < 200000; ++key) ASSERT_TRUE(set.insert(key << 40));
