@@ -378,8 +378,8 @@ class split_ordered_set
         return;
       }
       // Removed, and what comes behind it may be freed: on to what is behind all of its order.
-      const window at =
-          set_.find(hold_, set_.door(0), here_->order.load(std::memory_order_relaxed), never_equal, slot_);
+      const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
+      const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
       here_ = at.behind;
       slot_ = at.slot;
     }
