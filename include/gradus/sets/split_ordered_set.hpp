@@ -59,11 +59,11 @@ class split_ordered_set
   static constexpr std::uint64_t is_node = 3;  // and so behind the door of the same bits
 
   struct node : place, sets_detail::reclaimable {
-    template <class Argument>
-    node(std::uint64_t of_order, Argument&& argument) : key(std::forward<Argument>(argument)) {
-      this->order.store(of_order, std::memory_order_relaxed);
-    }
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -295,7 +295,8 @@ class split_ordered_set
     window at = find(hold, door, order, equal_to(key));
     if (at.is_equal) return false;
     typename sets_detail::node_factory<node, Allocator>::holder made(nodes_);
-    made.hold(nodes_.make(order, std::forward<Argument>(key)));
+    made.hold(nodes_.make(std::forward<Argument>(key)));
+    made.get()->order.store(order, std::memory_order_relaxed);
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
       made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
