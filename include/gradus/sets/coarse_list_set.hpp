@@ -28,9 +28,11 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
     node* next = nullptr;
   };
   struct node : link {
-    template <class Argument>
-    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -73,7 +75,7 @@ class coarse_list_set : public sets_detail::set_interface<coarse_list_set<Key, C
     const std::lock_guard hold(lock_);
     link& before = find(key);
     if (is_at(before.next, key)) return false;
-    node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
+    node* made = nodes_.make(std::forward<Argument>(key));
     made->next = before.next;
     before.next = made;
     ++count_;

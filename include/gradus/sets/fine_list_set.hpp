@@ -40,9 +40,11 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
     sets_detail::basic_node_lock<Policy> lock;
   };
   struct node : link {
-    template <class Argument>
-    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -117,7 +119,7 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
     window at(head_);
     find(at, key);
     if (is_at(at, key)) return false;
-    node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
+    node* made = nodes_.make(std::forward<Argument>(key));
     made->next = at.here();
     at.before().next = made;
     count_.add(1);

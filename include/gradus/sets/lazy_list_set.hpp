@@ -51,9 +51,11 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     sets_detail::basic_node_lock<Policy> lock;
   };
   struct node : sets_detail::reclaimable, link {
-    template <class Argument>
-    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -133,7 +135,7 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
       // One lock suffices: what comes behind `before` is not marked without it.
       const std::lock_guard hold_before(at.before->lock);
       if (!are_neighbours(at)) continue;
-      node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
+      node* made = nodes_.make(std::forward<Argument>(key));
       made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
       // The key is in the set from here on.
       at.before->next.store(sets_detail::word_of(made), seq_cst);

@@ -47,9 +47,11 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     typename Policy::template atomic<word> next{0};
   };
   struct node : sets_detail::reclaimable, link {
-    template <class Argument>
-    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -141,7 +143,7 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     window at = find(hold, less_than(key));
     if (is_at(at.here, key)) return false;
     typename sets_detail::node_factory<node, Allocator>::holder made(nodes_);
-    made.hold(nodes_.make(std::in_place, std::forward<Argument>(key)));
+    made.hold(nodes_.make(std::forward<Argument>(key)));
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
       made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it

@@ -46,9 +46,11 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     sets_detail::basic_node_lock<Policy> lock;
   };
   struct node : sets_detail::reclaimable, link {
-    template <class Argument>
-    node(std::in_place_t, Argument&& argument) : key(std::forward<Argument>(argument)) {}
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -155,7 +157,7 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     guard hold(domain_);
     return between_neighbours(hold, key, [&](const window& at) {
       if (is_at(at, key)) return false;
-      node* made = nodes_.make(std::in_place, std::forward<Argument>(key));
+      node* made = nodes_.make(std::forward<Argument>(key));
       made->next.store(sets_detail::word_of(at.here), std::memory_order_relaxed);  // nobody else knows it
       at.before->next.store(sets_detail::word_of(made), release);
       count_.add(1);

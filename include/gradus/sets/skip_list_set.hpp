@@ -13,6 +13,7 @@
 
 #include "gradus/sets/detail/interface.hpp"
 #include "gradus/sets/detail/list_cursor.hpp"
+#include "gradus/sets/detail/nodes.hpp"
 #include "gradus/sets/detail/shared_count.hpp"
 #include "gradus/sets/detail/word.hpp"
 #include "gradus/sets/epoch.hpp"
@@ -55,12 +56,14 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
   };
   /// Its links come behind it in memory.
   struct node : sets_detail::reclaimable {
-    template <class Argument>
-    node(unsigned on_levels, Argument&& argument) : levels(on_levels), key(std::forward<Argument>(argument)) {}
+    explicit node(unsigned on_levels) noexcept : levels(on_levels) {}
+    ~node() {}
     link* links() const noexcept { return reinterpret_cast<link*>(const_cast<node*>(this) + 1); }
     typename Policy::template atomic<unsigned> holds{2};  ///< levels on which it is linked; and its inserter
     const unsigned levels;
-    const Key key;
+    union {
+      const Key key;  ///< made and destroyed by the allocator
+    };
   };
   static_assert(alignof(node) >= alignof(link));
 
@@ -125,9 +128,11 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     unit_allocator allocator(allocator_);
     auto place = unit_traits::allocate(allocator, units_of(levels));
     node* made = reinterpret_cast<node*>(std::to_address(place));
+    std::construct_at(made, levels);
     try {
-      std::construct_at(made, levels, std::forward<Argument>(key));
+      sets_detail::make_key(allocator_, made->key, std::forward<Argument>(key));
     } catch (...) {
+      std::destroy_at(made);
       unit_traits::deallocate(allocator, place, units_of(levels));
       throw;
     }
@@ -139,6 +144,7 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     unit_allocator allocator(allocator_);
     const std::size_t units = units_of(gone->levels);
     std::destroy_n(gone->links(), gone->levels);
+    sets_detail::destroy_key(allocator_, gone->key);
     std::destroy_at(gone);
     unit_traits::deallocate(
         allocator, std::pointer_traits<typename unit_traits::pointer>::pointer_to(*reinterpret_cast<unit*>(gone)),

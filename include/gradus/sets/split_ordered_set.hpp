@@ -31,7 +31,9 @@ namespace gradus {
 ///
 /// A loop over the set takes no locks. In no particular order it sees every key that is there all the while, no key
 /// twice, and others that are inserted or erased meanwhile or not; under hazard_pointers it may pass over keys whose
-/// hashes agree in 62 bits with that of a key which is erased while the loop stands on it.
+/// hashes agree in 62 bits with that of a key which is erased while the loop stands on it. (Keys whose hashes agree are
+/// in the order of their insertion, the last one first: so a key that is erased and inserted again lies behind a loop
+/// which has seen it, and not before it.)
 ///
 /// Memory orders: as in lock_free_list_set.
 ///
@@ -57,11 +59,11 @@ class split_ordered_set
   static constexpr std::uint64_t is_node = 3;  // and so behind the door of the same bits
 
   struct node : place, sets_detail::reclaimable {
-    template <class Argument>
-    node(std::uint64_t of_order, Argument&& argument) : key(std::forward<Argument>(argument)) {
-      this->order.store(of_order, std::memory_order_relaxed);
-    }
-    const Key key;
+    node() noexcept {}
+    ~node() {}
+    union {
+      const Key key;  ///< made and destroyed by the factory
+    };
   };
 
  public:
@@ -206,9 +208,10 @@ class split_ordered_set
 
   struct window {
     place* before;
-    place* here;    ///< is a node with an equal key, or comes behind where one would be
-    unsigned slot;  ///< that keeps `here`
+    place* here;  ///< is a node with an equal key, or the first place that is not before the order
     bool is_equal;
+    place* behind;       ///< where no key is equal: the first place behind all of the order
+    unsigned slot;       ///< that keeps `behind`
     unsigned keys_seen;  ///< on the way
   };
   static constexpr auto never_equal = [](const Key&) { return false; };
@@ -233,15 +236,24 @@ class split_ordered_set
 
   /// From a door on: past all that comes before the order, and past all keys of that order but an equal one; removed
   /// nodes on the way are taken out. Nothing where the walk stood on a removed node, or was overtaken.
+  ///
+  /// A new key goes before all others of its order. Whoever puts it there has found no equal one in the list, and the
+  /// link still leads to the place that was the first of the order then: no key of the order has come meanwhile, for
+  /// each would be before that one.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
     unsigned keys_seen = 0;
+    std::optional<window> first;  // of the order, where there is one
     for (place* before = &door;;) {
       const word next = hold.protect(slot, before->next, seq_cst);
       if (sets_detail::is_marked(next)) return std::nullopt;
       place* here = place_at(next);
-      if (here == nullptr) return window{before, nullptr, slot, false, keys_seen};
+      const auto ends = [&] {
+        return first ? window{first->before, first->here, false, here, slot, keys_seen}
+                     : window{before, here, false, here, slot, keys_seen};
+      };
+      if (here == nullptr) return ends();
       // relaxed: the link's load has acquired what is not changed any more; a door may open meanwhile.
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
@@ -251,10 +263,16 @@ class split_ordered_set
           if (!take_out(hold, *before, key_here, after)) return std::nullopt;
           continue;
         }
-        if (order_here == order && is_equal(key_here->key)) return window{before, here, slot, true, keys_seen};
+        if (order_here == order) {
+          if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
+          if (!first) {
+            first = window{before, here, false, nullptr, slot, keys_seen};
+            slot ^= 2;  // the two keep their slots
+          }
+        }
         ++keys_seen;
       }
-      if (order_here > order) return window{before, here, slot, false, keys_seen};
+      if (order_here > order) return ends();
       before = here;
       slot ^= 1;
     }
@@ -277,7 +295,8 @@ class split_ordered_set
     window at = find(hold, door, order, equal_to(key));
     if (at.is_equal) return false;
     typename sets_detail::node_factory<node, Allocator>::holder made(nodes_);
-    made.hold(nodes_.make(order, std::forward<Argument>(key)));
+    made.hold(nodes_.make(std::forward<Argument>(key)));
+    made.get()->order.store(order, std::memory_order_relaxed);
     for (const Key& own = made.get()->key;;) {
       word next = sets_detail::word_of(at.here);
       made.get()->next.store(next, std::memory_order_relaxed);  // nobody else knows it
@@ -360,9 +379,9 @@ class split_ordered_set
         return;
       }
       // Removed, and what comes behind it may be freed: on to what is behind all of its order.
-      const window at =
-          set_.find(hold_, set_.door(0), here_->order.load(std::memory_order_relaxed), never_equal, slot_);
-      here_ = at.here;
+      const std::uint64_t order = here_->order.load(std::memory_order_relaxed);
+      const window at = set_.find(hold_, set_.door_for(hold_, reversed(order)), order, never_equal, slot_);
+      here_ = at.behind;
       slot_ = at.slot;
     }
     const split_ordered_set& set_;

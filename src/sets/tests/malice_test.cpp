@@ -301,6 +301,30 @@ TYPED_TEST(Malice, AllocatorsMayHaveAState) {
   }
 }
 
+/// As in the standard's containers, what keys own comes from the set's memory, too.
+TYPED_TEST(Malice, AnAllocatorHandsItsMemoryOnToKeys) {
+  using Key = std::pmr::string;
+  std::array<std::byte, 64 * 1024> memory;
+  std::pmr::monotonic_buffer_resource buffer(memory.data(), memory.size(), std::pmr::null_memory_resource());
+  std::pmr::synchronized_pool_resource pool(&buffer);
+  const std::pmr::polymorphic_allocator<Key> allocator(&pool);
+  const auto use = [&](auto& set) {
+    const Key key("a key that is long enough to have memory of its own");
+    EXPECT_TRUE(set.insert(key));
+    EXPECT_TRUE(set.insert(key + " and another one"));
+    for (const Key& own : set) EXPECT_EQ(own.get_allocator().resource(), &pool);
+    EXPECT_TRUE(set.erase(key));
+  };
+  using Set = typename TypeParam::template Set<Key, std::less<>, std::pmr::polymorphic_allocator<Key>>;
+  if constexpr (TypeParam::is_ordered) {
+    Set set({}, allocator);
+    use(set);
+  } else {
+    Set set({}, {}, allocator);
+    use(set);
+  }
+}
+
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 /// More than there are numbers for threads, all of them inside at a time.

@@ -302,6 +302,12 @@ TEST(SetsModel, HashSet) {
   // The exchanges that open doors order so much here that nothing is missed where a single order is not seq_cst.
   check_set<split_ordered_set<Key, Kept, KeyHash, KeyEqual>>("split_ordered_set.hpp", {"relaxed"});
 }
+struct SameHash {
+  std::size_t operator()(const Key&) const { return 1; }
+};
+TEST(SetsModel, HashSetWhoseHashesAgree) {
+  expect_none(scenarios_of<split_ordered_set<Key, Kept, SameHash, KeyEqual>>());
+}
 // Nodes on two levels: of all scenarios the one that is small enough.
 TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, Kept>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {

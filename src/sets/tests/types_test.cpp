@@ -16,6 +16,7 @@
 
 #include "sets/job.hpp"
 #include "sets/tests/kinds.hpp"
+#include "sets/tests/shaken.hpp"
 
 namespace gradus::sets_detail {
 namespace {
@@ -242,6 +243,60 @@ TEST(HashSet, KeysMayAllHaveTheSameHash) {
   for (int key = 0; key < 300; key += 2) EXPECT_TRUE(set.erase(key));
   for (int key = 0; key < 300; ++key) EXPECT_EQ(set.contains(key), key % 2 == 1);
   EXPECT_EQ(std::ranges::distance(set), 150);
+}
+
+/// Also of keys whose hashes agree, and which are put in again as soon as the loop has seen them.
+template <class Reclamation>
+void put_in_again() {
+  split_ordered_set<int, Reclamation, SameHash> set;
+  constexpr int keys = 20;
+  for (int key = 0; key < keys; ++key) set.insert(key);
+  std::map<int, int> seen;
+  int steps = 0;
+  for (const int key : set) {
+    ++seen[key];
+    EXPECT_TRUE(set.erase(key) && set.insert(key));
+    ASSERT_LE(++steps, keys) << "the loop does not end";
+  }
+  for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+  if (Reclamation::walks_past_removed) {
+    EXPECT_EQ(seen.size(), keys);
+  }
+  EXPECT_EQ(set.size(), keys);
+}
+TEST(HashSet, ALoopSeesNoKeyTwiceThatIsPutInAgain) {
+  put_in_again<epoch>();
+  put_in_again<hazard_pointers>();
+  put_in_again<leak>();
+}
+
+/// Loads of atomic variables.
+struct Counted {
+  static inline thread_local std::int64_t loads = 0;
+  template <class T>
+  static T loaded(T value) {
+    ++loads;
+    return value;
+  }
+};
+
+/// The loop stands on a removed key at each of its steps, and finds the way on from there.
+template <template <class> class Reclamation>
+void clear_by_a_loop() {
+  split_ordered_set<int, Reclamation<ShakenPolicy<Counted>>> set;
+  constexpr int keys = 2000;
+  for (int key = 0; key < keys; ++key) set.insert(key);
+  Counted::loads = 0;
+  int erased = 0;
+  for (const int key : set) erased += set.erase(key);
+  EXPECT_EQ(erased, keys);
+  EXPECT_TRUE(set.empty());
+  EXPECT_LT(Counted::loads, 200 * keys);
+}
+TEST(HashSet, ALoopThatErasesTakesAConstantNumberOfStepsAKey) {
+  clear_by_a_loop<basic_epoch>();
+  clear_by_a_loop<basic_hazard_pointers>();
+  clear_by_a_loop<basic_leak>();
 }
 
 TEST(HashSet, GrowsWithItsKeysWhateverTheirBits) {

@@ -6,7 +6,24 @@
 
 namespace gradus::sets_detail {
 
-/// Makes and destroys nodes. Several threads use the allocator at a time, each through a copy of its own.
+/// Makes a key at its place in a node, as the standard's containers do: by the allocator's construct(), where it has
+/// one. std::pmr's hands its memory on to keys that take an allocator themselves.
+template <class Allocator, class Key, class Argument>
+void make_key(const Allocator& allocator, const Key& place, Argument&& argument) {
+  using key_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Key>;
+  key_allocator own(allocator);
+  std::allocator_traits<key_allocator>::construct(own, const_cast<Key*>(std::addressof(place)),
+                                                  std::forward<Argument>(argument));
+}
+template <class Allocator, class Key>
+void destroy_key(const Allocator& allocator, const Key& place) noexcept {
+  using key_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Key>;
+  key_allocator own(allocator);
+  std::allocator_traits<key_allocator>::destroy(own, const_cast<Key*>(std::addressof(place)));
+}
+
+/// Makes and destroys nodes, which have a place for a `key`. Several threads use the allocator at a time, each through
+/// a copy of its own.
 template <class Node, class Allocator>
 class node_factory {
   using node_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<Node>;
@@ -16,14 +33,15 @@ class node_factory {
   explicit node_factory(const Allocator& allocator) : allocator_(allocator) {}
 
   /// Where the key's copy throws, nothing stays behind.
-  template <class... Argument>
-  Node* make(Argument&&... argument) {
+  template <class Argument>
+  Node* make(Argument&& key) {
     node_allocator allocator(allocator_);
     auto place = traits::allocate(allocator, 1);
-    Node* node = std::to_address(place);
+    Node* node = std::construct_at(std::to_address(place));
     try {
-      traits::construct(allocator, node, std::forward<Argument>(argument)...);
+      make_key(allocator_, node->key, std::forward<Argument>(key));
     } catch (...) {
+      std::destroy_at(node);
       traits::deallocate(allocator, place, 1);
       throw;
     }
@@ -32,7 +50,8 @@ class node_factory {
 
   void destroy(Node* node) noexcept {
     node_allocator allocator(allocator_);
-    traits::destroy(allocator, node);
+    destroy_key(allocator_, node->key);
+    std::destroy_at(node);
     traits::deallocate(allocator, std::pointer_traits<typename traits::pointer>::pointer_to(*node), 1);
   }
 
