@@ -86,7 +86,7 @@ TYPED_TEST(Types, AKeyNeedsNeitherCopyNorDefault) {
   EXPECT_FALSE(set.insert(OnlyMoved(3)));
   OnlyMoved again(2);
   EXPECT_FALSE(set.insert(std::move(again)));
-  EXPECT_NE(again.value, nullptr);  // it was found, and left alone
+  EXPECT_NE(again.value, nullptr);  // it was found, and left alone: NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(set.contains(OnlyMoved(1)));
   EXPECT_TRUE(set.erase(OnlyMoved(1)));
   int sum = 0;
