@@ -84,7 +84,7 @@ __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ 
   __shared__ unsigned int block_changed;  // in this pass
   __shared__ unsigned int block_rechecked;
   const Shared<T, Columns> shared(memory, job, Walk::work_bytes(job, static_cast<int>(blockDim.x) / 32));
-  const ClusterSums<T> sums{job, shared.sums};
+  const JobSums<T> sums{job, shared.sums};
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const int words = sum_words(job);

@@ -16,7 +16,7 @@ template <class T>
 __global__ void judge_steps(const __grid_constant__ SmallDimJob<T> job) {
   const auto step = static_cast<std::int64_t>(blockIdx.x);
   const std::int64_t area = std::int64_t{job.k} * job.d;
-  const ClusterSums<T> sums{job, job.past_sums + step * sum_words(job)};
+  const JobSums<T> sums{job, job.past_sums + step * sum_words(job)};
   const T* const before = job.past_centroids + step * area;
   double* const parts = job.parts + step * 2 * job.k;
   for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x)) {

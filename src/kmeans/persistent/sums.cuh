@@ -64,9 +64,9 @@ __device__ inline std::int64_t plain(Word raw, Word count) {
   return static_cast<std::int64_t>(raw - count * static_cast<Word>(core::integer_magic_bits));
 }
 
-/// The sums of one cluster as the update needs them.
+/// The sums of a job, cluster by cluster, as the update needs them.
 template <class T>
-struct ClusterSums {
+struct JobSums {
   const SmallDimJob<T>& job;
   const Word* sums;
 
