@@ -10,12 +10,14 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
 
@@ -34,6 +36,7 @@ struct Arguments {
   std::string centroids;  ///< the file of --init
   std::string init = "k-means++";
   io::ReadOptions reading;
+  bool standardize = false;
   KMeansOptions options;  ///< all but initial_centroids and weights
 };
 
@@ -165,7 +168,12 @@ std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result,
 }
 
 const std::vector<std::string>& result_names() {
-  static const std::vector<std::string> names{"centroids.npy", "labels.npy", "quantized.png",
+  static const std::vector<std::string> names{std::string(centroids_name),
+                                              "labels.npy",
+                                              "centroids.csv",
+                                              "labels.csv",
+                                              "quantized.png",
+                                              std::string(standardized_name),
                                               std::string(summary_name)};
   return names;
 }
@@ -186,43 +194,57 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
     require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
-    initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
+    initial = read_matrix_as<T>(arguments.centroids, io::with_all_columns(arguments.reading));
   }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
-  memory.initial_centroids = initial.view;
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
+  const std::vector<std::pair<std::string_view, std::string>> roles{
+      {"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}};
+  std::optional<StandardizedPoints<T>> scaled;
+  if (arguments.standardize) naming_files(roles, [&] { scaled.emplace(points.view<T>(), session.execution, initial); });
+  memory.initial_centroids = initial.view;
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* centroids_file = nullptr;
   core::AtomicFile* labels_file = nullptr;
   core::AtomicFile* picture_file = nullptr;
+  core::AtomicFile* standardized_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
+  std::optional<TextResult> text_result;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
+    centroids_file = &outputs->add(centroids_name, io::npy_size<T>(options.clusters, points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
+    if (scaled)
+      standardized_file = &outputs->add(standardized_name, io::npy_size<T>(options.clusters, points.columns()));
+    if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
-  const KMeansResult<T> result = naming_files(
-      {{"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}},
-      [&] { return kmeans(points.view<T>(), options, memory, session.execution); });
+  KMeansResult<T> result = naming_files(roles, [&] {
+    return scaled ? scaled->fit(options, memory) : kmeans(points.view<T>(), options, memory, session.execution);
+  });
   session.end_progress();
 
   const auto write_start = core::Clock::now();
   if (outputs) {
+    if (standardized_file) io::write_npy(*standardized_file, result.centroids.view());
+    if (scaled) scaled->restore(result);
+    if (text_result) text_result->write(result);
     io::write_npy(*centroids_file, result.centroids.view());
     io::write_npy(*labels_file, result.labels.view());
     if (picture_file) {
       const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, session.execution.stop);
       io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
     }
-    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file})
+    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file, standardized_file})
       if (file) file->finish();
+  } else if (scaled) {
+    scaled->restore(result);
   }
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory({.points = points.rows(),
@@ -230,11 +252,15 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
                                            .element_bytes = static_cast<int>(sizeof(T)),
                                            .weighted = !memory.weights.empty()},
                                           options, session.execution)
-                                .host);
+                                    .host +
+                                (scaled ? scaled->bytes() : 0));
+  add_table_facts(summary, points, scaled ? &scaled->by() : nullptr);
   const double seconds = core::seconds_since(start);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
-    summary["files"] = facts_of_files({centroids_file, labels_file, picture_file});
+    std::vector<const core::AtomicFile*> files{centroids_file, labels_file, picture_file, standardized_file};
+    if (text_result) files.insert(files.end(), {&text_result->centroids(), &text_result->labels()});
+    summary["files"] = facts_of_files(files);
     summary_file->write(json_text(summary));
     outputs->commit();
   }
@@ -242,9 +268,12 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     session.print_json(summary);
     return 0;
   }
-  session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
+  if (!outputs || !session.quiet)  // the result must go somewhere
+    session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
   if (outputs)
-    session.note(fmt::format("wrote centroids.npy, labels.npy, {}summary.json to '{}'",
+    session.note(fmt::format("wrote centroids.npy, labels.npy, {}{}{}summary.json to '{}'",
+                             text_result ? "centroids.csv, labels.csv, " : "",
+                             standardized_file ? "standardized_centroids.npy, " : "",
                              picture_file ? "quantized.png, " : "", arguments.output));
   return 0;
 }
@@ -253,22 +282,25 @@ Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   KMeansOptions& fit = arguments->options;
   Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
-                                 "standard input"));
+                                 "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
+                                 "pixels; - for CSV on standard input"));
   Options::required(options.value("-k,--clusters", "N", "number of clusters", [&fit](const std::string& text) {
     fit.clusters = parse_whole("-k", text, 1, std::numeric_limits<std::int32_t>::max());
   }));
-  options.value("-o,--output", "DIR",
-                "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png",
-                [arguments = arguments.get()](const std::string& text) {
-                  if (text.empty() || text == "-")
-                    throw UsageError("--output: " + core::excerpt(text) +
-                                     " is not a folder; the result is several files (--json prints its summary)");
-                  arguments->output = text;
-                },
-                {.choices = {}, .file = true});
+  options.value(
+      "-o,--output", "DIR",
+      "write centroids.npy, labels.npy and summary.json there; for a table also centroids.csv and labels.csv, "
+      "for a picture quantized.png",
+      [arguments = arguments.get()](const std::string& text) {
+        if (text.empty() || text == "-")
+          throw UsageError("--output: " + core::excerpt(text) +
+                           " is not a folder; the result is several files (--json prints its summary)");
+        arguments->output = text;
+      },
+      {.choices = {}, .file = true});
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
+  add_column_options(options, arguments->reading, true);
 
   options.heading("How to cluster");
   std::vector<std::string> methods;
@@ -295,6 +327,8 @@ Action setup_kmeans(Options& options, Session& session) {
                   {"error", KMeansEmptyCluster::error}},
                  "a cluster that lost its points moves to the farthest point, stays, or ends the job");
   add_metric_option(options, fit.metric);
+  options.flag("--standardize", arguments->standardize,
+               "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data");
   options.file("--dump-graph", fit.graph_file, "FILE.dot",
                "write the graph of tasks of a task-graph variant (Graphviz)");
   options.value("--lock", "NAME", "the lock that the variant openmp_locked takes ('gradus list locks')",
@@ -305,6 +339,7 @@ Action setup_kmeans(Options& options, Session& session) {
 
   return [arguments, &session] {
     const auto start = core::Clock::now();
+    arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
     require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
     require_no_input_overwritten(output_files(*arguments),
@@ -317,9 +352,11 @@ Action setup_kmeans(Options& options, Session& session) {
 
 }  // namespace
 
-void add_metric_option(Options& options, KMeansMetric& metric) {
-  options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
-                 "what is near: a short distance, or a small angle");
+void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless) {
+  CLI::Option& option =
+      options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
+                     "what is near: a short distance, or a small angle");
+  if (why_useless) options.useless_where(option, std::move(why_useless));
 }
 
 ProblemCommands kmeans_commands();
@@ -330,7 +367,7 @@ ProblemCommands kmeans_commands() {
                         "cluster points into k groups",
                         "gradus kmeans points.npy -k 16 -o clusters\n"
                         "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
-                        "cut -d, -f2,3 table.csv | gradus kmeans - -k 5",
+                        "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize",
                         Common::job,
                         problem_name,
                         setup_kmeans,
@@ -338,14 +375,15 @@ ProblemCommands kmeans_commands() {
                         "cluster your own points",
                         {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
                          {"labels.npy", "n values of type int32: the cluster of each point"},
+                         {"centroids.csv", "where the points are a table: the same centroids, with the columns' names"},
+                         {"labels.csv", "where the points are a table: row, or the names of rows, and label"},
+                         {"standardized_centroids.npy", "with --standardize: the centroids as the fit saw them"},
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
                          {"quantized.png", "where the points are a picture: the picture in its k colours"}}},
                        {"predict", "label new points by the nearest of given centroids",
-                        "gradus predict clusters/centroids.npy more.npy -o labels.npy", Common::job, problem_name,
-                        setup_predict},
+                        "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
                        {"transform", "distances of points to given centroids",
-                        "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::place, "",
-                        setup_transform}},
+                        "gradus transform clusters points.npy -o distances.npy", Common::place, "", setup_transform}},
           .examples = {{"list", "gradus list kmeans"},
                        {"verify", "gradus verify kmeans"},
                        {"bench", "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json"},

@@ -16,9 +16,8 @@
 namespace gradus::io {
 namespace {
 
-/// Text of a stretch: what is made of it stays in the second cache.
-constexpr std::size_t bytes_of_a_stretch = std::size_t{1} << 18;
-constexpr std::size_t stretches_of_a_thread = 4;
+constexpr std::size_t stretches_of_a_thread = 16;
+constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
 /// Text that may show what decimals follow.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
 /// Where no number holds it: behind the end of a line.
@@ -101,7 +100,7 @@ class CsvParser {
     while (at != end && !settled_) {
       if (at >= look_at) {
         core::honour_stop(stop_, "stopped while reading " + std::string(name_));
-        look_at = at + std::min<std::ptrdiff_t>(bytes_of_a_stretch, end - at);
+        look_at = at + std::min(bytes_between_looks, end - at);
       }
       if (*at == '#') {
         if (is_spreadsheet_error({at, end})) fail(line_, 1, "an error value of a spreadsheet is not a number");
@@ -336,7 +335,7 @@ class CsvParser {
       fail(doubtful_line, doubtful_field,
            doubtful +
                " may have decimals behind its comma, or a group of three digits; say --decimal comma or "
-               "--thousands ,");
+               "--thousands comma");
     return commas;
   }
 
@@ -425,7 +424,7 @@ class CsvParser {
 
   /// The end of a row some way behind `at`; nullptr: there is none, because a quote stays open.
   const char* stretch_end(const char* at, const char* end, bool quotes) const {
-    const char* const wanted = at + std::min<std::ptrdiff_t>(end - at, bytes_of_a_stretch) - 1;
+    const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.stretch)) - 1;
     if (!quotes) {
       const char* const stop = std::find(wanted, end, '\n');
       return stop == end ? end : stop + 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -25,6 +26,7 @@ struct CsvOptions {
   ColumnChoice columns = {};
   NumberStyle style = {};
   int threads = 1;
+  std::size_t stretch = std::size_t{1} << 18;  ///< bytes, more or less, that a thread parses at a time
 };
 
 struct CsvTable {
