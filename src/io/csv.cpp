@@ -20,8 +20,6 @@ constexpr std::size_t stretches_of_a_thread = 16;
 constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
 /// Text that may show what decimals follow.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
-/// Where no number holds it: behind the end of a line.
-constexpr char no_mark = '\n';
 
 /// What the commas in a number can mean.
 enum class Comma : std::uint8_t { none, decimals, either };
@@ -150,8 +148,9 @@ class CsvParser {
   /// Settles the columns; consumes nothing. False where the row goes on beyond the text at hand.
   bool first_row(const char* at, const char* end, bool last) {
     const char* stop = rows_.row_end(at, end);
-    if (!stop && !last) return false;
-    if (!stop) stop = end;
+    const bool open = !stop;  // a quote is, which the row tells of
+    if (open && !last) return false;
+    if (open) stop = end;
     while (stop != at && (stop[-1] == '\n' || stop[-1] == '\r')) --stop;
     std::vector<std::string_view> fields;
     for (const char* field = skip_padding(at, stop);;) {
@@ -165,7 +164,7 @@ class CsvParser {
       field = skip_padding(separator_ == Separator::blanks ? next : next + 1, stop);
     }
     std::vector<std::string>& names = rows_.names;
-    if (!names.empty() && fields.size() == names.size() + 1 && !fields.back().empty() &&
+    if (!open && !names.empty() && fields.size() == names.size() + 1 && !fields.back().empty() &&
         may_name_a_row(fields.front())) {
       names.insert(names.begin(), "");
       notes_.push_back(at_line(first_line_) + "one name less than the " + std::to_string(fields.size()) +
@@ -176,7 +175,7 @@ class CsvParser {
     chosen_ = choose_columns(options_.columns, names, rows_.columns, name_);
     rows_.places = chosen_.places(rows_.columns);
     rows_.taken = chosen_.taken.size();
-    if (options_.columns.offers_columns) refuse_text(fields);
+    if (options_.columns.offers_columns && !open) refuse_text(fields);
     settled_ = true;
     return true;
   }
@@ -211,9 +210,10 @@ class CsvParser {
     if (columns.size() > most) shown += " and " + std::to_string(columns.size() - most) + " more";
     const bool one = columns.size() == 1;
     std::string what = core::excerpt(fields[columns[0]]) + " is not a number: column" + (one ? " " : "s ") + shown +
-                       (one ? " is" : " are") + " text; " +
-                       (rows_.offers_drop ? "--drop-columns " + items + " leaves " : "take out of --columns ") +
-                       (one ? "it" : "them") + (rows_.offers_drop ? " out" : "");
+                       (one ? " is" : " are") + " text; ";
+    const std::string them = one ? "it" : "them";
+    what += rows_.offers_drop ? "--drop-columns " + items + " leaves " + them + " out"
+                              : "take " + them + " out of --columns";
     if (options_.columns.offers_id && options_.columns.id.empty())
       what += ", --id-column " + column_item(rows_.names, columns[0]) +
               (one ? " keeps it beside the answer" : " keeps one beside the answer");
@@ -293,7 +293,7 @@ class CsvParser {
     rows_.format = format;
     const auto separates = [&](char mark) { return rows_.separator == ' ' ? is_blank(mark) : mark == rows_.separator; };
     if (separates(format.group)) rows_.format.group = 0;
-    if (separates(format.point)) rows_.format.point = no_mark;
+    if (separates(format.point)) rows_.format.point = 0;
   }
 
   /// Whether some numbers are written so and none has a point. Only where semicolons or tabs separate: elsewhere a

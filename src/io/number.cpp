@@ -46,7 +46,7 @@ const char* parse_number(const char* begin, const char* end, double& value, Numb
   if (format.is_plain()) return parse_number(begin, end, value);
   const auto digits_end = [end](const char* at) { return std::find_if_not(at, end, is_digit); };
   const char* const first = begin != end && (*begin == '-' || *begin == '+') ? begin + 1 : begin;
-  const bool word = first != end && !is_digit(*first) && *first != format.point;
+  const bool word = first != end && !is_digit(*first) && (*first != format.point || format.point == 0);
   if (word) return *first == '.' ? nullptr : parse_number(begin, end, value);
   // The number again, as it is written elsewhere.
   static thread_local std::string text;
@@ -58,7 +58,7 @@ const char* parse_number(const char* begin, const char* end, double& value, Numb
   // "1234,567" has no groups, nor has "0,567".
   if (format.group != 0 && at != first && at - first <= 3 && *first != '0')
     for (; is_group(at); at += 4) text.append(at + 1, at + 4);
-  if (at != end && *at == format.point) {
+  if (at != end && format.point != 0 && *at == format.point) {
     const char* const stop = digits_end(at + 1);
     if (at != first || stop != at + 1) {
       (text += '.').append(at + 1, stop);

@@ -21,7 +21,7 @@ const char* parse_number(const char* begin, const char* end, double& value);
 
 /// How the numbers of a table are written.
 struct NumberFormat {
-  char point = '.';  ///< before decimals
+  char point = '.';  ///< before decimals; 0: there are none
   char group = 0;    ///< between groups of three digits before them; 0: nothing is
 
   bool is_plain() const { return point == '.' && group == 0; }

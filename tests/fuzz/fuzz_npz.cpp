@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* const array : {"", "x", "y"}) {
     try {
       const gradus::io::NpzArray found = gradus::io::find_npz_array(bytes, "input", array, {});
-      if (!found.owner && (found.bytes.data() < bytes.data() ||
-                           found.bytes.data() + found.bytes.size() > bytes.data() + bytes.size()))
+      if (!found.owner &&
+          (found.bytes.data() < bytes.data() || found.bytes.data() + found.bytes.size() > bytes.data() + bytes.size()))
         std::abort();
       volatile unsigned sum = 0;
       for (const std::byte byte : found.bytes) sum = sum + std::to_integer<unsigned>(byte);
