@@ -29,7 +29,9 @@ std::string shown(std::string_view name) {
   constexpr std::size_t most = 40;
   std::size_t length = std::min(name.size(), most);
   while (length < name.size() && length > 0 && (static_cast<unsigned char>(name[length]) & 0xc0u) == 0x80) --length;
-  return "'" + core::without_control(name.substr(0, length)) + (length < name.size() ? "..." : "") + "'";
+  std::string text = "'";
+  text += core::without_control(name.substr(0, length));
+  return text += length < name.size() ? "...'" : "'";
 }
 
 /// All columns, shortened where they are many: "'x', 'y' and 'z'".
@@ -38,7 +40,8 @@ std::string list_of(std::span<const std::string> names) {
   std::string text;
   for (std::size_t column = 0; column < std::min(names.size(), most); ++column) {
     const bool last = column + 1 == names.size();
-    text += (column == 0 ? "" : last ? " and " : ", ") + shown(names[column]);
+    text += column == 0 ? "" : last ? " and " : ", ";
+    text += shown(names[column]);
   }
   if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
   return text;

@@ -150,7 +150,7 @@ class CsvParser {
     const char* stop = rows_.row_end(at, end);
     const bool open = !stop;  // a quote is, which the row tells of
     if (open && !last) return false;
-    if (open) stop = end;
+    if (open) stop = std::find(at, end, '\n');
     while (stop != at && (stop[-1] == '\n' || stop[-1] == '\r')) --stop;
     std::vector<std::string_view> fields;
     for (const char* field = skip_padding(at, stop);;) {
@@ -200,12 +200,11 @@ class CsvParser {
     std::string items;
     std::string shown;
     for (std::size_t index = 0; index < columns.size(); ++index) {
-      items += (index == 0 ? "" : ",") + column_item(rows_.names, columns[index]);
-      if (index < most)
-        shown += (index == 0                    ? ""
-                  : index + 1 == columns.size() ? " and "
-                                                : ", ") +
-                 column_text(rows_.names, columns[index]);
+      items += index == 0 ? "" : ",";
+      items += column_item(rows_.names, columns[index]);
+      if (index >= most) continue;
+      shown += index == 0 ? "" : index + 1 == columns.size() ? " and " : ", ";
+      shown += column_text(rows_.names, columns[index]);
     }
     if (columns.size() > most) shown += " and " + std::to_string(columns.size() - most) + " more";
     const bool one = columns.size() == 1;
