@@ -16,7 +16,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::size_t stretches_of_a_thread = 16;
+constexpr std::size_t stretches_of_a_thread = 8;
 constexpr std::ptrdiff_t bytes_between_looks = std::ptrdiff_t{1} << 18;
 /// Text that may show what decimals follow.
 constexpr std::ptrdiff_t bytes_of_a_sample = std::ptrdiff_t{1} << 16;
@@ -114,7 +114,7 @@ class CsvParser {
 
   /// Past the end of the line on which `at` stands.
   const char* next_line(const char* at, const char* end) {
-    at = std::find(at, end, '\n');
+    at = find_character(at, end, '\n');
     ++line_;
     return at == end ? end : at + 1;
   }
@@ -150,7 +150,7 @@ class CsvParser {
     const char* stop = rows_.row_end(at, end);
     const bool open = !stop;  // a quote is, which the row tells of
     if (open && !last) return false;
-    if (open) stop = std::find(at, end, '\n');
+    if (open) stop = find_character(at, end, '\n');
     while (stop != at && (stop[-1] == '\n' || stop[-1] == '\r')) --stop;
     std::vector<std::string_view> fields;
     for (const char* field = skip_padding(at, stop);;) {
@@ -400,7 +400,7 @@ class CsvParser {
   /// The end of the rows that were taken: of all whole ones.
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
-    const bool quotes = std::find(at, end, '"') != end;
+    const bool quotes = find_character(at, end, '"') != end;
     stretches_.resize(std::max(stretches_.size(), threads * stretches_of_a_thread));
     bool whole = true;
     while (at != end && whole) {
@@ -425,7 +425,7 @@ class CsvParser {
   const char* stretch_end(const char* at, const char* end, bool quotes) const {
     const char* const wanted = at + std::min(end - at, static_cast<std::ptrdiff_t>(options_.stretch)) - 1;
     if (!quotes) {
-      const char* const stop = std::find(wanted, end, '\n');
+      const char* const stop = find_character(wanted, end, '\n');
       return stop == end ? end : stop + 1;
     }
     const char* row = at;

@@ -33,14 +33,9 @@ const char* find_either(const char* at, const char* end, char one, char other) {
   return at;
 }
 
-const char* line_feed(const char* at, const char* end) {
-  const void* const found = at == end ? nullptr : std::memchr(at, '\n', static_cast<std::size_t>(end - at));
-  return found ? static_cast<const char*>(found) : end;
-}
-
 /// Past the end of the line on which `at` stands.
 const char* next_line(const char* at, const char* end) {
-  const char* const stop = line_feed(at, end);
+  const char* const stop = find_character(at, end, '\n');
   return stop == end ? end : stop + 1;
 }
 
@@ -50,7 +45,7 @@ std::string counted_fields(std::size_t count) { return std::to_string(count) + (
 
 const char* closing_quote(const char* at, const char* end) {
   for (++at;; at += 2) {
-    at = std::find(at, end, '"');
+    at = find_character(at, end, '"');
     if (at == end) return nullptr;
     if (at + 1 == end || at[1] != '"') return at;
   }
@@ -81,7 +76,7 @@ const char* CsvRows::field(const char* at, const char* end, std::string_view& te
   const char* stop = at;
   if (at != end && *at == '"') {
     const char* const quote = closing_quote(at, end);
-    stop = quote ? quote + 1 : line_feed(at, end);
+    stop = quote ? quote + 1 : find_character(at, end, '\n');
     text = {at, static_cast<std::size_t>(stop - at)};
     return stop;
   }
@@ -127,7 +122,7 @@ std::string CsvRows::fault_of(std::string_view text, std::size_t column) const {
 
 const char* CsvRows::number(const char* at, const char* end, double& value) const {
   if (at == end || *at != '"') return parse_number(at, end, value, format);
-  const char* const close = std::find(at + 1, end, '"');
+  const char* const close = find_character(at + 1, end, '"');
   if (close == end) return nullptr;
   const std::string_view text = trimmed({at + 1, static_cast<std::size_t>(close - at - 1)});
   const char* const stop = text.data() + text.size();
@@ -175,6 +170,11 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     if (const std::ptrdiff_t place = places[column]; place >= 0) {
       stop = number(at, end, values[place]);
       if (!stop || !std::isfinite(values[place])) stop = nullptr;
+      if (stop && stop != end && *stop == separator && separator != ' ') {  // as it mostly is
+        at = stop + 1;
+        ++column;
+        continue;
+      }
     } else {
       stop = skip(at, end, column, stretch);
     }
@@ -187,7 +187,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
         stretch.count += taken;
         ++stretch.rows;
         ++stretch.lines;
-        return next_line(at, end);
+        return at != end && *at == '\n' ? at + 1 : next_line(at, end);
       }
     }
     if (!stop || (separator == ' ' ? at == stop : *at != separator)) {

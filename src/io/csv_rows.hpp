@@ -16,6 +16,12 @@
 
 namespace gradus::io {
 
+/// The first such character, or the end.
+inline const char* find_character(const char* at, const char* end, char character) {
+  const void* const found = at == end ? nullptr : std::memchr(at, character, static_cast<std::size_t>(end - at));
+  return found ? static_cast<const char*>(found) : end;
+}
+
 /// A line's end is LF, CRLF, or CR or nothing at the end of the text.
 inline bool at_line_end(const char* at, const char* end) {
   return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));

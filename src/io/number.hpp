@@ -27,8 +27,13 @@ struct NumberFormat {
   bool is_plain() const { return point == '.' && group == 0; }
 };
 
+/// The same in another format than the plain one.
+const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
+
 /// As parse_number(), of numbers with or without groups of digits. A group that has not three digits ends the number.
-const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format);
+inline const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format) {
+  return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
+}
 
 /// What decimals follow.
 enum class Decimal : std::uint8_t {

@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -334,6 +336,68 @@ TEST(Numbers, InAnyNotationAreTheNearestDoubles) {
               grouped.data() + grouped.size())
         << grouped;
     ASSERT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(expected)) << grouped;
+  }
+}
+
+TEST(Numbers, PlainOnesAreTheNearestDoubles) {
+  std::mt19937_64 random(11);
+  const auto check = [](const std::string& text) {
+    double expected = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), expected);
+    double value = 0;
+    const char* const end = parse_number(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range) return;
+    ASSERT_EQ(end, error == std::errc{} ? stop : nullptr) << text;
+    if (end) {
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(expected)) << text;
+    }
+  };
+  for (const std::string text : {"0",
+                                 "-0",
+                                 "0.0",
+                                 "-.0",
+                                 "5.",
+                                 ".5",
+                                 ".",
+                                 "-",
+                                 "",
+                                 "-.",
+                                 "1e",
+                                 "1e+",
+                                 "1E5",
+                                 "1.5e-7x",
+                                 "x",
+                                 "nan",
+                                 "-inf",
+                                 "9007199254740993",
+                                 "90071992547409930.0",
+                                 "900719925474099.35",
+                                 "9007199254740992.5",
+                                 "9007199254740993.0",
+                                 "0.1",
+                                 "9999999999999999999",
+                                 "18446744073709551615",
+                                 "18446744073709551616",
+                                 "0.00000000000000000000000000000000001",
+                                 "123456789012345678901",
+                                 "1.7976931348623157",
+                                 "4503599627370496.5",
+                                 "4503599627370497.5",
+                                 "1234567:",
+                                 "12345678/",
+                                 "1.2345678:"})
+    check(text);
+  for (int trial = 0; trial < 200000; ++trial) {
+    // Digits with a point somewhere, and what lies between two neighbouring doubles.
+    std::string digits = std::to_string(random() >> random() % 64);
+    if (random() % 4 != 0) digits.insert(random() % (digits.size() + 1), ".");
+    check((random() % 2 == 0 ? "-" : "") + digits);
+    const double below =
+        std::ldexp(static_cast<double>(random() >> (11 + random() % 53)), static_cast<int>(random() % 20) - 10);
+    std::array<char, 128> text;
+    const long double between = (static_cast<long double>(below) + std::nextafter(below, 2 * below + 1)) / 2;
+    const int length = std::snprintf(text.data(), text.size(), "%.*Lf", static_cast<int>(random() % 24), between);
+    check({text.data(), static_cast<std::size_t>(length)});
   }
 }
 
