@@ -74,7 +74,7 @@ struct GRADUS_EXPORT lock_policy {
   /// How often a thread looks before it sleeps, where it does that: first after so many pauses, then after twice as
   /// many each time, together some microseconds, and at last after others had its processor. Not sooner: each look
   /// takes the lock's cache line away from its holder.
-  static constexpr unsigned first_pauses = 32;
+  static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// How many look at a time, where the others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
@@ -115,7 +115,8 @@ struct GRADUS_EXPORT lock_policy {
   /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
   /// not help for milliseconds either, because other programs took it, it sleeps. Not sooner: who sleeps in a queue
   /// keeps all behind it waiting, who then sleep as well.
-  class spinner {
+  template <unsigned most_pauses>
+  class basic_spinner {
    public:
     /// Rests for `pauses` of the processor's own.
     void rest(unsigned pauses = 1) noexcept {
@@ -131,14 +132,16 @@ struct GRADUS_EXPORT lock_policy {
     }
 
    private:
-    // Together some microseconds, as long as a thread takes to fall asleep and to be woken.
-    static constexpr unsigned most_pauses = 128;
     static constexpr unsigned most_yields = 2048;
-    static constexpr std::chrono::microseconds short_nap{
-        20};  // to which the system adds its own delay, on Linux 50 more
+    // To which the system adds its own delay, on Linux 50 more.
+    static constexpr std::chrono::microseconds short_nap{20};
     unsigned rested_ = 0;
     unsigned yields_ = 0;
   };
+  /// Together some microseconds, as long as a thread takes to fall asleep and to be woken.
+  using spinner = basic_spinner<128>;
+  /// As long as a turn takes where sixteen threads queue: who is away when it is let in keeps all behind it waiting.
+  using patient_spinner = basic_spinner<512>;
 
   /// The node of the machine's memory near which the thread runs, as far as that is known; for speed alone.
   static unsigned memory_node() noexcept {
