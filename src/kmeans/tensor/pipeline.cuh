@@ -21,6 +21,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/warpgroup.cuh"
 #include "kmeans/tensor/job.cuh"
@@ -306,7 +307,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
   const bool is_first_lane = threadIdx.x % 32 == 0;
   const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
   const TensorLengths largest = *job.largest;
-  // Sixteen columns of the last chunk are a product.
+  // Sixteen columns of a chunk are a product.
+  constexpr int all_parts = tensor_chunk / tensor_columns;
   const int last_parts = (job.stride - (chunks - 1) * tensor_chunk) / tensor_columns;
   typename Search<Shape>::Scores scores;
   for (int tile = first_tile; tile < job.end_tile; tile += static_cast<int>(gridDim.x)) {
@@ -326,17 +328,20 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
         const std::uint64_t own = cuda::tile_descriptor(points);
         const std::uint64_t all = cuda::tile_descriptor(clusters);
         if (chunk == 0) cuda::pin(scores);
-        cuda::begin_products();
-        if (chunk + 1 < chunks || last_parts == tensor_chunk / tensor_columns) {
+        const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
+          cuda::begin_products();
 #pragma unroll
-          for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
+          for (int part = 0; part < Parts; ++part)
             cuda::multiply_by_warpgroup(scores, own + 2 * part, all + 2 * part, chunk + part);
-        } else {
-#pragma unroll 1
-          for (int part = 0; part < last_parts; ++part)
-            cuda::multiply_by_warpgroup(scores, own + 2 * part, all + 2 * part, chunk + part);
+          cuda::end_products();
+        };
+        // No loop: its registers would have to be those of the other ways.
+        switch (chunk + 1 < chunks ? all_parts : last_parts) {
+          case 1: multiply(std::integral_constant<int, 1>()); break;
+          case 2: multiply(std::integral_constant<int, 2>()); break;
+          case 3: multiply(std::integral_constant<int, 3>()); break;
+          default: multiply(std::integral_constant<int, all_parts>());
         }
-        cuda::end_products();
         if (before >= 0) {
           cuda::wait_for_products<1>();
           if (is_first_lane) emptied[before].arrive();
