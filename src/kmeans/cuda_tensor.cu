@@ -9,11 +9,10 @@
 // * Points and centroids are shifted by the columns' middles, scaled by a power of two and rounded to FP16, once a fit
 //   and once an iteration. Of each row, its length and the length of what the rounding took away are kept: from them
 //   follows how wrong a score can be (tensor_bound). No statistics: a proven bound.
-// * Whatever lies farther from the best score than twice the bound is out. Mostly one cluster is left, and is the
-// label.
-//   Of the others, a few in a hundred points, the possible clusters, two mostly, are compared by the canonical chain,
-//   eight lanes to a point; where more than eight are possible, a block walks over all clusters. The lowest cluster
-//   wins ties.
+// * What lies farther from the best score than twice the bound is out. Mostly one cluster is left: the label. Of the
+//   other points, a few in a hundred, the possible clusters, two mostly, are compared by the canonical chain, eight
+//   lanes to a point; where more than eight are possible, a block walks over all clusters. The lowest cluster wins
+//   ties.
 // * The update (cuda_exact_update.cuh) sums integers, only for points that changed cluster, and stays on the GPU, so
 //   that an iteration ends with one small copy to the host.
 //
@@ -293,7 +292,7 @@ class TensorEngine {
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
-  // On Hopper: points of one chunk or two; of more, and few clusters; the rest.
+  // The blocks on Hopper: for points of one chunk, of two, of more with few clusters, and of more.
   using One = Pipeline<1, 128>;
   using Two = Pipeline<2, 128>;
   using Streamed = Pipeline<0, 128>;
@@ -608,7 +607,7 @@ class TensorEngine {
   CudaFit<T>& job_;
   bool is_pipelined_;  ///< on Hopper
   int stride_;
-  bool has_wide_tiles_;
+  bool has_wide_tiles_;  ///< there, for many columns
   int padded_clusters_;
   FilterJob filter_{};
   PipelineJob pipeline_{};

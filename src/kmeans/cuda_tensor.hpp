@@ -55,8 +55,8 @@ struct TensorLengths {
   float residue;  ///< norm of what rounding to FP16 took away
 };
 
-/// How far a score |c|^2 / 2 - x.c from the tensor cores, its last five bits overwritten, and half the canonical
-/// distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
+/// How far a score |c|^2 / 2 - x.c from the tensor cores, even with its last five bits overwritten, and half the
+/// canonical distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
 ///
 /// * x.c - x_h.c_h = x.dc + dx.c_h, by Cauchy and Schwarz at most |x| |dc| + |dx| |c_h|.
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, cuts off
