@@ -1,17 +1,47 @@
 // What the copy engine is told of matrices in global memory (a tensor map), so that it finds a box of their elements by
-// row and column, leaves out what lies beyond the borders, and permutes the units of 16 bytes on the way to shared
-// memory.
+// row and column, and permutes the units of 16 bytes on the way to shared memory: rows of 128 bytes have their units
+// where swizzled() in warpgroup.cuh says. Beyond the borders of a matrix there are zeros.
 //
 // Source: NVIDIA, CUDA Driver API: cuTensorMapEncodeTiled.
 #pragma once
 
 #include <cuda.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
 
 #include <cstdint>
+#include <string>
 
 #include "cuda/check.hpp"
+#include "gradus/error.hpp"
 
 namespace gradus::cuda {
+
+/// `sizes` in elements, the fastest dimension first; `strides` in bytes, of all dimensions but that one; `box` in
+/// elements. The function is the driver's, which is not there when the program starts.
+template <std::size_t dimensions>
+CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const cuuint64_t (&sizes)[dimensions],
+                               const cuuint64_t (&strides)[dimensions - 1], const cuuint32_t (&box)[dimensions],
+                               CUtensorMapL2promotion promotion) {
+  static const auto encode = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
+          "cudaGetDriverEntryPointByVersion");
+    return result == cudaDriverEntryPointSuccess ? reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found) : nullptr;
+  }();
+  if (encode == nullptr)
+    throw UnsupportedError("the GPU's driver does not know maps of tensors: it is older than CUDA 12");
+  cuuint32_t every[dimensions];
+  for (cuuint32_t& step : every) step = 1;
+  CUtensorMap map;
+  const CUresult made =
+      encode(&map, type, dimensions, const_cast<void*>(data), sizes, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (made != CUDA_SUCCESS)
+    throw Error("cuTensorMapEncodeTiled failed with error " + std::to_string(static_cast<int>(made)));
+  return map;
+}
 
 /// Matrices of double, one behind the other; strides in elements.
 struct MappedMatrices {
@@ -32,17 +62,8 @@ struct MappedMatrices {
   }
 };
 
-/// For boxes of so many rows and 16 columns of one matrix, whose rows of 128 bytes have their units where swizzled() in
-/// warpgroup.cuh says. Beyond the matrix there are zeros.
+/// For boxes of so many rows and 16 columns of one matrix.
 inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
-  static const auto encode = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
-          "cudaGetDriverEntryPointByVersion");
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
-  }();
-  if (encode == nullptr) throw UnsupportedError("the driver has no tensor maps (cuTensorMapEncodeTiled)");
   constexpr std::uint64_t element = sizeof(double);
   const std::int64_t matrix_stride = of.matrices == 1 ? of.row_stride : of.matrix_stride;
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(of.columns), static_cast<cuuint64_t>(of.rows),
@@ -50,14 +71,18 @@ inline CUtensorMap tensor_map(const MappedMatrices& of, int box_rows) {
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(of.row_stride) * element,
                                 static_cast<cuuint64_t>(matrix_stride) * element};
   const cuuint32_t box[] = {16, static_cast<cuuint32_t>(box_rows), 1};
-  const cuuint32_t every[] = {1, 1, 1};
-  CUtensorMap map;
-  const CUresult made = encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 3, const_cast<double*>(of.data), sizes, strides,
-                               box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                               CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (made != CUDA_SUCCESS)
-    throw Error("cuTensorMapEncodeTiled failed with status " + std::to_string(static_cast<int>(made)));
-  return map;
+  return encoded_tensor_map(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, of.data, sizes, strides, box,
+                            CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+}
+
+/// For boxes of so many rows and 64 columns of a matrix of FP16. `columns` is a multiple of 8, and the length of a row
+/// in memory.
+inline CUtensorMap map_of_halves(const __half* matrix, std::int64_t rows, int columns, int box_rows) {
+  const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * sizeof(__half)};
+  const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)};
+  return encoded_tensor_map(CU_TENSOR_MAP_DATA_TYPE_FLOAT16, matrix, sizes, strides, box,
+                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 }
 
 }  // namespace gradus::cuda
