@@ -143,8 +143,8 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   if (count == 0) return;
   cuda::DeviceBuffer<std::int64_t> which(count);
   which.copy_from_host(rows.data(), count, stream);
-  gather_rows<T><<<blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all), which.data(),
-                                                                                     count, to);
+  gather_rows<T>
+      <<<blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all), which.data(), count, to);
   cuda::check_launch("gather_rows");
   stream.wait();  // the numbers were read
 }

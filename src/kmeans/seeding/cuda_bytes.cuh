@@ -155,19 +155,25 @@ struct ByteStage {
 /// ones are under way, whatever else the warp has to do.
 class ByteStream {
  public:
-  static constexpr int stages = 3;
+  static constexpr int stages = 4;
 
-  __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring)
-      : rows_(rows), ring_(ring), lane_(static_cast<int>(threadIdx.x) % 32), chunks_(rows.chunks()) {}
+  /// `count` tiles, the i-th of which is first + i * step.
+  struct Tiles {
+    std::int64_t first;
+    int step;
+    int count;
 
-  /// Asks for the first chunks of `count` tiles, the i-th of which is first + i * step, without the lengths. What was
-  /// asked for before has been taken.
-  __device__ void start(std::int64_t first, std::int64_t step, std::int64_t count) {
-    first_ = first;
-    step_ = step;
-    count_ = count;
-    tile_ = first;
-    left_ = count;
+    __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
+  };
+
+  __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
+
+  /// Asks for the first chunks, without the lengths. What was asked for before has been taken.
+  __device__ void start(const Tiles& tiles) {
+    bytes_ = rows_.tile(tiles.first);
+    lengths_ = lengths_of(tiles.first);
+    step_ = tiles.step;
+    left_ = tiles.count;
     chunk_ = 0;
     fill_ = 0;
     taken_ = 0;
@@ -175,10 +181,11 @@ class ByteStream {
     for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
   }
   /// Asks for the lengths that start() left out.
-  __device__ void ask_for_lengths() {
-    std::int64_t number = 0;
-    for (int ahead = 0; ahead < stages - 1; ahead += chunks_, ++number)
-      if (number < count_) bring_lengths(ring_[ahead], first_ + number * step_);
+  __device__ void ask_for_lengths(const Tiles& tiles) {
+    const int chunks = rows_.chunks();
+    int number = 0;
+    for (int ahead = 0; ahead < stages - 1 && number < tiles.count; ahead += chunks, ++number)
+      bring_lengths(ring_[ahead], lengths_of(tiles.first + std::int64_t{number} * tiles.step));
     cuda::end_group();
   }
   /// Waits for what start() and ask_for_lengths() asked for. To be called before the first next().
@@ -199,26 +206,32 @@ class ByteStream {
   __device__ static void finish() { cuda::wait_for_copies<0>(); }
 
  private:
-  __device__ void bring_lengths(ByteStage& stage, std::int64_t tile) const {
-    static_assert(sizeof stage.lengths == 32 * 16);
-    cuda::copy_16_bytes(&stage.lengths[0][0] + 4 * lane_,
-                        rows_.lengths + tile * (DeviceByteRows::kinds * tile_rows) + 4 * lane_);
+  static constexpr int floats_of_a_tile = DeviceByteRows::kinds * tile_rows;
+  static_assert(sizeof(ByteStage::lengths) == 32 * 16 && floats_of_a_tile == 32 * 4);
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ const float* lengths_of(std::int64_t tile) const {
+    return rows_.lengths + tile * floats_of_a_tile + 4 * lane();
+  }
+  __device__ static void bring_lengths(ByteStage& stage, const float* from) {
+    cuda::copy_16_bytes(&stage.lengths[0][0] + 4 * lane(), from);
   }
   __device__ void issue(bool with_lengths) {
     if (left_ > 0) {
       ByteStage& stage = ring_[fill_];
       const int units = rows_.units_of(chunk_);
-      const bool is_there = lane_ % 4 < units;
-      const signed char* from = rows_.tile(tile_) + chunk_ * (tile_rows * chunk_columns);
-      if (is_there) from += (lane_ / 4 * units + lane_ % 4) * 16;
+      const bool is_there = lane() % 4 < units;
+      const signed char* const from =
+          bytes_ + chunk_ * (tile_rows * chunk_columns) + (is_there ? (lane() / 4 * units + lane() % 4) * 16 : 0);
       const int distance = is_there ? 8 * 16 * units : 0;
 #pragma unroll
       for (int index = 0; index < 4; ++index)
-        cuda::copy_or_zero<16>(&stage.parts[index][lane_], from + index * distance, is_there ? 16 : 0);
-      if (with_lengths && chunk_ == 0) bring_lengths(stage, tile_);
-      if (++chunk_ == chunks_) {
+        cuda::copy_or_zero<16>(&stage.parts[index][lane()], from + index * distance, is_there ? 16 : 0);
+      if (with_lengths && chunk_ == 0) bring_lengths(stage, lengths_);
+      if (++chunk_ == rows_.chunks()) {
         chunk_ = 0;
-        tile_ += step_;
+        bytes_ += step_ * (tile_rows * rows_.stride);
+        lengths_ += step_ * floats_of_a_tile;
         --left_;
       }
     }
@@ -228,16 +241,13 @@ class ByteStream {
 
   const DeviceByteRows& rows_;
   ByteStage* ring_;
-  int lane_;
-  int chunks_;
+  const signed char* bytes_ = nullptr;
+  const float* lengths_ = nullptr;
+  int step_ = 0;
+  int left_ = 0;
   int chunk_ = 0;
   int fill_ = 0;
   int taken_ = 0;
-  std::int64_t first_ = 0;
-  std::int64_t step_ = 0;
-  std::int64_t count_ = 0;
-  std::int64_t tile_ = 0;
-  std::int64_t left_ = 0;
 };
 
 /// What of a lane's four rows the bound asks for, from the first chunk of their tile.
@@ -264,30 +274,37 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
   }
 }
 
-/// Chains of canonical distances by a warp, one pair of rows for each lane. The warp brings the rows x together, so that
-/// neighbouring lanes read neighbouring bytes, and two pieces of each are under way or in use.
+/// Chains of canonical distances by a warp. It brings the rows x together, so that neighbouring lanes read neighbouring
+/// bytes, and three pieces of each are under way or in use. Calls, so that their registers are not those of the look.
 class Chains {
  public:
-  static constexpr int piece_bytes = 2048;       ///< of all rows
-  static constexpr int bytes = 2 * piece_bytes;  ///< of the warp's own, a multiple of 16 in shared memory
+  static constexpr int piece_bytes = 2048;  ///< of all rows
+  static constexpr int pieces_at_once = 3;
+  static constexpr int bytes = pieces_at_once * piece_bytes;  ///< of the warp's own, a multiple of 16 in shared memory
+  static constexpr int most_side_by_side = 8;                 ///< rows y of distances_to_all()
+  static constexpr int bytes_of_others = 1024;                ///< that it takes besides
+  static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// The distance of x and y in lanes below `count`. A call, so that its registers are not those of the look.
+  /// Whether rows are read in pieces: not rows so short that a lane's reads of its own use whole lines.
+  template <class T>
+  __device__ static bool by_pieces(int columns, bool by_quads) {
+    return by_quads && columns / quad<T> > few_units;
+  }
+
+  /// The distance of x and y in lanes below `count`.
   template <class T>
   __device__ __noinline__ static double distance(const T* x, const T* y, int columns, bool by_quads, int count,
                                                  unsigned char* room) {
-    constexpr int quad = 16 / static_cast<int>(sizeof(T));
-    constexpr int few_units = 4;  // rows so short that a lane's reads of its own use whole lines
     __builtin_assume(__isShared(room));
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double sum = 0;
     int column = 0;
-    const int units = by_quads ? columns / quad : 0;
-    if (units > few_units) {
+    if (by_pieces<T>(columns, by_quads)) {
+      const int units = columns / quad<T>;
       // The fewer pairs, the longer the pieces: unit `number` of a piece belongs to row number >> log_width.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;
-      const int pieces = (units + width - 1) >> log_width;
       const unsigned char* from[4];
       int place[4];
       bool is_there[4];
@@ -297,63 +314,177 @@ class Chains {
         const int row = number >> log_width;
         const int unit = number & (width - 1);
         from[index] = reinterpret_cast<const unsigned char*>(__shfl_sync(
-                          0xffffffffu, static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(x)), row)) +
+                          everyone, static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(x)), row)) +
                       16 * unit;
         place[index] = (row * width + (unit ^ permutation(row, width))) * 16;
         is_there[index] = row < count;
       }
+      int fill = 0;
       const auto bring = [&](int piece) {
-        if (piece < pieces) {
 #pragma unroll
-          for (int index = 0; index < 4; ++index) {
-            const int unit = (piece << log_width) + ((lane + 32 * index) & (width - 1));
-            if (is_there[index] && unit < units)
-              cuda::copy_16_bytes(room + piece % 2 * piece_bytes + place[index],
-                                  from[index] + (static_cast<std::int64_t>(piece) << (log_width + 4)));
-          }
+        for (int index = 0; index < 4; ++index) {
+          const int unit = (piece << log_width) + ((lane + 32 * index) & (width - 1));
+          if (is_there[index] && unit < units)
+            cuda::copy_16_bytes(room + fill + place[index],
+                                from[index] + (static_cast<std::int64_t>(piece) << (log_width + 4)));
         }
         cuda::end_group();
+        fill = fill + piece_bytes == bytes ? 0 : fill + piece_bytes;
+      };
+      const bool is_mine = lane < count;
+      uint4 others[few_units];  // of y, asked for one step ahead
+      const auto ask = [&](int first) {
+#pragma unroll
+        for (int index = 0; index < few_units; ++index)
+          if (is_mine && first + index < units)
+            others[index] = __ldg(reinterpret_cast<const uint4*>(y) + first + index);
       };
       const int own = permutation(lane, width);
-      bring(0);
-      for (int piece = 0; piece < pieces; ++piece) {
-        bring(piece + 1);
-        cuda::wait_for_copies<1>();
-        __syncwarp();  // the piece is there for all lanes
-        if (lane < count) {
-          const unsigned char* const mine = room + piece % 2 * piece_bytes + lane * width * 16;
-          const int here = min(width, units - (piece << log_width));
-          const T* const other = y + (piece << log_width) * quad;
-#pragma unroll 4
-          for (int unit = 0; unit < here; ++unit) {
-            union {
-              uint4 all;
-              T values[quad];
-            } left{*reinterpret_cast<const uint4*>(mine + ((unit ^ own) << 4))},
-                right{__ldg(reinterpret_cast<const uint4*>(other + unit * quad))};
-#pragma unroll
-            for (int element = 0; element < quad; ++element) extend(sum, left.values[element], right.values[element]);
-          }
+      const unsigned char* const mine = room + lane * width * 16;
+      for (int piece = 0; piece < pieces_at_once - 1; ++piece) bring(piece);
+      ask(0);
+      int used = -piece_bytes;
+      for (int first = 0; first < units; first += few_units) {
+        if ((first & (width - 1)) == 0) {
+          __syncwarp();  // the piece before has been read
+          bring((first >> log_width) + pieces_at_once - 1);
+          cuda::wait_for_copies<pieces_at_once - 1>();
+          __syncwarp();  // the piece is there for all lanes
+          used = used + piece_bytes == bytes ? 0 : used + piece_bytes;
         }
-        __syncwarp();  // the piece has been read
+        Quads<T> left[few_units];
+        Quads<T> right[few_units];
+#pragma unroll
+        for (int index = 0; index < few_units; ++index) {
+          right[index].all = others[index];
+          left[index].all =
+              *reinterpret_cast<const uint4*>(mine + used + ((((first + index) & (width - 1)) ^ own) << 4));
+        }
+        ask(first + few_units);
+        if (!is_mine) continue;
+#pragma unroll
+        for (int index = 0; index < few_units; ++index) {
+          if (first + index >= units) break;
+#pragma unroll
+          for (int element = 0; element < quad<T>; ++element)
+            extend(sum, static_cast<double>(left[index].values[element]),
+                   static_cast<double>(right[index].values[element]));
+        }
       }
-      column = units * quad;
+      __syncwarp();  // the last piece has been read
+      column = units * quad<T>;
     }
     if (lane < count) {
 #pragma unroll 4
-      for (; column < columns; ++column) extend(sum, __ldg(x + column), __ldg(y + column));
+      for (; column < columns; ++column)
+        extend(sum, static_cast<double>(__ldg(x + column)), static_cast<double>(__ldg(y + column)));
     }
     return sum;
   }
 
- private:
-  /// By what the numbers of a row's units are permuted, so that eight rows that are read at once lie in different banks.
-  __device__ static int permutation(int row, int width) {
-    return width >= 8 ? row & 7 : row >> 1 & 3;
-  }
+  /// The distances of each lane's x, up to 32 rows of the same `stride`, to `others` rows y of the same matrix, whose
+  /// numbers are `which`: where most of them are wanted. For rows that are read in pieces. `room_of_others`:
+  /// bytes_of_others in shared memory.
   template <class T>
-  __device__ static void extend(double& sum, T left, T right) {
-    const double difference = static_cast<double>(left) - static_cast<double>(right);
+  __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
+                                                       const std::int64_t* which, int others, unsigned char* room,
+                                                       unsigned char* room_of_others,
+                                                       double (&distances)[most_side_by_side]) {
+    __builtin_assume(__isShared(room));
+    __builtin_assume(__isShared(room_of_others));
+    constexpr int width = few_units;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int units = rows.columns / quad<T>;
+    const int pieces = (units + width - 1) / width;
+    const auto bring = [&](int piece) {
+      if (piece < pieces) {
+        const int unit = piece * width + lane % width;
+#pragma unroll
+        for (int index = 0; index < 4; ++index) {
+          const int row = lane / width + 8 * index;
+          const bool is_there = row < count && unit < units;
+          const T* const from =
+              rows.data + (first + (row < count ? row : 0)) * rows.stride + (is_there ? unit : 0) * quad<T>;
+          cuda::copy_or_zero<16>(
+              room + piece % 2 * piece_bytes + (row * width + (lane % width ^ permutation(row, width))) * 16, from,
+              is_there ? 16 : 0);
+        }
+      }
+      cuda::end_group();
+    };
+    // Lane 4 g + t brings unit t of each piece of the g-th y.
+    const int number = lane / width;
+    const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
+    const auto ask = [&](int piece) {
+      const int unit = piece * width + lane % width;
+      return number < others && unit < units ? __ldg(reinterpret_cast<const uint4*>(other) + unit)
+                                             : make_uint4(0, 0, 0, 0);
+    };
+    double sums[most_side_by_side] = {};
+    double* const wide = reinterpret_cast<double*>(room_of_others);
+    constexpr int pitch = width * quad<T>;  // doubles of a y
+    bring(0);
+    uint4 next = ask(0);
+    for (int piece = 0; piece < pieces; ++piece) {
+      Quads<T> part;
+      part.all = next;
+      __syncwarp();  // the piece before has been read
+#pragma unroll
+      for (int element = 0; element < quad<T>; element += 2)
+        *reinterpret_cast<double2*>(wide + number * pitch + lane % width * quad<T> + element) =
+            make_double2(static_cast<double>(part.values[element]), static_cast<double>(part.values[element + 1]));
+      bring(piece + 1);
+      next = ask(piece + 1);
+      cuda::wait_for_copies<1>();
+      __syncwarp();  // the piece is there for all lanes
+#pragma unroll
+      for (int unit = 0; unit < width; ++unit) {
+        Quads<T> left;
+        left.all = *reinterpret_cast<const uint4*>(room + piece % 2 * piece_bytes +
+                                                   (lane * width + (unit ^ permutation(lane, width))) * 16);
+        double values[quad<T>];
+#pragma unroll
+        for (int element = 0; element < quad<T>; ++element) values[element] = static_cast<double>(left.values[element]);
+          // Zeros behind the end of both add nothing.
+#pragma unroll
+        for (int y = 0; y < most_side_by_side; ++y) {
+          if (y >= others) break;
+#pragma unroll
+          for (int element = 0; element < quad<T>; element += 2) {
+            const double2 right = *reinterpret_cast<const double2*>(wide + y * pitch + unit * quad<T> + element);
+            extend(sums[y], values[element], right.x);
+            extend(sums[y], values[element + 1], right.y);
+          }
+        }
+      }
+    }
+    __syncwarp();  // the last piece has been read
+    const T* const x = rows.data + (first + (lane < count ? lane : 0)) * rows.stride;
+#pragma unroll
+    for (int y = 0; y < most_side_by_side; ++y) {
+      if (y < others)
+        for (int column = units * quad<T>; column < rows.columns; ++column)
+          extend(sums[y], static_cast<double>(__ldg(x + column)),
+                 static_cast<double>(__ldg(rows.data + which[y] * rows.stride + column)));
+      distances[y] = sums[y];
+    }
+  }
+
+ private:
+  static constexpr int few_units = 4;
+  template <class T>
+  static constexpr int quad = 16 / static_cast<int>(sizeof(T));
+  template <class T>
+  union Quads {
+    uint4 all;
+    T values[quad<T>];
+  };
+
+  /// By what the numbers of a row's units are permuted, so that eight rows that are read at once lie in different
+  /// banks.
+  __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
+  __device__ static void extend(double& sum, double left, double right) {
+    const double difference = left - right;
     sum = fma(difference, difference, sum);
   }
 };
@@ -380,8 +511,8 @@ __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* mi
   middle[column] = mean;
   const double magnitude = fabs(static_cast<double>(value_at(rows, y, column)) - mean);
   // What is no number counts as infinite.
-  atomicMax(largest, static_cast<Word>(__double_as_longlong(
-                         magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
+  atomicMax(largest, static_cast<Word>(
+                         __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
 
 /// Four neighbouring values of a row, zeros behind its end.
@@ -403,15 +534,16 @@ struct Quad {
       for (int index = 0; index < 4; ++index) values[index] = read.each[index];
     } else {
 #pragma unroll
-      for (int index = 0; index < 4; ++index) values[index] = column + index < rows.columns ? __ldg(from + index) : T{0};
+      for (int index = 0; index < 4; ++index)
+        values[index] = column + index < rows.columns ? __ldg(from + index) : T{0};
     }
   }
 };
 
 /// Launch shape: `lanes` threads for each row, a power of two up to 32; the grid's stride over the rows.
 template <class T>
-__global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes,
-                        const double* closest, const DeviceByteRows out) {
+__global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
+                        const DeviceByteRows out) {
   constexpr unsigned int everyone = 0xffffffffu;
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -405,8 +405,8 @@ struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
       : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
-        told((2 * most_blocks + 1) * most_trials), taken(most_added / most_candidates), chosen(most_steps),
-        outcome(1) {}
+        told((2 * most_blocks + 1) * most_trials), taken(most_added / most_candidates), chosen(most_steps), outcome(1) {
+  }
 
   static constexpr std::int64_t most_steps = 1024;  ///< of a launch
 
@@ -456,7 +456,16 @@ void CudaCover<T>::make_bytes() {
 
 template <class T>
 std::int64_t CudaCover<T>::most_blocks_of_steps() const {
-  return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, block_sums_.size()});
+  const std::int64_t unit_rows = std::int64_t{unit_tiles_of_steps()} * tile_rows;
+  const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
+  return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
+}
+
+/// Few points are spread over all multiprocessors tile by tile, many by the rows of a sum.
+template <class T>
+int CudaCover<T>::unit_tiles_of_steps() const {
+  const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
+  return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
 }
 
 /// Whether there is a copy in bytes; makes it where it can be made.
@@ -490,8 +499,9 @@ std::int64_t CudaCover<T>::add_by_bytes(std::int64_t count) {
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
   // Rows so long that fewer fit beside some warps are added in several launches.
-  const int at_once = std::min(rounds::most_added, 8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) /
-                                                                        candidate_bytes(chunks)));
+  const int at_once =
+      std::min(rounds::most_added,
+               8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
   rounds::RoundJob<T> round{};
   round.bytes = bytes_->rows;
   round.by_quads = is_read_by_quads();
@@ -513,8 +523,8 @@ std::int64_t CudaCover<T>::add_by_bytes(std::int64_t count) {
       cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
       in_portions(round.added, [&](const CoverJob<T>& job) {
         round.cover = job;
-        const auto grid = static_cast<unsigned int>(
-            std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
+        const auto grid =
+            static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
         kernel<<<grid, 32 * static_cast<unsigned int>(warps), shared, stream()>>>(round);
         cuda::check_launch("add_many");
       });
@@ -539,8 +549,11 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
   const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
   // No more warps than a block has tiles.
-  const std::int64_t blocks_of_rows = (block_sums_.size() + most_blocks - 1) / most_blocks;
-  int warps = static_cast<int>(std::min<std::int64_t>(trials::most_warps, blocks_of_rows * (block_rows / tile_rows)));
+  const int unit_tiles = unit_tiles_of_steps();
+  const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
+  const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
+  int warps = static_cast<int>(
+      std::min<std::int64_t>(trials::most_warps, (units + most_blocks - 1) / most_blocks * unit_tiles));
   while (warps > 1 && layout.bytes(warps) > room_of_a_block()) --warps;
   const auto shared = static_cast<std::size_t>(layout.bytes(warps));
   cuda::allow_shared_memory(kernel, shared);
@@ -556,6 +569,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.total = host_total_;
   job.least_total = total_at_rescale_ / 4;
   job.by_quads = is_read_by_quads();
+  job.unit_tiles = unit_tiles;
   job.part_sums = bytes_->part_sums.data();
   job.told_gains = bytes_->told.data();
   job.told_rows = bytes_->told.data() + 2 * most_blocks * most_trials;

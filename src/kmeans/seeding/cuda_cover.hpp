@@ -60,6 +60,7 @@ class CudaCover {
   std::int64_t add_some(std::span<const std::int64_t> rows);
   std::int64_t add_by_bytes(std::int64_t count);
   std::int64_t most_blocks_of_steps() const;
+  int unit_tiles_of_steps() const;
   double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }

@@ -15,9 +15,9 @@
 
 namespace gradus::kmeans_detail::rounds {
 
-constexpr int most_warps = 16;
+constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int fewest_warps = 8;  ///< that are to have room beside the new rows
+constexpr int fewest_warps = 6;  ///< that are to have room beside the new rows
 constexpr int most_added = 64;   ///< rows of a launch: eight products side by side
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -48,8 +48,8 @@ struct RoundJob {
   int added;                  ///< how many
   int before;                 ///< how many others were chosen
   bool by_quads;              ///< points can be read by 16 bytes
-  /// What the launches of a call took from the total, a word for each. This one, the number `launch`, does nothing where
-  /// those of before left less than least_total of `total`.
+  /// What the launches of a call took from the total, a word for each. This one, the number `launch`, does nothing
+  /// where those of before left less than least_total of `total`.
   Word* taken;
   int launch;
   Word total;
@@ -69,16 +69,14 @@ class Walker {
     first_row_ = (job.cover.first_block + blocks * blockIdx.x / grid) * block_rows;
     const std::int64_t end_row = min(
         (job.cover.first_block + blocks * (std::int64_t{blockIdx.x} + 1) / grid) * block_rows, job.cover.rows.count);
-    first_tile_ = first_row_ / tile_rows + warp_;
-    tiles_ = ((end_row - first_row_ + tile_rows - 1) / tile_rows - warp_ + warps_ - 1) / warps_;
+    rows_ = static_cast<int>(end_row - first_row_);
+    tiles_ = ((rows_ + tile_rows - 1) / tile_rows - warp_ + warps_ - 1) / warps_;
   }
 
   /// Brings the new rows' bytes here.
   __device__ void bring() {
-    // To and fro: what was read last is still in the cache.
-    is_even_ = job_.launch % 2 == 0;
-    stream_.start(first_tile_ + (is_even_ ? 0 : (tiles_ - 1) * warps_), is_even_ ? warps_ : -warps_, tiles_);
-    stream_.ask_for_lengths();
+    stream_.start(tiles());
+    stream_.ask_for_lengths(tiles());
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
     if (threadIdx.x == 0) own_.taken = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
@@ -89,9 +87,8 @@ class Walker {
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
       const float square = job_.bytes.length(row, DeviceByteRows::of_square);
-      own_.candidates[threadIdx.x] =
-          is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
-                   : Candidate{0, -std::numeric_limits<float>::infinity()};
+      own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
+                                              : Candidate{0, -std::numeric_limits<float>::infinity()};
       // Floats that are not negative are ordered as their bits are.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
@@ -103,8 +100,8 @@ class Walker {
 
   __device__ void look() {
     stream_.begin();
-    for (std::int64_t number = 0; number < tiles_; ++number)
-      look_at((first_tile_ + (is_even_ ? number : tiles_ - 1 - number) * warps_) * tile_rows);
+    auto local = static_cast<int>(tiles().row(0) - first_row_);
+    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) look_at(local);
     while (waiting_ > 0) take_from_queue();
     ByteStream::finish();
     for (int lanes = 16; lanes > 0; lanes /= 2) taken_ += __shfl_xor_sync(everyone, taken_, lanes);
@@ -119,6 +116,13 @@ class Walker {
     unsigned int first;
     unsigned int second;
   };
+
+  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  __device__ ByteStream::Tiles tiles() const {
+    const std::int64_t first = first_row_ / tile_rows + warp_;
+    if (job_.launch % 2 == 0) return {first, warps_, tiles_};
+    return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
+  }
 
   struct Candidate {
     float twice_scale;
@@ -136,9 +140,9 @@ class Walker {
     return memory;
   }
 
-  /// How near the lane's row `index` and two new rows come, the larger the nearer: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The
-  /// roundings of it and of what it is compared with, s_x^2 q_x.q_x less the square that decides, are below 2^-21 of
-  /// both squares of lengths: four of 2^-24 of at most twice their sum.
+  /// How near the lane's row `index` and two new rows come, the larger the nearer: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y.
+  /// The roundings of it and of what it is compared with, s_x^2 q_x.q_x less the square that decides, are below 2^-21
+  /// of both squares of lengths: four of 2^-24 of at most twice their sum.
   struct Two {
     float first;
     float second;
@@ -153,7 +157,8 @@ class Walker {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
   }
 
-  __device__ void look_at(std::int64_t first) {
+  /// The 32 rows of a tile, which begins at the block's row `local`, and all new rows.
+  __device__ void look_at(int local) {
     const int chunks = job_.bytes.chunks();
     BytePoint points[4];
     int sums[8][2][4] = {};
@@ -190,7 +195,7 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       enough[index] = points[index].square - points[index].reached(most_residue);
-      const bool is_there = first + lane_ / 4 + 8 * index < job_.cover.rows.count;
+      const bool is_there = local + lane_ / 4 + 8 * index < rows_;
       is_open[index] = is_there && !(nearest[index] <= enough[index]);
       is_any |= is_open[index];
     }
@@ -205,7 +210,7 @@ class Walker {
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
       const float most = points[index].most(most_square, points[index].square - near);
-      const std::int64_t row = first + lane_ / 4 + 8 * index;
+      const std::int64_t row = first_row_ + local + lane_ / 4 + 8 * index;
       const float residue = job_.bytes.length(row, DeviceByteRows::of_residue);
       points[index].reach = fminf(points[index].reach, reach_within(most, residue, most_residue));
       enough[index] = points[index].square - points[index].reached(most_residue);
@@ -223,16 +228,16 @@ class Walker {
     }
     const Undecided undecided{halves[0], halves[1]};
     const int mine = __popc(undecided.first) + __popc(undecided.second);
-    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(first, undecided);
+    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, undecided);
 #pragma unroll 1
     for (int eight = 0; eight < 8; ++eight) {
       const unsigned int mask = 0xffu << (8 * (eight % 4));
-      queue_up(first, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
+      queue_up(local, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
     }
   }
 
   /// Puts up to `at_once` pairs into the queue, and takes from it while a warp has enough to do.
-  __device__ void queue_up(std::int64_t first, const Undecided& undecided) {
+  __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
     int place = mine;
@@ -242,10 +247,9 @@ class Walker {
     }
     const int found = __shfl_sync(everyone, place, 31);
     place += waiting_ - mine;
-    const auto local = static_cast<unsigned int>(first - first_row_) + static_cast<unsigned int>(lane_ / 4);
     for (; pairs != 0; pairs &= pairs - 1) {
       const int bit = __ffsll(static_cast<long long>(pairs)) - 1;
-      room_.queue[place++] = (local + 8u * static_cast<unsigned int>(bit % 8 / 2)) * most_added +
+      room_.queue[place++] = static_cast<unsigned int>(local + lane_ / 4 + 8 * (bit % 8 / 2)) * most_added +
                              static_cast<unsigned int>(bit / 8 * 8 + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
@@ -300,10 +304,9 @@ class Walker {
   WarpRoom& room_;
   uint4* added_;
   ByteStream stream_;
-  bool is_even_ = true;
   std::int64_t first_row_;
-  std::int64_t first_tile_;  ///< of the warp; every warps_-th is its own
-  std::int64_t tiles_;
+  int rows_;
+  int tiles_;        ///< of the warp: every warps_-th of the block
   Word taken_ = 0;   ///< from the total, by the lane
   int waiting_ = 0;  ///< pairs in the warp's queue
 };

@@ -36,13 +36,14 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;         ///< at most
-  Word total;        ///< before the first step
-  Word least_total;  ///< below it the integers are to be made anew
-  bool by_quads;     ///< points can be read by 16 bytes
-  Word* part_sums;   ///< a sum for each block
-  Word* told_gains;  ///< [2][trial][block]; zeros, as all that is told
-  Word* told_rows;   ///< most_trials
+  int steps;             ///< at most
+  Word total;            ///< before the first step
+  Word least_total;      ///< below it the integers are to be made anew
+  bool by_quads;         ///< points can be read by 16 bytes
+  int unit_tiles;        ///< tiles of which a block has whole multiples: 1, where it has few, or those of a sum's rows
+  Word* part_sums;       ///< a sum for each block
+  Word* told_gains;      ///< [2][trial][block]; zeros, as all that is told
+  Word* told_rows;       ///< most_trials
   unsigned int* nearer;  ///< a bit for each row of the blocks and each trial, zeros: [row][most_trials]
   std::int64_t* chosen;
   TrialOutcome* outcome;
@@ -50,14 +51,15 @@ struct TrialJob {
 
 namespace trials {
 
-constexpr int most_warps = 16;
+constexpr int most_warps =
+    12;  ///< so that each thread has the registers that it needs: what it keeps in memory is no longer in the cache
 constexpr int most_threads = 32 * most_warps;
 constexpr int most_blocks = 512;  ///< of a grid; as many sums are looked through at a time
 constexpr int remembered = 64;    ///< pairs of a warp that came nearer, while it is not known which trial is the best
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// Room for the pairs that one look at a warp's rows and eight trials may leave, and for those of before that are not 32
-/// yet.
+/// Room for the pairs that one look at a warp's rows and eight trials may leave, and for those of before that are not
+/// 32 yet.
 constexpr int queue_room = 8 * tile_rows + 32;
 
 /// What a warp has of the shared memory.
@@ -81,6 +83,9 @@ struct Layout {
     return warps * static_cast<int>(sizeof(WarpRoom)) + candidates + 8 * blocks;
   }
 };
+
+/// Of 256 undecided pairs of a tile and eight trials, from how many on all are measured.
+constexpr int most_by_pairs = 64;
 
 /// Words that other blocks are told: the number and a mark in the two highest bits, which says that it has come.
 constexpr int mark_shift = 62;
@@ -149,14 +154,12 @@ class Walker {
         candidates_(reinterpret_cast<uint4*>(memory + warps_ * sizeof(WarpRoom))),
         parts_(reinterpret_cast<Word*>(memory + warps_ * sizeof(WarpRoom) + layout_.candidates)),
         stream_(job.bytes, room_.ring) {
-    const std::int64_t blocks = job.cover.row_blocks();
+    const std::int64_t unit_rows = std::int64_t{tile_rows} * job.unit_tiles;
+    const std::int64_t units = (job.cover.rows.count + unit_rows - 1) / unit_rows;
     const auto grid = static_cast<std::int64_t>(gridDim.x);
-    first_block_ = blocks * blockIdx.x / grid;
-    end_block_ = blocks * (std::int64_t{blockIdx.x} + 1) / grid;
-    first_row_ = first_block_ * block_rows;
-    last_row_ = min(end_block_ * block_rows, job.cover.rows.count) - 1;
-    first_tile_ = first_row_ / tile_rows + warp_;
-    const std::int64_t tiles = (last_row_ - first_row_) / tile_rows + 1;
+    first_row_ = units * blockIdx.x / grid * unit_rows;
+    last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
+    const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.forgot[threadIdx.x] = false;
     // What is not there is multiplied too, and its answers are not used.
@@ -169,8 +172,14 @@ class Walker {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // it is 0
     Word sum = 0;
-    for (std::int64_t block = first_block_ + threadIdx.x; block < end_block_; block += blockDim.x)
-      sum += job_.cover.block_sums[block];
+    if (job_.unit_tiles == 1) {
+      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
+        sum += job_.cover.integer(row);
+    } else {
+      for (std::int64_t block = first_row_ / block_rows + threadIdx.x; block * block_rows <= last_row_;
+           block += blockDim.x)
+        sum += job_.cover.block_sums[block];
+    }
     if (sum > 0) atomicAdd(&own_.sum, sum);
     __syncthreads();  // the sum is there
     if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
@@ -184,10 +193,7 @@ class Walker {
   }
 
   /// Asks for the tiles at which the next look begins.
-  __device__ void start_look(bool is_even) {
-    // To and fro: what was read last is still in the cache.
-    stream_.start(first_tile_ + (is_even ? 0 : (tiles_ - 1) * warps_), is_even ? warps_ : -warps_, tiles_);
-  }
+  __device__ void start_look(int step) { stream_.start(tiles_of(step)); }
 
   /// Draws the trials of a step and tells the others of those that lie here. To be called after a barrier of the block.
   __device__ void draw(Word first_draw, Word total, int step) {
@@ -197,11 +203,15 @@ class Walker {
       Word target = job_.random.below(first_draw + static_cast<Word>(trial), total);
       const int part = passes_at(grid, target, [&](int index) { return parts_[index]; });
       if (part != static_cast<int>(blockIdx.x)) continue;
-      const std::int64_t block =
-          first_block_ + passes_at(static_cast<int>(end_block_ - first_block_), target,
-                                   [&](int index) { return __ldcg(cover.block_sums + first_block_ + index); });
-      const std::int64_t first = block * block_rows;
-      const auto rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
+      std::int64_t first = first_row_;
+      auto rows = static_cast<int>(last_row_ - first_row_ + 1);
+      if (job_.unit_tiles > 1) {
+        const std::int64_t block = first_row_ / block_rows;
+        first +=
+            std::int64_t{block_rows} * passes_at(static_cast<int>(last_row_ / block_rows - block) + 1, target,
+                                                 [&](int index) { return __ldcg(cover.block_sums + block + index); });
+        rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
+      }
       const std::int64_t row =
           first + passes_at(rows, target, [&](int index) {
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
@@ -220,7 +230,7 @@ class Walker {
       bring_candidate(job_.bytes, row, trial, candidates_);
       if (lane_ == 0) {
         own_.rows[trial] = row;
-        own_.gains[trial] = 0;
+        own_.low_gains[trial] = own_.high_gains[trial] = 0;
         own_.candidates[trial] = {2 * job_.bytes.length(row, DeviceByteRows::of_scale),
                                   job_.bytes.length(row, DeviceByteRows::of_square),
                                   job_.bytes.length(row, DeviceByteRows::of_residue)};
@@ -234,14 +244,14 @@ class Walker {
     waiting_ = 0;
     kept_ = 0;
     stream_.begin();
-    const std::int64_t first = first_tile_ + (step % 2 == 0 ? 0 : (tiles_ - 1) * warps_);
-    const std::int64_t distance = step % 2 == 0 ? warps_ : -warps_;
-    for (std::int64_t number = 0; number < tiles_; ++number) look_at((first + number * distance) * tile_rows);
+    const ByteStream::Tiles tiles = tiles_of(step);
+    auto local = static_cast<int>(tiles.row(0) - first_row_);
+    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) look_at(local);
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are there
     if (static_cast<int>(threadIdx.x) < job_.trials)
       tell(told_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
-           mark_of(step) << mark_shift | own_.gains[threadIdx.x]);
+           mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
   }
 
   struct Best {
@@ -302,19 +312,27 @@ class Walker {
     }
     __syncwarp();  // the reaches are written, and what was forgotten has been asked for
     if (lane_ == 0) own_.forgot[warp_] = false;
-    stream_.ask_for_lengths();
+    ask_for_lengths(step + 1);
   }
 
-  __device__ void ask_for_lengths() { stream_.ask_for_lengths(); }
+  __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
   __device__ void finish() { ByteStream::finish(); }
   __device__ std::int64_t trial_row(int trial) const { return own_.rows[trial]; }
 
  private:
   static constexpr int row_bits = 48;
 
+  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  __device__ ByteStream::Tiles tiles_of(int step) const {
+    const std::int64_t first = first_row_ / tile_rows + warp_;
+    if (step % 2 == 0) return {first, warps_, tiles_};
+    return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
+  }
+
   struct Own {
     Word sum;
-    Word gains[most_trials];
+    unsigned int low_gains[most_trials];  ///< in halves, which shared memory adds by itself
+    unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
@@ -345,8 +363,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// The 32 rows of a tile and all trials.
-  __device__ void look_at(std::int64_t first) {
+  /// The 32 rows of a tile, which begins at the block's row `local`, and all trials.
+  __device__ void look_at(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
     BytePoint points[4];
@@ -361,15 +379,15 @@ class Walker {
       multiply_parts(sums[0], parts, candidates_[chunk * 32 + lane_]);
       if (are_two) multiply_parts(sums[1], parts, candidates_[(chunks + chunk) * 32 + lane_]);
     }
-    const unsigned int undecided = undecided_of(first, points, sums[0], 0);
-    const unsigned int others = are_two ? undecided_of(first, points, sums[1], 8) : 0;
+    const unsigned int undecided = undecided_of(local, points, sums[0], 0);
+    const unsigned int others = are_two ? undecided_of(local, points, sums[1], 8) : 0;
     if (!__any_sync(everyone, (undecided | others) != 0)) return;
-    queue_up(first, undecided, 0);
-    if (are_two) queue_up(first, others, 8);
+    queue_up(local, undecided, 0);
+    if (are_two) queue_up(local, others, 8);
   }
 
   /// Bit 2 i + next: the lane's row i and trial `next` of its two.
-  __device__ unsigned int undecided_of(std::int64_t first, const BytePoint (&points)[4], const int (&sums)[2][4],
+  __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
 #pragma unroll
@@ -379,27 +397,31 @@ class Walker {
       const ByteCandidate candidate = own_.candidates[number];
 #pragma unroll
       for (int index = 0; index < 4; ++index)
-        if (first + lane_ / 4 + 8 * index <= last_row_ &&
-            !points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
+        if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
+    // Rows behind the last one.
+    const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
+    if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
   }
 
-  __device__ void queue_up(std::int64_t first, unsigned int undecided, int eight) {
+  __device__ void queue_up(int local, unsigned int undecided, int eight) {
     int place = __popc(undecided);
     for (int distance = 1; distance < 32; distance *= 2) {
       const int other = __shfl_up_sync(everyone, place, distance);
       if (lane_ >= distance) place += other;
     }
     const int found = __shfl_sync(everyone, place, 31);
+    if (found > most_by_pairs && Chains::by_pieces<T>(job_.cover.rows.columns, job_.by_quads))
+      return measure_all(first_row_ + local, eight);
     place += waiting_ - __popc(undecided);
-    const auto local = static_cast<unsigned int>(first - first_row_) + static_cast<unsigned int>(lane_ / 4);
     for (; undecided != 0; undecided &= undecided - 1) {
       const int bit = __ffs(static_cast<int>(undecided)) - 1;
-      fetch(first + lane_ / 4 + 8 * (bit / 2));
-      room_.queue[place++] = (local + 8u * static_cast<unsigned int>(bit / 2)) * most_trials +
-                             static_cast<unsigned int>(eight + 2 * (lane_ % 4) + bit % 2);
+      const int row = local + lane_ / 4 + 8 * (bit / 2);
+      fetch(first_row_ + row);
+      room_.queue[place++] =
+          static_cast<unsigned int>(row) * most_trials + static_cast<unsigned int>(eight + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // the queue is written
@@ -416,11 +438,35 @@ class Walker {
     const int trial = static_cast<int>(pair % most_trials);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     const double distance = distance_to(row, trial, count);
-    const bool is_nearer = lane_ < count && distance < before;
+    note(row, trial, before, distance, lane_ < count && distance < before);
+  }
+
+  /// The distances of a tile's rows to eight trials, where many of them are wanted.
+  __device__ void measure_all(std::int64_t first, int eight) {
+    const std::int64_t row = first + lane_;
+    const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
+    const int trials = min(8, job_.trials - eight);
+    const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
+    double distances[8];
+    // The queue has room: fewer than 32 pairs wait.
+    static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
+    Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
+                                reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
+#pragma unroll
+    for (int trial = 0; trial < 8; ++trial)
+      if (trial < trials)
+        note(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
+  }
+
+  /// Takes down what a trial gains by a row that it is nearer to, and its distance.
+  __device__ void note(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
       const Word gain = cover.quantize(cover.weighed(row, before)) - cover.quantize(cover.weighed(row, distance));
-      if (gain > 0) atomicAdd(&own_.gains[trial], gain);
+      const auto low = static_cast<unsigned int>(gain);
+      const unsigned int was = atomicAdd(&own_.low_gains[trial], low);
+      const unsigned int high = static_cast<unsigned int>(gain >> 32) + (was + low < low ? 1u : 0u);
+      if (high > 0) atomicAdd(&own_.high_gains[trial], high);
     }
     const unsigned int nearer = __ballot_sync(everyone, is_nearer);
     const int place = kept_ + __popc(nearer & ((1u << lane_) - 1));
@@ -428,7 +474,7 @@ class Walker {
     if (!is_nearer) return;
     if (place < remembered) {
       room_.distances[place] = distance;
-      room_.pairs[place] = pair;
+      room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
     } else {
       own_.forgot[warp_] = true;
       const std::int64_t bit = row * most_trials + trial;
@@ -439,8 +485,8 @@ class Walker {
   /// Measures anew what came nearer to the best trial and was not remembered.
   __device__ void add_forgotten(int best) {
     waiting_ = 0;
-    for (std::int64_t number = 0; number < tiles_; ++number) {
-      const std::int64_t row = (first_tile_ + number * warps_) * tile_rows + lane_;
+    for (int number = 0; number < tiles_; ++number) {
+      const std::int64_t row = tiles_of(0).row(number) + lane_;
       // A word has the bits of two rows, whose lanes are neighbours.
       unsigned int* const bits = job_.nearer + row / 2;
       const unsigned int word = row <= last_row_ ? __ldcg(bits) : 0;
@@ -485,24 +531,22 @@ class Walker {
   uint4* candidates_;
   Word* parts_;  ///< the sums of all blocks
   ByteStream stream_;
-  std::int64_t first_block_;
-  std::int64_t end_block_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  std::int64_t first_tile_;  ///< of the warp; every warps_-th is its own
-  std::int64_t tiles_;
+  int tiles_;        ///< of the warp: every warps_-th of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
   int kept_ = 0;     ///< pairs that the warp remembers
 };
 
-// Launch shape: cooperative, blocks of up to most_threads, as many as the GPU holds at once or there are blocks of rows.
+// Launch shape: cooperative, blocks of up to most_threads, as many as the GPU holds at once or there are blocks of
+// rows.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T> walker(job, memory);
   walker.sum_up();
-  walker.start_look(true);
-  walker.ask_for_lengths();
+  walker.start_look(0);
+  walker.ask_for_lengths(0);
   cooperative_groups::this_grid().sync();  // all blocks' sums are there
   walker.read_sums();
   Word total = job.total;
@@ -511,7 +555,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
     walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
     walker.bring_trials(step);
     walker.look(step);
-    walker.start_look(step % 2 != 0);
+    walker.start_look(step + 1);
     const auto [best, most] = walker.find_best(step);
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);

@@ -182,8 +182,8 @@ struct GpuRows {
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
   GpuRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
-    const auto copy = std::make_shared<const GpuPoints<T>>(
-        *on_gpu, rows, row_weights, gpu_cover_bytes(std::ssize(rows), points.columns(), false));
+    const auto copy = std::make_shared<const GpuPoints<T>>(*on_gpu, rows, row_weights,
+                                                           gpu_cover_bytes(std::ssize(rows), points.columns(), false));
     return {copy.get(), copy->rows(), row_weights, copy};
   }
 };
