@@ -149,6 +149,7 @@ struct HostRows {
   int threads;
   std::stop_token stop;
   SeedingFilter filter;
+  std::shared_ptr<const Matrix<T>> owned = nullptr;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
     const int trials = trials_of_a_step(expected);
@@ -160,9 +161,10 @@ struct HostRows {
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
-  /// The same for a sample of the points.
-  HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    return {rows, row_weights, threads, stop, filter};
+  /// The same for a sample of the points, with other weights.
+  HostRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
+    const auto copy = std::make_shared<const Matrix<T>>(copy_rows(rows));
+    return {copy->view(), row_weights, threads, stop, filter, copy};
   }
 };
 
@@ -172,18 +174,17 @@ struct GpuRows {
   const GpuPoints<T>* on_gpu;
   MatrixView<const T> points;
   VectorView<const T> weights;
-  const Execution* execution;
-  std::shared_ptr<GpuPoints<T>> owned = nullptr;
+  std::shared_ptr<const GpuPoints<T>> owned = nullptr;
 
   std::unique_ptr<CudaCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
     return std::make_unique<CudaCover<T>>(*on_gpu, first, groups);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
-  GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    const auto copy = std::make_shared<GpuPoints<T>>(rows, row_weights, *execution,
-                                                     gpu_cover_bytes(rows.rows(), rows.columns(), false));
-    return {copy.get(), copy->rows(), row_weights, execution, copy};
+  GpuRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
+    const auto copy = std::make_shared<const GpuPoints<T>>(*on_gpu, rows, row_weights,
+                                                           gpu_cover_bytes(std::ssize(rows), points.columns(), false));
+    return {copy.get(), copy->rows(), row_weights, copy};
   }
 };
 
@@ -223,11 +224,10 @@ class Seeding {
       extend(*cover, rows);
       return rows;
     }
-    const Matrix<T> sample = rows_.copy_rows(rows);
     const VectorView<const T> sample_weights(row_weights.data(), static_cast<std::int64_t>(row_weights.size()));
     Execution quiet = execution_;
     quiet.progress = nullptr;
-    const Rows sample_rows = rows_.of_sample(sample.view(), sample_weights);
+    const Rows sample_rows = rows_.of_sample(rows, sample_weights);
     Seeding of_sample(sample_rows, k_, random_, quiet);
     std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
@@ -298,7 +298,8 @@ class Seeding {
 
   template <class AnyCover>
   void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    const auto most = static_cast<std::size_t>(cover.most_candidates);
+    auto most = static_cast<std::size_t>(cover.most_candidates);
+    if constexpr (requires { cover.most_added; }) most = static_cast<std::size_t>(cover.most_added);
     for (std::size_t first = 0; first < rows.size(); first += most) {
       honour_stop(execution_.stop);
       const std::size_t count = std::min(most, rows.size() - first);
@@ -338,7 +339,7 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, c
   if constexpr (cuda::is_compiled) {
     if (gpu) {
       if (options.init == KMeansInit::first) return gpu->job()->copy_to_host(points.slice(0, options.clusters));
-      const GpuRows<T> rows{gpu, points, memory.weights, &execution};
+      const GpuRows<T> rows{gpu, points, memory.weights};
       return choose_rows<T>(rows, options, execution, restart);
     }
   }
