@@ -283,7 +283,7 @@ TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
           for (std::int32_t cluster = 0; cluster < static_cast<std::int32_t>(count); ++cluster)
             if ((of_look.open[static_cast<std::size_t>(cluster)] >> row % 32 & 1) != 0) left.push_back(cluster);
           ASSERT_EQ(is_open, left.size() > 1);
-          if (!is_open) ASSERT_EQ(left, std::vector<std::int32_t>{labels[row % 32]});
+          ASSERT_TRUE(is_open || left.front() == labels[row % 32]);
           if (is_open && rows.has_rest(row)) {
             ASSERT_TRUE(again);
             ++looked_at_twice;
