@@ -161,6 +161,11 @@ class Workspace {
   T* own_a(int thread) { return totals(thread) + part(plan_.totals()); }
   T* own_b(int thread) { return own_a(thread) + part(plan_.own_a()); }
 
+  /// Whether all threads leave after the barrier of a turn: said by one before it, and read by all behind it. The next
+  /// turn has a place of its own, for some may still read.
+  void end_after(std::int64_t turn) { ends_[turn % 2] = true; }
+  bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
+
  private:
   /// Each begins on a cache line, not all of them on the same lines of a page.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
@@ -171,6 +176,7 @@ class Workspace {
 
   const Plan& plan_;
   cpu::Scratch memory_;
+  bool ends_[2] = {};
 };
 
 /// One product, by the threads of a team or by one alone.
@@ -181,13 +187,15 @@ class Product {
   Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, int thread, int threads)
       : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), thread_(thread), threads_(threads) {}
 
-  /// What the thread does of it. All threads of the team come here.
+  /// What the thread does of it. All threads of the team come here, and after a stop request all leave at once: there
+  /// may be millions of chunks left, with a barrier each.
   void run() {
     for (std::int64_t column = 0; column < problem_.n; column += plan_.pass_n)
       for (std::int64_t row = 0; row < problem_.m; row += plan_.pass_m) {
         const Pass pass{row, std::min(plan_.pass_m, problem_.m - row), column,
                         std::min(plan_.pass_n, problem_.n - column)};
-        for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk, ++turn_) run_chunk(pass, chunk);
+        for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk, ++turn_)
+          if (!run_chunk(pass, chunk)) return;
       }
   }
 
@@ -225,7 +233,8 @@ class Product {
     }
   }
 
-  void run_chunk(const Pass& pass, std::int64_t chunk) {
+  /// False after a stop request, for all threads in the same turn where these wait for each other.
+  bool run_chunk(const Pass& pass, std::int64_t chunk) {
     const std::int64_t first = chunk * plan_.chunk;
     const std::int64_t steps = std::min(plan_.chunk, problem_.k - first);
     const std::int64_t slivers = (pass.rows + plan_.sliver - 1) / plan_.sliver;
@@ -238,7 +247,10 @@ class Product {
     if (plan_.a == Reading::shared) pack_a(pass, cpu::share(slivers, thread_, threads_), first, steps, a);
     if (plan_.a == Reading::own) pack_a(pass, {0, slivers}, first, steps, a);
     if (plan_.b == Reading::shared) pack_b(pass, cpu::share(panels, thread_, threads_), 0, first, steps, b);
+    const bool wait = threads_ > 1 && plan_.waits();
+    if (wait && thread_ == 0 && stopped()) workspace_.end_after(turn_);
     wait_for_others();
+    if (wait ? workspace_.ends_after(turn_) : stopped()) return false;
 
     // Strip by strip, so that a thread's strip of B stays in its second cache while the slivers pass by.
     const cpu::Range own = plan_.by_strips
@@ -273,6 +285,7 @@ class Product {
       }
       run_strip(strip, chunk, pass.row + row, pass.column + column);
     }
+    return true;
   }
 
   /// The first unit, a sliver times a strip, of a thread: all get as many panels, for the last strip may be narrow.
@@ -366,7 +379,8 @@ class Products {
       {
         const core::DefaultRounding rounding;
         const int thread = omp_get_thread_num();
-        for (cpu::Range own = lines.next(thread); own.size() > 0; own = lines.next(thread))
+        for (cpu::Range own = lines.next(thread); own.size() > 0 && !problem.stop.stop_requested();
+             own = lines.next(thread))
           multiply_lines(problem, own);
       }
       return;

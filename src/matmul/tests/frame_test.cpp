@@ -1,6 +1,8 @@
 // What the public call promises beside the numbers, which the ladder's test compares.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -179,6 +181,36 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
   const auto product = matmul(a, b);
   static_assert(std::is_same_v<decltype(product), const MatmulResult<double>>);
   EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
+}
+
+// What cannot be read is not, whatever has to be done before a product.
+TEST(Matmul, WhereAlphaIsZeroNeitherFactorIsReadInAnyTypes) {
+  constexpr std::size_t page = 4096;
+  void* const unreadable = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(unreadable, MAP_FAILED);
+  MatmulOptions options;
+  options.alpha = 0;
+  options.beta = 3;
+  options.measure_error = true;
+  const auto check = [&]<class A, class B>(A, B) {
+    using T = std::common_type_t<A, B>;
+    Matrix<T> c(4, 4);
+    std::fill_n(c.data(), 16, T{2});
+    const MatmulView<const A> a(static_cast<const A*>(unreadable), 4, 4, 4, 1);
+    const MatmulView<const B> b(static_cast<const B*>(unreadable), 4, 4, 4, 1);
+    // Nor is there a copy of them.
+    Execution execution{.device = Device::cpu, .threads = 1};
+    execution.memory_limit =
+        16 * sizeof(T) +
+        matmul_memory({.rows = 4, .columns = 4, .depth = 4, .element_bytes = sizeof(T)}, options, execution).host;
+    matmul(a, b, options, MatmulMemory<T>{c.view()}, execution);
+    for (std::int64_t index = 0; index < 16; ++index) EXPECT_EQ(c.data()[index], T{6});
+  };
+  check(float{}, float{});
+  check(double{}, double{});
+  check(float{}, double{});
+  check(double{}, float{});
+  munmap(unreadable, page);
 }
 
 TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {

@@ -354,6 +354,42 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
+// The last panel is a single row or column, whose elements lie evenly where those of the whole do not; or the products
+// of a batch come one by one, each with its columns side by side.
+template <class T>
+void check_panels_that_lie_another_way() {
+  const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
+    Execution execution = by("cuda_panels");
+    const std::uint64_t least = matmul_memory({.rows = a.rows(),
+                                               .columns = b.columns(),
+                                               .depth = a.columns(),
+                                               .batches = a.batches(),
+                                               .element_bytes = sizeof(T)},
+                                              {}, execution)
+                                    .device;
+    const auto right = matmul(a, b, {}, by("simd_packed"));
+    for (const std::uint64_t limit : {std::uint64_t{0}, least, 2 * least}) {
+      execution.gpu_memory_limit = limit;
+      EXPECT_TRUE(tests::same_bits(matmul(a, b, {}, execution).product, right.product)) << what << ", " << limit;
+    }
+  };
+  const LaidOut<T> a = matrices<T>(1, 257, 600, Layout::apart);
+  const LaidOut<T> b = matrices<T>(1, 600, 300);
+  check(a.view(), b.view(), "a row of A");
+  const LaidOut<T> b_apart = matrices<T>(1, 600, 129, Layout::apart);
+  check(a.view(), b_apart.view(), "a row of A and a column of B");
+  constexpr std::int64_t distance = 300 * 400 + 100;
+  const LaidOut<T> all = matrices<T>(1, 3, distance);
+  const LaidOut<T> others = matrices<T>(3, 400, 200);
+  const T* const elements = all.elements().data();
+  check(MatmulView<const T>(elements, 300, 400, 1, 300).batch(3, distance), others.view(), "an A of the batch");
+  check(others.view().transposed(), MatmulView<const T>(elements, 400, 300, 1, 400).batch(3, distance),
+        "a B of the batch");
+}
+
+TEST_F(matmul_gpu, float_panels_may_lie_another_way_than_the_whole) { check_panels_that_lie_another_way<float>(); }
+TEST_F(matmul_gpu, double_panels_may_lie_another_way_than_the_whole) { check_panels_that_lie_another_way<double>(); }
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Accuracies of the tensor cores
 
