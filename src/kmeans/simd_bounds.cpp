@@ -28,11 +28,10 @@
 // nearest centroid of most points; of the others the candidates that are left are measured as in simd_large_dim.
 // Without memory for the copy all is as before. Floor: n d bytes read, n k d products of bytes.
 //
-// Centroids of few clusters and many columns lie close together beside the points' own spread, and the copy leaves up
-// to a fifth of the points open, pass after pass, whose coordinates would be twice the bytes of the whole copy. Up to
-// 12 clusters such a row gets a second byte, which tells almost always. And there no bounds are kept: a search of the
-// copy is done in the time in which they are read, and the full search that leaves them takes as long as some tens of
-// it.
+// Centroids of few clusters and many columns lie close together beside the points' own spread, and the copy leaves many
+// points open, pass after pass, each of whose coordinates are four or eight times its bytes there. Up to 12 clusters
+// such a row gets a second byte, which tells almost always. And there no bounds are kept: a search of the copy is done
+// in the time in which they are read, and the full search that leaves them reads all coordinates.
 //
 // Work of an iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim; memory: 4 (groups
 // + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds, and d +

@@ -434,7 +434,7 @@ double nanoseconds_of_a_pass(const Shape& shape) {
 }  // namespace
 
 int paying_threads(const Shape& shape, int threads) {
-  constexpr double worth_a_thread = 80e3;  // some ten times what it costs to set it going and wait for it
+  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
   const double worth = nanoseconds_of_a_pass(shape) / worth_a_thread;
   return worth < threads ? std::max(1, static_cast<int>(worth)) : threads;
 }
