@@ -172,9 +172,8 @@ class Barrier {
         "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
         : "memory");
   }
-  /// The part of a matrix that begins at this column and row, as the map says (tensor_map.hpp); what lies outside of
-  /// the matrix arrives as zeros, and counts.
-  __device__ void copy_part(unsigned char* to, const CUtensorMap& map, int column, int row) {
+  /// The same of a map of one matrix. What lies outside of it arrives as zeros, and counts.
+  __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
         "[%4];" ::"r"(shared_address(to)),

@@ -149,22 +149,29 @@ struct HostRows {
   int threads;
   std::stop_token stop;
   SeedingFilter filter;
+  std::shared_ptr<ByteRows<T>>* copy;  ///< null: not wanted
   std::shared_ptr<const Matrix<T>> owned = nullptr;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
     const int trials = trials_of_a_step(expected);
-    if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter))
-      return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop);
-    if (is_filtered(points.columns(), expected, filter))
-      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
+    if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter)) {
+      if (copy != nullptr) *copy = std::make_shared<ByteRows<T>>(points);
+      return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop,
+                                             copy != nullptr ? copy->get() : nullptr);
+    }
+    if (is_filtered(points.columns(), expected, filter)) {
+      auto bytes = std::make_shared<ByteRows<T>>(points);
+      if (copy != nullptr) *copy = bytes;
+      return std::make_unique<FilteredCover<T>>(points, weights, std::move(bytes), first, groups, threads, stop);
+    }
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
   /// The same for a sample of the points, with other weights.
   HostRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
-    const auto copy = std::make_shared<const Matrix<T>>(copy_rows(rows));
-    return {copy->view(), row_weights, threads, stop, filter, copy};
+    const auto sample = std::make_shared<const Matrix<T>>(copy_rows(rows));
+    return {sample->view(), row_weights, threads, stop, filter, nullptr, sample};
   }
 };
 
@@ -334,7 +341,8 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Exec
 
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter) {
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
+                     std::shared_ptr<ByteRows<T>>* copy) {
   if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
   if constexpr (cuda::is_compiled) {
     if (gpu) {
@@ -344,7 +352,7 @@ Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, c
     }
   }
   if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
-  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter};
+  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
   return choose_rows<T>(rows, options, execution, restart);
 }
 
@@ -366,7 +374,7 @@ double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t colu
   return 0;
 }
 
-std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy) {
   if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
   const auto of_plain_cover = [](std::int64_t rows) { return 16 * static_cast<std::uint64_t>(rows); };
   const auto of_cover = [&](std::int64_t rows, std::int64_t expected) {
@@ -379,7 +387,8 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     if (!DenseCover<float>::takes({}, shape.weighted, trials) || !is_dense(shape.dimensions, shape.clusters, filter))
       return bytes;
     // No less than without room for it.
-    return std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
+    return copy +
+           std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }
   const std::int64_t expected = sample_rows(shape.clusters);
   const std::int64_t sample = std::min(shape.points, expected + shape.clusters);
@@ -389,8 +398,10 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
 }
 
 template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter);
+                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter,
+                                  std::shared_ptr<ByteRows<float>>*);
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter);
+                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter,
+                                   std::shared_ptr<ByteRows<double>>*);
 
 }  // namespace gradus::kmeans_detail
