@@ -17,10 +17,6 @@
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
 #include <sched.h>
 #endif
-// For pthread_setcancelstate() alone, which keeps a thread that naps from being cancelled.
-#if defined(__unix__) && !defined(__ANDROID__)
-#include <pthread.h>
-#endif
 
 namespace gradus {
 
@@ -101,7 +97,7 @@ struct GRADUS_EXPORT lock_policy {
   /// functions throw nothing.
   template <class Rep, class Period>
   static void nap(const std::chrono::duration<Rep, Period>& time) noexcept {
-#if defined(__unix__) && !defined(__ANDROID__)
+#ifdef PTHREAD_CANCEL_DISABLE  // by <thread>, where its threads are those of POSIX
     int before = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     std::this_thread::sleep_for(time);
