@@ -17,6 +17,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/ways.hpp"
 #include "io/npy.hpp"
@@ -478,6 +479,7 @@ Action setup_matmul(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     const std::vector<std::string> files{arguments->a, arguments->b, arguments->added};
+    arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input(files);
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);

@@ -120,12 +120,17 @@ int worth_threads(const room::Shape& shape, const room::Variant& variant, int th
   const auto area = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
-  double work = shape.operations();
+  const auto worth = [&](double work) {
+    return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+  };
+  if (variant.backend != core::Backend::simd) return worth(shape.operations());
   // A vector at a time; then it also counts how much passes by.
-  if (variant.backend == core::Backend::simd)
-    work = work / 16 + static_cast<double>(shape.batches) *
-                           (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
-  return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+  const double vector = 64.0 / shape.element_bytes;
+  const int several = worth(shape.operations() / vector +
+                            static_cast<double>(shape.batches) *
+                                (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4);
+  // To wake twice as many takes hardly longer.
+  return several > 1 ? std::min(2 * several, threads) : 1;
 }
 
 /// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,

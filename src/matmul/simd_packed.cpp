@@ -84,20 +84,32 @@ struct Plan {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
+    // Of so many threads each has so little to do that packing, and waiting until all have packed, is a large part.
+    const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
     };
     const std::int64_t l1 = std::int64_t{32} << 10;
     // To pack what stays in the second cache anyway takes longer than to read it from where it lies.
-    const bool small_b = fits(k, n, half_l2());
+    const bool small_b = fits(k, n, large_team ? half_l2() / 2 * 3 : half_l2());
     // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
-    const bool a_stays = fits(m, k, half_l2() / 4) || (a_line != 0 && a_line * element_bytes % 4096 != 0);
-    const bool b_stays = slivers == 1 || b_line * element_bytes % 1024 != 0;
-    const bool b_in_place = b_line != 0 && geometry.masks && (((few_rows || small_b) && b_stays) || fits(k, n, l1));
-    const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
+    const bool a_apart = a_line != 0 && a_line * element_bytes % 4096 != 0;
+    const bool a_stays = fits(m, k, half_l2() / 4) || a_apart;
+    const bool b_stays = b_line != 0 && geometry.masks && (slivers == 1 || b_line * element_bytes % 1024 != 0);
+    const bool b_in_place = ((few_rows || small_b) && b_stays) || (b_line != 0 && geometry.masks && fits(k, n, l1));
+    const bool a_in_place =
+        few_columns || (small_b && a_stays) || fits(m, 2 * k, l1) || (few_rows && large_team && a_apart);
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
+    // With columns of its own a thread waits for nobody; where their panels give all threads nearly as much to do.
+    const std::int64_t all_panels = (n + panel - 1) / panel;
+    const bool even = 10 * all_panels >= 7 * threads * ((all_panels + threads - 1) / threads);
+    if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
+      by_strips = true;
+      a = Reading::in_place;
+      b = slivers <= 8 && b_stays ? Reading::in_place : Reading::own;
+    }
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) {
       constexpr std::int64_t between_looks = 1024 * block_depth;  // at the stop request
@@ -113,7 +125,7 @@ struct Plan {
     constexpr std::int64_t enough = std::int64_t{1} << 14;  // products
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
-    if (by_strips) strips = std::max(strips, std::int64_t{threads});
+    if (by_strips) strips = rounded_up(strips, threads);
     else if (threads > 1)
       strips = std::max(strips, std::min((std::int64_t{4} * threads + rows - 1) / rows, panels / least));
     strip = (panels + std::min(strips, panels) - 1) / std::min(strips, panels) * panel;
@@ -452,13 +464,14 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   const Geometry geometry =
       shape.element_bytes == sizeof(float) ? matmul_detail::geometry<float>() : matmul_detail::geometry<double>();
   std::int64_t elements = 0;
-  for (const bool turned : {false, true}) {
-    // Rows that do not lie side by side: all that can be packed is.
-    const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, 0, 0,
-                    geometry, shape.batches > 1 ? 1 : threads);
-    const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
-    elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
-  }
+  for (const bool turned : {false, true})
+    for (const std::int64_t a_line : {0, 1}) {
+      // Rows that do not lie side by side: all that can be packed is; or each thread packs columns of its own.
+      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
+                      geometry, shape.batches > 1 ? 1 : threads);
+      const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
+      elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
+    }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
   const auto each_thread = static_cast<std::uint64_t>(shape.batches > 1 ? threads : 1);

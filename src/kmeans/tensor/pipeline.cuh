@@ -277,8 +277,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
       points_came[slot.index].copy(memory.lengths[slot.index], job.lengths + first_row, sizeof memory.lengths[0]);
       if constexpr (resident)
         for (int chunk = 0; chunk < chunks; ++chunk)
-          points_came[slot.index].copy_part(memory.points[slot.index] + chunk * Shape::point_bytes, job.points,
-                                            chunk * tensor_chunk, first_row);
+          points_came[slot.index].copy_box(memory.points[slot.index] + chunk * Shape::point_bytes, job.points,
+                                           chunk * tensor_chunk, first_row);
       slot.advance();
       int cluster_tile = beginning;
       for (int step = 0; step < job.cluster_tiles; ++step) {
@@ -288,9 +288,9 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
           unsigned char* const to = memory.stages[stage.index];
           const bool is_last = chunk + 1 == chunks;
           barrier.arrive_for(Shape::stage_bytes + (is_last ? sizeof memory.half_squares[0] : 0));
-          barrier.copy_part(to, job.clusters, chunk * tensor_chunk, cluster_tile * Shape::clusters);
+          barrier.copy_box(to, job.clusters, chunk * tensor_chunk, cluster_tile * Shape::clusters);
           if constexpr (!resident)
-            barrier.copy_part(to + Shape::cluster_bytes, job.points, chunk * tensor_chunk, first_row);
+            barrier.copy_box(to + Shape::cluster_bytes, job.points, chunk * tensor_chunk, first_row);
           if (is_last)
             barrier.copy(memory.half_squares[halves.index], job.half_squares + cluster_tile * Shape::clusters,
                          sizeof memory.half_squares[0]);

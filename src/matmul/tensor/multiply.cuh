@@ -71,6 +71,7 @@ __device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile
 template <int parts>
 class TensorCores {
  public:
+  static constexpr bool loads_ahead = false;
   static constexpr int stages = 6 / parts;
   static constexpr int tile_bytes = parts * part_bytes;
   static constexpr int stage_bytes = 2 * tile_bytes;

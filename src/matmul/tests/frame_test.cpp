@@ -332,6 +332,26 @@ TEST(Matmul, IsTheSameWhateverTheCallersRounding) {
 }
 #endif
 
+// More than eight threads cut products with few or not so many rows by columns, each with a packed part of B of its own
+// or none.
+template <class T>
+void check_large_team() {
+  for (const std::int64_t rows : {7, 45, 61, 150, 285, 300}) {
+    const Matrix<T> a = random_matrix<T>(rows, 1100, 1);
+    const Matrix<T> b = random_matrix<T>(1100, 901, 2);
+    const auto product = [&](int threads) {
+      return matmul(a, b, {}, Execution{.device = Device::cpu, .variant = "simd_packed", .threads = threads}).product;
+    };
+    const Matrix<T> right = product(1);
+    for (const int threads : {4, 9, 16})
+      EXPECT_TRUE(tests::same_bits(product(threads), right)) << rows << ", " << threads;
+  }
+}
+TEST(Matmul, LargeTeamsHaveTheBitsOfOneThread) {
+  check_large_team<float>();
+  check_large_team<double>();
+}
+
 TEST(Matmul, ReportsWhatItDid) {
   const Matrix<float> a = random_matrix<float>(200, 200, 1);
   const RunReport report = matmul(a, a, {}, Execution{.device = Device::cpu, .threads = 2}).report;
