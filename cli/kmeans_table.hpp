@@ -51,6 +51,7 @@ class StandardizedPoints {
   /// The centroids of the result in the units of the data.
   void restore(KMeansResult<T>& result) const;
 
+  MatrixView<const T> rows() const { return points_.view(); }
   const Standardization& by() const { return by_; }
   std::uint64_t bytes() const { return bytes_; }
 

@@ -211,12 +211,15 @@ void spread(const io::Tensor& added, const Sizes& strides, const Plan& plan, Buf
   const std::int64_t columns = plan.shape.empty() ? 1 : plan.shape.back();
   const std::int64_t step = plan.shape.empty() ? 0 : strides.back();
   for (std::int64_t first = 0; first < plan.elements; first += columns) {
-    core::honour_stop(stop, "stopped while copying what is added to the product");
     std::int64_t rest = first / columns;
     std::int64_t place = 0;
     for (std::size_t dim = plan.shape.empty() ? 0 : plan.shape.size() - 1; dim-- > 0; rest /= plan.shape[dim])
       place += rest % plan.shape[dim] * strides[dim];
-    for (std::int64_t column = 0; column < columns; ++column) to[first + column] = from[place + column * step];
+    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_looks) {
+      core::honour_stop(stop, "stopped while copying what is added to the product");
+      const std::int64_t end = std::min(begin + core::operations_between_looks, columns);
+      for (std::int64_t column = begin; column < end; ++column) to[first + column] = from[place + column * step];
+    }
   }
 }
 

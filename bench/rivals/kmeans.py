@@ -542,7 +542,10 @@ def add_options(parser):
     parser.add_argument("--sweep", action="store_true", help="time fits of random shapes instead")
     parser.add_argument("--quick", action="store_true", help="10 shapes of the sweep; not the everyday calls for which "
                         "scikit-learn takes minutes")
+    parser.add_argument("--long", action="store_true", help="only the everyday calls for which scikit-learn takes minutes")
     parser.add_argument("--shapes", type=int, default=200, help="of the sweep (default 200)")
+    parser.add_argument("--skip", type=int, default=0, help="so many of them at the beginning are left out")
+    parser.add_argument("--most-work", type=float, default=float("inf"), help="of the sweep: n d K at most")
     parser.add_argument("--limit", type=float, default=1800, help="seconds after which the sweep begins no other shape "
                         "(default 1800)")
     parser.add_argument("--verbose", action="store_true", help="print each shape of the sweep as it is measured")

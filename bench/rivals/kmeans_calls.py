@@ -1,7 +1,8 @@
 """Whole k-means calls: those that people make every day, and a random sweep of shapes, beside scikit-learn.
 
 Both sides are a process that is asked for one call after the other and tells how long each took: kmeans_calls.cpp, which
-calls gradus::kmeans, and kmeans_scikit_learn.py. Each is idle while the other works.
+calls gradus::kmeans, and kmeans_scikit_learn.py. Each is idle while the other works: a call begins when the threads that
+the other side's libraries leave spinning for their next loop have gone to sleep.
 """
 
 import json
@@ -19,6 +20,7 @@ from kmeans import blobs, explain_labels, inertia_of, pixels
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIDES = ("Gradus", "scikit-learn")
+REST = 0.03  # seconds before a call; OpenBLAS's threads spin for 2^26 cycles, GNU's OpenMP's for 300,000 pauses
 
 
 # ------------------------------------------------------------------------------------------------------------ processes
@@ -57,6 +59,7 @@ class Side:
         self.ask({"load": str(path)})
 
     def call(self, clusters, seed=0, first=None, max_iterations=300, tolerance=1e-4, output=None, threads=0):
+        time.sleep(REST)
         return self.ask({"clusters": clusters, "seed": seed, "first": first and str(first),
                          "max_iterations": max_iterations, "tolerance": tolerance, "output": output and str(output),
                          "threads": threads})
@@ -113,9 +116,9 @@ EVERYDAY = [
     Call("blobs", 100, lambda: blobs(500_000, 768, "f4", 200, 6.0), long=True),
 ]
 SEEDS = tuple(range(8))  # the two sides' random numbers differ, and with them the iterations
-PROCESSES = 3
+PROCESSES = 2
 TURNS = 2  # of all seeds in each process
-LINE_SECONDS = 20  # no further turn is begun after so long
+LINE_SECONDS = 6  # no further turn is begun after so long
 AS_GOOD = 1.1  # mean inertia of the two sides over these few seeds
 
 
@@ -199,7 +202,7 @@ def geometric_mean(values):
 
 
 def everyday(options, folder):
-    lines = [line for line in EVERYDAY if not (options.quick and line.long)]
+    lines = [line for line in EVERYDAY if not (options.quick and line.long) and (line.long or not options.long)]
     if options.lines:
         lines = [line for line in lines if any(word in line.name for word in options.lines)]
     results = []
@@ -228,11 +231,11 @@ MOST_BYTES = 10**9
 QUICK_SHAPES = 10
 ITERATIONS = 10
 SHAPE_SECONDS = 1.5  # no further turn is begun after so long
-MOST_TURNS = 9
+MOST_TURNS = 4
 
 
-def sweep_shapes(count):
-    """n from 10 to 10^6, d and K from 1 to 2000, evenly by their logarithms, the same each time."""
+def sweep_shapes(count, most_work):
+    """n from 10 to 10^6, d and K from 1 to 2000, evenly by their logarithms, the same each time; n d K at most `most_work`."""
     generator = random.Random(20261124)
     shapes = []
     while len(shapes) < count:
@@ -240,7 +243,7 @@ def sweep_shapes(count):
                    for low, high in ((10, 10**6), (1, 2000), (1, 2000)))
         dtype = generator.choice(("f4", "f8"))
         kind = generator.choice(("uniform", "blobs"))
-        if k <= n and n * d * int(dtype[1]) <= MOST_BYTES:
+        if k <= n and n * d * int(dtype[1]) <= MOST_BYTES and n * d * k <= most_work:
             shapes.append((n, d, k, dtype, kind))
     return shapes
 
@@ -308,7 +311,7 @@ def sweep(options, folder):
     import numpy
 
     count = QUICK_SHAPES if options.quick else options.shapes
-    shapes = sweep_shapes(count)
+    shapes = sweep_shapes(count, options.most_work)
     sides = start_sides(options)
     numpy.save(folder / "points.npy", uniform(10_000, 16, "f4"))
     for side in sides:  # the one job that the process has run before
@@ -316,7 +319,7 @@ def sweep(options, folder):
         side.call(16)
     results, problems = [], []
     begin = time.perf_counter()
-    for number, shape in enumerate(shapes):
+    for number, shape in enumerate(shapes[options.skip:], options.skip):
         if time.perf_counter() - begin > options.limit:
             break
         note(f"sweep: shape {number + 1} of {count}, {shape}")

@@ -5,11 +5,99 @@
 #include <limits>
 #include <string>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/column_ranges.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
 #include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 
+#ifndef GRADUS_CPU_COLUMN_RANGES
+#define GRADUS_CPU_COLUMN_RANGES
 namespace gradus::cpu {
+
+// What is known of some lanes. Plain data: it crosses into code compiled for other instruction sets.
+template <class T>
+struct LaneRanges {
+  std::int64_t lanes;
+  T* lowest;
+  T* highest;
+  T* zeros;  // NaN where a value was not finite
+};
+
+}  // namespace gradus::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// `rows` of them, from column `lane` on, a vector wide.
+template <std::int64_t rows, class Lanes, class T>
+HWY_INLINE void widen_ranges(Lanes lanes, const T* values, std::int64_t stride, std::int64_t lane,
+                             const LaneRanges<T>& ranges) {
+  auto lowest = hn::LoadU(lanes, ranges.lowest + lane);
+  auto highest = hn::LoadU(lanes, ranges.highest + lane);
+  auto zeros = hn::LoadU(lanes, ranges.zeros + lane);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto value = hn::LoadU(lanes, values + row * stride + lane);
+    lowest = hn::Min(value, lowest);
+    highest = hn::Max(value, highest);
+    zeros = hn::MulAdd(value, hn::Zero(lanes), zeros);  // x * 0 is NaN for NaN and infinity, and stays NaN in a sum
+  }
+  hn::StoreU(lowest, lanes, ranges.lowest + lane);
+  hn::StoreU(highest, lanes, ranges.highest + lane);
+  hn::StoreU(zeros, lanes, ranges.zeros + lane);
+}
+
+template <class T>
+void visit_rows(const T* values, std::int64_t stride, std::int64_t count, const LaneRanges<T>& ranges) {
+  const hn::ScalableTag<T> lanes;
+  const hn::CappedTag<T, 1> one;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  // Some rows at a time, so that what is known of the lanes is read and written once for them.
+  constexpr std::int64_t together = 4;
+  std::int64_t row = 0;
+  for (; row + together <= count; row += together) {
+    const T* const at = values + row * stride;
+    std::int64_t lane = 0;
+    for (; lane + width <= ranges.lanes; lane += width) widen_ranges<together>(lanes, at, stride, lane, ranges);
+    for (; lane < ranges.lanes; ++lane) widen_ranges<together>(one, at, stride, lane, ranges);
+  }
+  for (; row < count; ++row) {
+    const T* const at = values + row * stride;
+    std::int64_t lane = 0;
+    for (; lane + width <= ranges.lanes; lane += width) widen_ranges<1>(lanes, at, stride, lane, ranges);
+    for (; lane < ranges.lanes; ++lane) widen_ranges<1>(one, at, stride, lane, ranges);
+  }
+}
+
+void visit_rows_f32(const float* values, std::int64_t stride, std::int64_t count, const LaneRanges<float>& ranges) {
+  visit_rows(values, stride, count, ranges);
+}
+void visit_rows_f64(const double* values, std::int64_t stride, std::int64_t count, const LaneRanges<double>& ranges) {
+  visit_rows(values, stride, count, ranges);
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace gradus::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::cpu {
+
+HWY_EXPORT(visit_rows_f32);
+HWY_EXPORT(visit_rows_f64);
 
 namespace {
 
@@ -17,9 +105,14 @@ struct Ranges : core::ColumnRanges {
   bool finite = true;
 };
 
-// The rows are read as one stream of "lanes": some whole rows side by side, so that the compiler can use vector
-// instructions however few columns there are. x * 0 is NaN for NaN and infinity, and stays NaN in a sum.
-// After a stop request what is found is incomplete.
+template <class T>
+void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneRanges<T>& ranges) {
+  if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(visit_rows_f32)(values, stride, count, ranges);
+  else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
+}
+
+// The rows are read as one stream of "lanes": some whole rows side by side, so that vectors are full however few
+// columns there are. After a stop request what is found is incomplete.
 template <class T>
 Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
@@ -28,23 +121,16 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   std::vector<T> low(static_cast<std::size_t>(lanes), std::numeric_limits<T>::infinity());
   std::vector<T> high(static_cast<std::size_t>(lanes), -std::numeric_limits<T>::infinity());
   std::vector<T> zero(static_cast<std::size_t>(lanes), T{0});
-  const auto visit = [&](const T* values, std::int64_t count) {
-    T* const __restrict lowest = low.data();
-    T* const __restrict highest = high.data();
-    T* const __restrict zeros = zero.data();
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      const T value = values[lane];
-      lowest[lane] = value < lowest[lane] ? value : lowest[lane];
-      highest[lane] = value > highest[lane] ? value : highest[lane];
-      zeros[lane] += value * T{0};
-    }
-  };
   const std::int64_t stretch = core::stretch_length(rows.rows(), lanes) * rows_per_step;
   for (std::int64_t first = 0; first < rows.rows() && !stop.stop_requested(); first += stretch) {
-    const std::int64_t end = std::min(first + stretch, rows.rows());
-    std::int64_t row = first;
-    for (; row + rows_per_step <= end; row += rows_per_step) visit(rows.row(row), lanes);
-    for (; row < end; ++row) visit(rows.row(row), d);
+    const std::int64_t count = std::min(stretch, rows.rows() - first);
+    const std::int64_t steps = count / rows_per_step;
+    if (steps > 0)
+      visit<T>(rows.row(first), rows_per_step * rows.row_stride(), steps,
+               {lanes, low.data(), high.data(), zero.data()});
+    const std::int64_t rest = count - steps * rows_per_step;
+    if (rest > 0)
+      visit<T>(rows.row(first + count - rest), rows.row_stride(), rest, {d, low.data(), high.data(), zero.data()});
   }
 
   Ranges ranges;
@@ -147,3 +233,4 @@ GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::cpu
+#endif

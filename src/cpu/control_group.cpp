@@ -45,10 +45,11 @@ struct Files {
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};
 
-void limit_memory(const std::string& folder, const Files& files, ControlGroup& group) {
+void limit_memory(const std::string& folder, const Files& files, bool with_usage, ControlGroup& group) {
   const auto limit = number_in(folder + files.memory_limit);
   if (!limit) return;
   group.memory_limit = std::min(group.memory_limit, *limit);
+  if (!with_usage) return;
   const std::uint64_t usage = number_in(folder + files.memory_usage).value_or(0);
   const std::uint64_t reclaimable = number_behind(folder + "/memory.stat", files.reclaimable);
   const std::uint64_t taken = usage - std::min(usage, reclaimable);
@@ -99,7 +100,7 @@ std::string below_mount(const std::string& path, const std::string& root) {
 
 }  // namespace
 
-ControlGroup read_control_group(const std::string& root) {
+ControlGroup read_control_group(const std::string& root, bool with_usage) {
   ControlGroup group;
   const std::vector<Mount> hierarchies = mounts(root + "/proc/self/mountinfo");
   std::ifstream stream(root + "/proc/self/cgroup");
@@ -117,7 +118,7 @@ ControlGroup read_control_group(const std::string& root) {
       for (std::string path = below_mount(line.substr(second + 1), mount.root);; path.resize(path.rfind('/'))) {
         std::string folder = root;
         folder.append(mount.point).append(path);
-        if (governs("memory")) limit_memory(folder, version2_line ? version2 : version1, group);
+        if (governs("memory")) limit_memory(folder, version2_line ? version2 : version1, with_usage, group);
         if (version2_line) limit_processors_version2(folder, group);
         else if (governs("cpu"))
           limit_processors(number_in(folder + "/cpu.cfs_quota_us"), number_in(folder + "/cpu.cfs_period_us"), group);
@@ -129,7 +130,7 @@ ControlGroup read_control_group(const std::string& root) {
 }
 
 const ControlGroup& first_control_group() {
-  static const ControlGroup group = read_control_group();
+  static const ControlGroup group = read_control_group("", false);
   return group;
 }
 

@@ -16,11 +16,12 @@ struct ControlGroup {
 };
 
 /// The least of each over the group and all its ancestors, in the hierarchies of version 1 and 2. Whatever cannot be
-/// read sets no limit. `root` is put before every path, for tests.
-ControlGroup read_control_group(const std::string& root = "");
+/// read sets no limit. `root` is put before every path, for tests. Without usage, which takes as long again,
+/// memory_left is not told.
+ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// That of this process when it was first asked for: to read it takes a tenth of a millisecond, and limits seldom
-/// change. Not for `memory_left`, which does.
+/// change. Without `memory_left`, which does.
 const ControlGroup& first_control_group();
 
 }  // namespace gradus::cpu

@@ -79,6 +79,28 @@ TEST(ThreadCount, RefusesImpossibleNumbers) {
   }
 }
 
+TEST(RunningThreads, AreTheFourthWord) {
+  struct Case {
+    const char* loadavg;
+    int running;
+  };
+  constexpr Case cases[] = {{"0.07 0.02 0.00 1/205 546\n", 1},
+                            {"14.80 5.68 2.06 17/227 3818", 17},
+                            {"0.07 0.02 0.00 12", 0},
+                            {"0.07 0.02 0.00 x/205 546", 0},
+                            {"0.07", 0},
+                            {"", 0}};
+  for (const Case& each : cases) EXPECT_EQ(running_threads(each.loadavg), each.running) << each.loadavg;
+}
+
+TEST(ThreadsWithProcessor, AreSomeOfThoseAskedFor) {
+  EXPECT_EQ(threads_with_processor(1), 1);
+  for (const int threads : {2, 3, usable_cores(), 1000}) {
+    EXPECT_GE(threads_with_processor(threads), 1);
+    EXPECT_LE(threads_with_processor(threads), threads);
+  }
+}
+
 TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
   EXPECT_TRUE(pinning_order(Pinning::none).empty());
   ASSERT_FALSE(allowed_processors().empty());

@@ -1,5 +1,7 @@
 #include "cpu/threads.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <omp.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -8,10 +10,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <system_error>
 
 #include "cpu/control_group.hpp"
@@ -127,6 +132,60 @@ PayingTeam::Share::Share(Pass& pass) : pass_(pass) {
 
 PayingTeam::Share::~Share() {
   if (pass_.timed_) pass_.worked_.fetch_add(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start_, std::memory_order_relaxed);
+}
+
+namespace {
+
+/// The beginning of a file of the system, which is shorter than that; "" where it cannot be read.
+std::string_view read_file(const char* path, std::span<char> room) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t size = ::read(file, room.data(), room.size());
+  ::close(file);
+  return {room.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+/// The threads of this process that run, or spin while they wait for work.
+int own_running_threads() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
+  if (!folder) return 1;
+  int running = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    char path[64];
+    char room[256];
+    if (entry->d_name[0] == '.') continue;
+    std::snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", entry->d_name);
+    const std::string_view stat = read_file(path, room);
+    const std::size_t name_end = stat.rfind(')');  // id (name) STATE
+    running += name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'R' ? 1 : 0;
+  }
+  return std::max(running, 1);
+}
+
+}  // namespace
+
+int running_threads(std::string_view loadavg) {
+  // Three averages, RUNNING/ALL, the last process.
+  for (int space = 0; space < 3; ++space) {
+    const std::size_t at = loadavg.find(' ');
+    if (at == std::string_view::npos) return 0;
+    loadavg.remove_prefix(at + 1);
+  }
+  int running = 0;
+  const auto [end, error] = std::from_chars(loadavg.data(), loadavg.data() + loadavg.size(), running);
+  return error == std::errc() && end != loadavg.data() + loadavg.size() && *end == '/' ? running : 0;
+}
+
+int threads_with_processor(int threads) {
+  static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (static_cast<int>(allowed_processors().size()) < online) return threads;  // the others may run elsewhere
+  char room[128];
+  const auto enough = [&](int own) {
+    return running_threads(read_file("/proc/loadavg", room)) - own <= online - threads;
+  };
+  if (threads <= 1 || enough(1)) return threads;
+  const int own = own_running_threads();  // a team of this process that waits for its next job is none of the others
+  return std::clamp(online - (running_threads(read_file("/proc/loadavg", room)) - own), 1, threads);
 }
 
 int usable_cores() {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "gradus/execution.hpp"
@@ -125,6 +126,14 @@ class PayingTeam {
   int alone_ = 0;     ///< passes by one thread that are left
   int sentence_ = 8;  ///< and how many there will be the next time
 };
+
+/// How many of `threads` find a processor that no other program keeps busy at this moment, but at least 1. A team of
+/// more waits at each barrier until the last thread is given a processor again. Where the process may not use all
+/// processors, or the system does not say, all of them.
+int threads_with_processor(int threads);
+
+/// For tests: the number of running threads in a text like that of /proc/loadavg; 0 where there is none.
+int running_threads(std::string_view loadavg);
 
 /// Threads that this process may keep busy: the number of its allowed processors, or its control group's quota rounded
 /// up if that is less. Found out once.

@@ -8,6 +8,7 @@
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
 
+#include <cuda.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -36,6 +37,8 @@ GRADUS_HOST_DEVICE inline unsigned int swizzled(int row, int unit) {
 /// Sums in registers, of 64 x 128 elements by a warpgroup: sums[c][2 h + e] is that of row 16 (warp % 4) + 8 h +
 /// lane / 4 and column 8 c + 2 (lane % 4) + e.
 using WarpgroupSums = float[16][4];
+/// Likewise of 64 x 256 elements.
+using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
@@ -64,6 +67,30 @@ inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t 
 #undef GRADUS_FOUR
 }
 
+/// The same by 256 columns.
+inline __device__ void multiply_by_warpgroup(WideWarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns,
+                                             int adds) {
+#define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
+#define GRADUS_SIXTEEN(c) GRADUS_FOUR(c), GRADUS_FOUR((c) + 1), GRADUS_FOUR((c) + 2), GRADUS_FOUR((c) + 3)
+  asm volatile(
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+      "%128, %129, adds, 1, 1, 0, 0;\n}\n"
+      : GRADUS_SIXTEEN(0), GRADUS_SIXTEEN(4), GRADUS_SIXTEEN(8), GRADUS_SIXTEEN(12), GRADUS_SIXTEEN(16),
+        GRADUS_SIXTEEN(20), GRADUS_SIXTEEN(24), GRADUS_SIXTEEN(28)
+      : "l"(rows), "l"(columns), "r"(adds));
+#undef GRADUS_SIXTEEN
+#undef GRADUS_FOUR
+}
+
 /// Before the first product, and after anything else touched its registers.
 inline __device__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 /// Ends a group of products; wait_for_products<left>() waits until no more than `left` groups are under way.
@@ -74,9 +101,10 @@ __device__ void wait_for_products() {
 }
 
 /// Keeps the compiler from moving what it does with the sums across the wait for the product.
-inline __device__ void pin(WarpgroupSums& sums) {
+template <int columns>
+__device__ void pin(float (&sums)[columns][4]) {
 #pragma unroll
-  for (int column = 0; column < 16; ++column)
+  for (int column = 0; column < columns; ++column)
 #pragma unroll
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
@@ -117,12 +145,40 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
+  /// Whether that phase has ended; may take a moment to find out, and say no where it is about to.
+  __device__ bool has_ended(unsigned int parity) {
+    unsigned int done;
+    asm volatile(
+        "{\n.reg .pred done;\n"
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, done;\n}\n"
+        : "=r"(done)
+        : "r"(address()), "r"(parity)
+        : "memory");
+    return done != 0;
+  }
   /// Bytes, a multiple of 16, by the copy engine; their arrival counts here.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
+  }
+  /// Likewise the box of a tensor map (tensor_map.hpp) whose first element is that of this column, row and matrix.
+  __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+            "r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
+        : "memory");
+  }
+  /// The same of a map of one matrix. What lies outside of it arrives as zeros, and counts.
+  __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+        "[%4];" ::"r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(address())
+        : "memory");
   }
 
  private:

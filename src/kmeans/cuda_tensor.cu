@@ -3,33 +3,36 @@
 //
 // What changes from `cuda_small_dim`: many columns or clusters. Then the scores s_c = |c|^2 / 2 - x.c of all points and
 // clusters are a matrix product, and a GPU has units that multiply matrices of 16-bit floating-point numbers ten
-// times as fast as its other units multiply and add floats. The product is never written: as soon as a tile of scores
-// is in registers, each thread folds it into the best score, its cluster and the runner-up's score of its points.
+// times as fast as its other units multiply and add floats. The product is never written: a tile of scores is looked at
+// as soon as it is in registers.
 //
 // * Points and centroids are shifted by the columns' middles, scaled by a power of two and rounded to FP16, once a fit
 //   and once an iteration. Of each row, its length and the length of what the rounding took away are kept: from them
 //   follows how wrong a score can be (tensor_bound). No statistics: a proven bound.
-// * Where the runner-up is farther from the best than twice the bound, the best is the label. The other points, a few
-//   in a hundred, go through the same product a second time, gathered, and this time every cluster whose score comes
-//   within the bounds of the best is noted: two, mostly. These are compared by the canonical chain, eight lanes to a
-//   point; where more than eight are noted, a block walks over all clusters. The lowest cluster wins ties.
-// * A thread need not carry a cluster's number beside each score: of the 128 clusters of a tile, it holds 32 for each
-// of
-//   its two points, and which of the 32 it was overwrites the last five bits of the score. So five operations a score,
-//   one addition, one logical and three minima and maxima, keep best, runner-up and which.
+// * What lies farther from the best score than twice the bound is out. Mostly one cluster is left: the label. Of the
+//   other points, a few in a hundred, the possible clusters, two mostly, are compared by the canonical chain, eight
+//   lanes to a point; where more than eight are possible, a block walks over all clusters. The lowest cluster wins
+//   ties.
 // * The update (cuda_exact_update.cuh) sums integers, only for points that changed cluster, and stays on the GPU, so
 //   that an iteration ends with one small copy to the host.
 //
-// Tiles. A block has 128 points (256 where they stream) and takes 128 clusters at a time, 64 columns after another. The
-// product is Hopper's own, of four warps together (elsewhere each warp's alone): 64 points by 128 clusters, 64 sums a
-// thread; it runs on by itself, so that some warps multiply while others fold. Up to 256 columns the block's points
-// stay in shared memory while all centroids stream by, and two blocks share a multiprocessor. With more columns the
-// points stream too, in blocks of 512 threads, and a product may still run while the next one's tiles are waited for.
-// A row of a tile is 128 bytes, all banks; its 16-byte units are permuted by the row's number, as the instruction
-// expects it, so that eight rows read at once lie in different banks.
+// On Hopper (tensor/pipeline.cuh) one product does it all. What is possible is noted on the way, against the best score
+// so far: an addition and a minimum for each score, and a closer look only where the minimum of a thread's scores of a
+// tile is within reach. What then costs most is that sixteen points of a warp look closer sixteen times, each at its
+// own cluster. So the points lie in the order of the labels that they had some iterations ago (order_points()), all
+// of a warp in one cluster, and begin with the tile of clusters in which that is.
 //
-// Bytes of an iteration: the FP16 points once, and the centroids once for each 128 points, which come from the
-// second-level cache. Operations: n k d multiply-adds on the tensor cores, some 5 n k others. Limits: fewer than 2^31
+// Elsewhere (find_nearest and note_candidates below) the product is made twice. First, best and second best score are
+// kept; a thread need not carry a cluster's number beside each score: of the 128 clusters of a tile, it holds 32 for
+// each of its two points, and which of the 32 it was overwrites the last five bits of the score. So five operations a
+// score, one addition, one logical and three minima and maxima. Then the doubtful points go through the product again,
+// gathered, and every cluster is noted whose score comes within the bounds of the best. Up to 256 columns the block's
+// points stay in shared memory while all centroids stream by; with more columns the points stream too. A row of a tile
+// is 128 bytes, all banks; its 16-byte units are permuted by the row's number, so that eight rows read at once lie in
+// different banks.
+//
+// Bytes of an iteration: the FP16 points once, and the centroids once for each 256 points, which come from the
+// second-level cache. Operations: n k d multiply-adds on the tensor cores, some 2 n k others. Limits: fewer than 2^31
 // points, at most 2^24 columns and 2^26 clusters. Source: certified filters: J. R. Shewchuk, "Adaptive precision
 // floating-point arithmetic and fast robust geometric predicates" (1997). How tensor cores round: Fasi, Higham,
 // Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (2021). Fused product and minimum: Johnson, Douze
@@ -38,10 +41,12 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/tensor_map.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/cuda_exact_update.cuh"
 #include "kmeans/tensor/chain.cuh"
 #include "kmeans/tensor/half_rows.cuh"
+#include "kmeans/tensor/pipeline.cuh"
 #include "kmeans/tensor/product.cuh"
 #include "kmeans/variants.hpp"
 
@@ -199,12 +204,18 @@ class TensorEngine {
   using LeavesLabelsOnGpu = void;
 
   explicit TensorEngine(CudaFit<T>& job)
-      : job_(job), stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
-        padded_clusters_(static_cast<int>(tensor_padded(job.problem().k(), tensor_clusters))), sums_(job.problem()),
-        half_points_(job.problem().n() * stride_), half_centroids_(std::int64_t{padded_clusters_} * stride_),
-        half_squares_(padded_clusters_), point_lengths_(job.problem().n()), cluster_lengths_(padded_clusters_ + 1),
+      : job_(job), is_pipelined_(execution::has_warpgroup_code(job.gpu())),
+        stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
+        has_wide_tiles_(is_pipelined_ && stride_ > tensor_pipeline_columns && job.problem().k() > tensor_clusters),
+        padded_clusters_(static_cast<int>(
+            tensor_padded(job.problem().k(), has_wide_tiles_ ? 2 * tensor_clusters : tensor_clusters))),
+        sums_(job.problem()), half_points_(job.problem().n() * stride_),
+        half_centroids_(std::int64_t{padded_clusters_} * stride_), half_squares_(padded_clusters_),
+        point_lengths_(tensor_padded(job.problem().n(), pipeline_granule)), cluster_lengths_(padded_clusters_ + 1),
         columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(job.problem().n()),
         lists_(list_words * job.problem().n()), candidates_(candidate_room * job.problem().n()),
+        possible_(is_pipelined_ ? (has_wide_tiles_ ? Wide::room : Streamed::room) * job.problem().n() : 0),
+        beginnings_(is_pipelined_ ? tensor_padded(job.problem().n(), tile_points()) / tile_points() : 0), all_(1),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
         next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1),
         portions_(job.problem().stop, 0x1p38) {
@@ -234,10 +245,12 @@ class TensorEngine {
       std::swap(centroids_, next_);
       steps.same_centroids = update.different == 0;
       const std::int64_t changed = host_outcome_[0].counters.changed;
+      moved_since_ordered_ += changed;
       steps.records.push_back({update.explained, changed, update.shift, core::seconds_since(step_start)});
       if (changed == 0 || (rules.shift_limit > 0 && update.shift <= rules.shift_limit) ||
           (rules.changed_limit > 0 && changed <= rules.changed_limit))
         break;
+      if (is_worth_ordering(changed)) order_points();
       if (core::seconds_since(start) > look_seconds) break;
     }
     centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
@@ -278,6 +291,22 @@ class TensorEngine {
   using Many = Tile<false>;
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
+
+  // The blocks on Hopper: for points of one chunk, of two, of more with few clusters, and of more.
+  using One = Pipeline<1, 128>;
+  using Two = Pipeline<2, 128>;
+  using Streamed = Pipeline<0, 128>;
+  using Wide = Pipeline<0, 256>;
+
+  template <class Use>
+  void with_pipeline(const Use& use) const {
+    if (has_wide_tiles_) use(Wide());
+    else if (stride_ > tensor_pipeline_columns) use(Streamed());
+    else if (stride_ > tensor_chunk) use(Two());
+    else use(One());
+  }
+  int tile_points() const { return has_wide_tiles_ ? Wide::points : Streamed::points; }
+  int tile_clusters() const { return has_wide_tiles_ ? Wide::clusters : Streamed::clusters; }
 
   unsigned int blocks(int per_multiprocessor) const {
     return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
@@ -359,6 +388,19 @@ class TensorEngine {
     update_.state = &outcome_.data()->update;
     update_.relocates = problem.empty != EmptyCluster::keep;
     update_.to_unit_length = problem.metric == Metric::cosine;
+    if (!is_pipelined_) return;
+    slots_ = list(4);
+    pipeline_.points = cuda::map_of_halves(half_points_.data(), n, stride_, tile_points());
+    pipeline_.clusters = cuda::map_of_halves(half_centroids_.data(), padded_clusters_, stride_, tile_clusters());
+    pipeline_.half_squares = half_squares_.data();
+    pipeline_.lengths = point_lengths_.data();
+    pipeline_.largest = filter_.largest;
+    pipeline_.beginnings = beginnings_.data();
+    pipeline_.n = n;
+    pipeline_.cluster_tiles = padded_clusters_ / tile_clusters();
+    pipeline_.stride = stride_;
+    pipeline_.counts = list(3);
+    pipeline_.possible = possible_.data();
   }
 
   void prepare_points() {
@@ -367,6 +409,22 @@ class TensorEngine {
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
     labels_.fill_bytes(0xff, stream);  // no cluster yet
     device_sums_.clear(stream);
+    point_lengths_.clear(stream);  // those that fill up the last tile too
+    if (is_pipelined_) {
+      with_pipeline([]<class Shape>(Shape) {
+        cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
+      });
+      beginnings_.clear(stream);
+      host_outcome_[0].counters = {static_cast<unsigned int>(filter_.n), 0, 0};
+      cuda::check(cudaMemcpyAsync(all_.data(), &host_outcome_[0].counters, sizeof(PassCounters), cudaMemcpyHostToDevice,
+                                  stream),
+                  "cudaMemcpyAsync");
+      name_slots<<<blocks(8), 256, 0, stream>>>(slots_, filter_.n);
+      cuda::check_launch("name_slots");
+      convert_all_points();
+      stream.wait();
+      return;
+    }
     const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
     cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(find_nearest<true>)
                                             : reinterpret_cast<const void*>(find_nearest<false>),
@@ -374,10 +432,41 @@ class TensorEngine {
     cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
                                             : reinterpret_cast<const void*>(note_candidates<false>),
                               shared);
-    convert_points<<<blocks(8), 256, 0, stream>>>(job_.points(), filter_.n, conversion_, half_points_.data(),
-                                                  point_lengths_.data());
-    cuda::check_launch("convert_points");
+    convert_all_points();
     stream.wait();
+  }
+
+  void convert_all_points() {
+    const auto convert = [&]<int lanes>(std::integral_constant<int, lanes>) {
+      convert_points<lanes><<<blocks(8), 256, 0, job_.stream()>>>(job_.points(), filter_.n, slots_, conversion_,
+                                                                  half_points_.data(), point_lengths_.data());
+    };
+    if (stride_ <= 16) convert(std::integral_constant<int, 4>());
+    else if (stride_ <= 32) convert(std::integral_constant<int, 8>());
+    else if (stride_ <= 64) convert(std::integral_constant<int, 16>());
+    else convert(std::integral_constant<int, 32>());
+    cuda::check_launch("convert_points");
+  }
+
+  /// Whether enough labels changed since the slots were ordered, and few enough change now that an order will last.
+  bool is_worth_ordering(std::int64_t changed) const {
+    return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
+           3 * moved_since_ordered_ > filter_.n;
+  }
+
+  /// Orders the slots by the points' labels: the same kernels as order the entries of an update.
+  void order_points() {
+    const cuda::Stream& stream = job_.stream();
+    ExactUpdateJob<T> by_label = update_;
+    by_label.counters = all_.data();
+    by_label.sums = nullptr;
+    by_label.order = reinterpret_cast<unsigned int*>(slots_);
+    launch_order(by_label);
+    convert_all_points();
+    find_beginnings<<<blocks_for(beginnings_.size(), 256), 256, 0, stream>>>(
+        slots_, labels_.data(), filter_.n, tile_points(), tile_clusters(), beginnings_.data());
+    cuda::check_launch("find_beginnings");
+    moved_since_ordered_ = 0;
   }
 
   void point_at_centroids() {
@@ -395,7 +484,7 @@ class TensorEngine {
         centroids_.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
         cluster_lengths_.data(), cluster_lengths_.data() + padded_clusters_);
     cuda::check_launch("convert_centroids");
-    const std::int64_t tile = is_resident() ? Few::points : Many::points;
+    const std::int64_t tile = is_pipelined_ ? tile_points() : is_resident() ? Few::points : Many::points;
     const double operations = static_cast<double>(padded_clusters_) * stride_;
     earlier_doubtful_ = 0;
     portions_.run(filter_.n, operations, tile, stream, [&](std::int64_t first, std::int64_t count) {
@@ -420,16 +509,19 @@ class TensorEngine {
     const cuda::Stream& stream = job_.stream();
     filter_.first_point = first;
     const auto shared = static_cast<std::size_t>(cuda_tensor_shared(stride_));
-    if (is_resident()) {
+    if (is_pipelined_) {
+      launch_pipeline(first, count);
+    } else if (is_resident()) {
       find_nearest<true><<<blocks_for(count, Few::points), Few::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
       note_candidates<true><<<blocks(2), Few::threads, shared, stream>>>(filter_);
+      cuda::check_launch("note_candidates");
     } else {
       find_nearest<false><<<blocks_for(count, Many::points), Many::threads, shared, stream>>>(filter_);
       cuda::check_launch("find_nearest");
       note_candidates<false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
+      cuda::check_launch("note_candidates");
     }
-    cuda::check_launch("note_candidates");
     const ChainJob<T> rows{job_.points(), centroids_.data(), update_.d};
     compare_candidates<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
     cuda::check_launch("compare_candidates");
@@ -437,17 +529,38 @@ class TensorEngine {
     cuda::check_launch("compare_all");
   }
 
+  /// Likewise, on Hopper.
+  void launch_pipeline(std::int64_t first, std::int64_t count) {
+    const cuda::Stream& stream = job_.stream();
+    with_pipeline([&]<class Shape>(Shape) {
+      pipeline_.first_tile = static_cast<std::int32_t>(first / Shape::points);
+      pipeline_.end_tile = static_cast<std::int32_t>((first + count + Shape::points - 1) / Shape::points);
+      const unsigned int tiles = static_cast<unsigned int>(pipeline_.end_tile - pipeline_.first_tile);
+      find_possible<Shape><<<std::min(blocks(1), tiles), Shape::threads, Shape::shared_bytes, stream>>>(pipeline_);
+      cuda::check_launch("find_possible");
+      settle_points<<<blocks_for(count, settling_threads), settling_threads, 0, stream>>>(
+          filter_, slots_, pipeline_.counts, pipeline_.possible, Shape::room, first + count);
+    });
+    cuda::check_launch("settle_points");
+  }
+
+  /// The entries of an update by clusters.
+  void launch_order(const ExactUpdateJob<T>& update) {
+    const cuda::Stream& stream = job_.stream();
+    cluster_counters_.clear(stream);
+    const std::size_t counters = update.k <= counted_in_shared ? static_cast<std::size_t>(update.k) * 4 : 0;
+    count_entries<T><<<blocks(2), order_threads, counters, stream>>>(update);
+    cuda::check_launch("count_entries");
+    place_clusters<T><<<1, 1024, 0, stream>>>(update);
+    cuda::check_launch("place_clusters");
+    order_entries<T><<<blocks(2), order_threads, counters, stream>>>(update);
+    cuda::check_launch("order_entries");
+  }
+
   void launch_sums() {
     const cuda::Stream& stream = job_.stream();
     point_at_centroids();
-    cluster_counters_.clear(stream);
-    const std::size_t counters = update_.k <= counted_in_shared ? static_cast<std::size_t>(update_.k) * 4 : 0;
-    count_entries<T><<<blocks(2), order_threads, counters, stream>>>(update_);
-    cuda::check_launch("count_entries");
-    place_clusters<T><<<1, 1024, 0, stream>>>(update_);
-    cuda::check_launch("place_clusters");
-    order_entries<T><<<blocks(2), order_threads, counters, stream>>>(update_);
-    cuda::check_launch("order_entries");
+    launch_order(update_);
     if (update_.weights) add_entries<T, true><<<blocks(8), add_threads, 0, stream>>>(update_);
     else add_entries<T, false><<<blocks(8), add_threads, 0, stream>>>(update_);
     cuda::check_launch("add_entries");
@@ -492,9 +605,12 @@ class TensorEngine {
   }
 
   CudaFit<T>& job_;
+  bool is_pipelined_;  ///< on Hopper
   int stride_;
+  bool has_wide_tiles_;  ///< there, for many columns
   int padded_clusters_;
   FilterJob filter_{};
+  PipelineJob pipeline_{};
   ExactUpdateJob<T> update_{};
   Conversion conversion_{};
   ExactSums<T> sums_;
@@ -510,6 +626,10 @@ class TensorEngine {
   cuda::DeviceBuffer<std::int32_t> labels_;
   cuda::DeviceBuffer<std::int32_t> lists_;  ///< list_words lists of n
   cuda::DeviceBuffer<std::int32_t> candidates_;
+  cuda::DeviceBuffer<Possible> possible_;
+  cuda::DeviceBuffer<std::int32_t> beginnings_;
+  cuda::DeviceBuffer<PassCounters> all_;  ///< as if all labels had changed
+  std::int32_t* slots_ = nullptr;         ///< the point in each row of half_points_; null: the same
   cuda::DeviceBuffer<unsigned int> cluster_counters_;
   cuda::DeviceBuffer<T> centroids_;
   cuda::DeviceBuffer<T> next_;
@@ -519,7 +639,8 @@ class TensorEngine {
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
-  std::int64_t earlier_doubtful_ = 0;  ///< in portions of the pass before the last one
+  std::int64_t moved_since_ordered_ = 0;  ///< labels that changed since the slots were put in the order of the labels
+  std::int64_t earlier_doubtful_ = 0;     ///< in portions of the pass before the last one
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;

@@ -19,6 +19,7 @@ inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
 inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14; FP16 ends at 65504
 inline constexpr float tensor_nowhere = 1e30f;  ///< half square of the clusters that fill up the last tile
 inline constexpr int tensor_resident_columns = 256;  ///< columns up to which a tile of points stays in shared memory
+inline constexpr int tensor_pipeline_columns = 128;  ///< the same on Hopper, where two tiles do
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
 
@@ -37,14 +38,15 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
 inline constexpr int tensor_list_words = 8;  ///< lists of points, four bytes for each
 inline constexpr int tensor_candidates = 8;  ///< clusters noted for a doubtful point
 
-/// Bytes on the GPU beside points and weights.
+/// Bytes on the GPU beside points and weights. On Hopper; elsewhere there are no scores beside the candidates.
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
-  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, tensor_clusters));
+  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, 2 * tensor_clusters));
   const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
-  return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates)) + k * (2 * d + 12 + 8 + 16) +
-         2 * area + 8 * k * (2 * d + 3) + 28 * d;
+  const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
+  return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible) +
+         n / 32 + 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 28 * d;
 }
 
 /// What is kept of a row beside its FP16 copy, both rounded up.
@@ -53,8 +55,8 @@ struct TensorLengths {
   float residue;  ///< norm of what rounding to FP16 took away
 };
 
-/// How far a score |c|^2 / 2 - x.c from the tensor cores, its last five bits overwritten, and half the canonical
-/// distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
+/// How far a score |c|^2 / 2 - x.c from the tensor cores, even with its last five bits overwritten, and half the
+/// canonical distance less |x|^2 / 2 lie apart at most. `columns`: padded. With x = x_h + dx and c = c_h + dc:
 ///
 /// * x.c - x_h.c_h = x.dc + dx.c_h, by Cauchy and Schwarz at most |x| |dc| + |dx| |c_h|.
 /// * A tensor core multiplies FP16 exactly. It aligns b products and the accumulator to the largest of them, cuts off

@@ -16,7 +16,7 @@
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
-#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/lloyd/unit_rows.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus {
@@ -143,6 +143,19 @@ bool chooses_threads(const room::Variant& variant, const Execution& execution) {
          variant.contract.kind == core::Contract::same_bits;
 }
 
+/// As many of all threads as pay. A team whose cores are busy with something else waits for some milliseconds at each
+/// barrier, until the last thread is given a core again: with short passes that is many times the work.
+int chosen_threads(const room::Shape& shape, const Execution& execution) {
+  const int threads = room::paying_threads(shape, cpu::thread_count(execution));
+  return room::has_short_passes(shape) ? cpu::threads_with_processor(threads) : threads;
+}
+
+/// Of the copy of the points that the variant makes, if it makes one.
+std::uint64_t copy_bytes(const room::Shape& shape, const room::Variant& variant, room::SeedingFilter filter) {
+  return variant.facts.copy_bytes != nullptr && filter != room::SeedingFilter::never ? variant.facts.copy_bytes(shape)
+                                                                                     : 0;
+}
+
 std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const room::Variant& variant, room::SeedingFilter filter) {
   const auto n = static_cast<std::uint64_t>(shape.points);
@@ -155,13 +168,13 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
   if (options.restarts > 1) bytes += 4 * n;
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
-  const std::uint64_t initialization = room::seeding_bytes(shape, options.init, filter);
   const int threads = cpu::thread_count(execution);
   std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? room::exact_means_bytes(shape) : 0, "the memory of the job");
-  if (variant.facts.copy_bytes != nullptr && filter != room::SeedingFilter::never)
-    iterations = core::checked_add(iterations, variant.facts.copy_bytes(shape), "the memory of the job");
+  const std::uint64_t copy = copy_bytes(shape, variant, filter);
+  iterations = core::checked_add(iterations, copy, "the memory of the job");
+  const std::uint64_t initialization = room::seeding_bytes(shape, options.init, filter, copy);
   return bytes + room::column_bytes(shape, threads) + std::max(initialization, iterations);
 }
 
@@ -178,24 +191,6 @@ room::SeedingFilter seeding_filter(const room::Shape& shape, const KMeansOptions
 std::uint64_t device_memory(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
   return std::max(room::gpu_cover_bytes(shape.points, shape.dimensions, true),
                   variant.memory(shape, cpu::thread_count(execution)).device);
-}
-
-template <class T>
-Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop) {
-  Matrix<T> unit(points.rows(), points.columns());
-  std::int64_t zero_row = points.rows();
-  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
-  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
-    if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row) {
-      std::copy_n(points.row(row), points.columns(), unit.row(row));
-      if (!room::scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
-    }
-  }
-  core::honour_stop(stop, "stopped while scaling the points to unit length");
-  if (zero_row < points.rows()) room::throw_zero_row(what, zero_row);
-  return unit;
 }
 
 /// What a job knows of its points before it starts, and the memory that this takes.
@@ -296,14 +291,14 @@ class Prepared {
         return;
       }
     }
-    unit_points_ = unit_rows(points_, "points", threads_, stop_);
+    unit_points_ = room::unit_rows(points_, "points", threads_, stop_);
     points_ = std::as_const(unit_points_).view();
   }
 
   void to_unit_rows() {
     points_to_unit_rows();
     if (centroids_.rows() == 0) return;
-    unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, stop_);
+    unit_centroids_ = room::unit_rows(centroids_, "initial centroids", 1, stop_);
     centroids_ = std::as_const(unit_centroids_).view();
   }
 
@@ -401,7 +396,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   const room::Variant& variant = select(shape, options, here, points.place(),
                                         {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
   const bool shrinks = chooses_threads(variant, here);
-  if (shrinks) here.threads = room::paying_threads(shape, cpu::thread_count(here));
+  if (shrinks) here.threads = chosen_threads(shape, here);
   const bool on_gpu = variant.device_input;
   const room::SeedingFilter filter = seeding_filter(shape, options, here, variant);
   if (filter == room::SeedingFilter::never)
@@ -442,7 +437,11 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
     Matrix<T> first;
     {
       core::PhaseTimer timer(phases, "initialize");
-      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu(), filter);
+      problem.bytes = nullptr;
+      // Where it pays for itself by the iterations that follow.
+      const bool copies = options.max_iterations > 1 && options.clusters > 1 && copy_bytes(shape, variant, filter) > 0;
+      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu(), filter,
+                               copies ? &problem.bytes : nullptr);
     }
     problem.initial_centroids = std::as_const(first).view();
     KMeansResult<T> result = variant.run(problem, here, phases);
@@ -480,7 +479,7 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   options.init = KMeansInit::given;
   options.metric = metric;
   const room::Variant& variant = select(shape, options, here, points.place(), {{labels.place(), "labels"}});
-  if (chooses_threads(variant, here)) here.threads = room::paying_threads(shape, cpu::thread_count(here));
+  if (chooses_threads(variant, here)) here.threads = chosen_threads(shape, here);
   execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;

@@ -72,6 +72,8 @@ struct Statistics {
 
 template <class T>
 class GpuPoints;
+template <class T>
+class ByteRows;
 
 template <class T>
 struct Problem {
@@ -89,9 +91,10 @@ struct Problem {
   std::string graph_file;                 ///< where a variant that is a graph of tasks writes it; empty: nowhere
   std::string lock;                       ///< of `openmp_locked`; empty: its own choice
   KMeansLocked locked = KMeansLocked::point;
-  bool may_copy = true;          ///< whether there is memory for what RowFacts::copy_bytes counts
-  bool may_shrink_team = false;  ///< the number of threads is ours to choose: see cpu::PayingTeam
-  std::stop_token stop;          ///< the job's; see core/stop.hpp for how to look at it
+  std::shared_ptr<ByteRows<T>> bytes;  ///< a copy of the points in bytes, where the choice of centroids left one
+  bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
+  bool may_shrink_team = false;        ///< the number of threads is ours to choose: see cpu::PayingTeam
+  std::stop_token stop;                ///< the job's; see core/stop.hpp for how to look at it
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
@@ -144,6 +147,9 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
 
 /// As many of `threads` as pay in a fit by a production variant on the CPU.
 int paying_threads(const Shape& shape, int threads);
+
+/// Whether its passes end before a busy system would have given each thread of a team a processor.
+bool has_short_passes(const Shape& shape);
 
 /// UsageError with a suggestion where `openmp_locked` knows no such lock.
 void require_lock(const std::string& name);

@@ -28,10 +28,15 @@
 // nearest centroid of most points; of the others the candidates that are left are measured as in simd_large_dim.
 // Without memory for the copy all is as before. Floor: n d bytes read, n k d products of bytes.
 //
+// Centroids of few clusters and many columns lie close together beside the points' own spread, and the copy leaves many
+// points open, pass after pass, each of whose coordinates are four or eight times its bytes there. Up to 12 clusters
+// such a row gets a second byte, which tells almost always. And there no bounds are kept: a search of the copy is done
+// in the time in which they are read, and the full search that leaves them reads all coordinates.
+//
 // Work of an iteration: from n (all bounds hold) to n k d multiply-adds, floors as in simd_large_dim; memory: 4 (groups
 // + 1) bytes a point, at most a quarter of the points' own bytes, or 8, from the first pass that keeps bounds, and d +
-// 20 for the copy. Sources: C. Elkan (2003) and G. Hamerly (2010) for the bounds, Y. Ding et al., "Yinyang k-means"
-// (2015), for the groups, which here are the panels of the filter.
+// 20 for the copy, or twice that where it may have a second byte. Sources: C. Elkan (2003) and G. Hamerly (2010) for
+// the bounds, Y. Ding et al., "Yinyang k-means" (2015), for the groups, which here are the panels of the filter.
 #include "kmeans/simd_bounds.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -283,14 +288,30 @@ BoundGroups::BoundGroups(const Shape& shape) {
   count = (smallest + steps - 1) / steps;
 }
 
+namespace {
+
+/// Whether rows may have a second byte: of shorter ones the coordinates are read in no time.
+bool takes_rests(std::int64_t clusters, std::int64_t dimensions) {
+  return clusters <= few_candidates && dimensions >= 64;
+}
+
+/// Whether searches go through a copy.
+template <class T>
+bool copies(const Problem<T>& problem) {
+  return problem.may_copy && problem.max_iterations > 1 && problem.k() > 1 && bounds_copy_bytes(shape_of(problem)) > 0;
+}
+
+}  // namespace
+
 std::uint64_t bounds_copy_bytes(const Shape& shape) {
   if (shape.clusters > most_clusters_by_copy || shape.dimensions > ByteRows<float>::most_columns) return 0;
-  return ByteRows<float>::bytes(shape.points, shape.dimensions);
+  return ByteRows<float>::bytes(shape.points, shape.dimensions, takes_rests(shape.clusters, shape.dimensions));
 }
 
 BoundsScratch::BoundsScratch(const Shape& shape, bool has_copy)
     : FilterScratch(shape.clusters, shape.dimensions), active(block_points + 1), distances(block_points),
-      queues(sub_block + 1), row(has_copy ? static_cast<std::size_t>(shape.dimensions + 16) : 0) {
+      queues(sub_block + 1),
+      row(has_copy ? static_cast<std::size_t>(ByteRows<float>::scratch_floats(shape.dimensions)) : 0) {
   if (has_copy) bytes.make(shape.clusters);
 }
 
@@ -299,15 +320,17 @@ BoundsAssigner<T>::BoundsAssigner(const Problem<T>& problem, int threads)
     : problem_(problem), shape_{problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)),
                                 !problem.weights.empty()},
       groups_(shape_), threads_(threads), filter_(problem, threads),
-      copy_(problem.may_copy && problem.max_iterations > 1 && problem.k() > 1 && bounds_copy_bytes(shape_) > 0
-                ? std::make_unique<ByteRows<T>>(problem.points)
-                : nullptr),
-      cheap_(copy_ || filter_.has_bytes()), cluster_drifts_(static_cast<std::size_t>(problem.k())),
-      group_drifts_(static_cast<std::size_t>(groups_.count)), start_below_(problem.n() / (cheap_ ? 128 : 16)) {}
+      copy_(copies(problem) ? problem.bytes ? problem.bytes : std::make_shared<ByteRows<T>>(problem.points) : nullptr),
+      comes_copied_(copy_ && problem.bytes), cheap_(copy_ || filter_.has_bytes()),
+      cluster_drifts_(static_cast<std::size_t>(problem.k())), group_drifts_(static_cast<std::size_t>(groups_.count)),
+      start_below_(copy_ && problem.k() <= few_candidates ? -1 : problem.n() / (cheap_ ? 128 : 16)) {
+  if (copy_ && takes_rests(problem.k(), problem.d())) copy_->make_rests();
+}
 
 template <class T>
 void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
-  filter_.prepare(centroids);
+  if (phase_ == Phase::plain && copy_) filter_.prepare_candidates(centroids);
+  else filter_.prepare(centroids);
   if (phase_ == Phase::plain) {
     if (!copy_) return;
     addresses_.clear();
@@ -411,13 +434,14 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
 template <class T>
 std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+  if (problem_.k() <= few_candidates) return search_copy_for_few(block, labels, scratch);
   std::int64_t rechecked = 0;
   for (std::int64_t first = block.begin; first < block.end; first += panel_rows) {
     if (problem_.stop.stop_requested()) break;
     const std::int64_t panel = first / panel_rows;
     const std::int64_t count = std::min(panel_rows, block.end - first);
     if (!copied_) {
-      copy_->copy_panel(panel, scratch.row.data());
+      if (!comes_copied_) copy_->copy_panel(panel, scratch.row.data());
       for (std::int64_t row = first; row < first + count; ++row) copy_->set_no_limit(row);
     }
     const std::int64_t found = copy_->look_for_nearest(trials_, panel, scratch.bytes);
@@ -443,6 +467,39 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
       of_panel[point] = filter_.nearest_of(problem_.points.row(first + point), candidates, scratch, doubtful);
       rechecked += doubtful;
     }
+  }
+  return rechecked;
+}
+
+// The same for few clusters.
+template <class T>
+std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
+  constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+  std::int64_t rechecked = 0;
+  for (std::int64_t first = block.begin; first < block.end; first += panel_rows) {
+    if (problem_.stop.stop_requested()) break;
+    const std::int64_t panel = first / panel_rows;
+    const std::int64_t count = std::min(panel_rows, block.end - first);
+    if (!copied_ && !comes_copied_) copy_->copy_panel(panel, scratch.row.data());
+    std::int32_t of_panel[panel_rows];
+    std::uint32_t open = copy_->settle(trials_, panel, scratch.bytes, of_panel);
+    if (count < panel_rows) open &= (std::uint32_t{1} << count) - 1;
+    for (; open != 0; open &= open - 1) {
+      const int point = std::countr_zero(open);
+      const std::int64_t row = first + point;
+      std::int64_t candidates = 0;
+      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
+        scratch.candidates[static_cast<std::size_t>(candidates)] = static_cast<std::int32_t>(cluster);
+        candidates += scratch.bytes.open[static_cast<std::size_t>(cluster)] >> point & 1;
+      }
+      if (copy_->has_rest(row))
+        candidates = copy_->settle_row(trials_, row, scratch.bytes, scratch.candidates.data(), candidates);
+      else copy_->copy_rest(row, scratch.row.data());
+      bool doubtful = false;
+      of_panel[point] = filter_.nearest_of(problem_.points.row(row), candidates, scratch, doubtful);
+      rechecked += doubtful;
+    }
+    std::copy_n(of_panel, count, labels + (first - block.begin));
   }
   return rechecked;
 }
@@ -480,7 +537,7 @@ std::uint64_t BoundsAssigner<T>::bytes(const Shape& shape, int threads) {
          IntegerFilter<T>::bytes(shape) +
          static_cast<std::uint64_t>(threads) *
              (FilterScratch::bytes(shape) + 16 * static_cast<std::uint64_t>(block_points) +
-              4 * static_cast<std::uint64_t>(shape.dimensions) +
+              4 * static_cast<std::uint64_t>(ByteRows<float>::scratch_floats(shape.dimensions)) +
               272 * std::min(k, std::uint64_t{most_clusters_by_copy}));
 }
 

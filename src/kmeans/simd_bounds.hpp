@@ -69,14 +69,16 @@ class BoundsAssigner {
                            Scratch& scratch);
 
   std::int64_t search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch);
+  std::int64_t search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch);
 
   const Problem<T>& problem_;
   Shape shape_;
   BoundGroups groups_;
   int threads_;
   IntegerFilter<T> filter_;
-  std::unique_ptr<ByteRows<T>> copy_;  ///< null where it does not pay
-  bool copied_ = false;                ///< all of it, by the first pass
+  std::shared_ptr<ByteRows<T>> copy_;  ///< null where it does not pay
+  bool comes_copied_ = false;          ///< all of it, by the choice of the first centroids
+  bool copied_ = false;                ///< and made ready for searches, by the first pass
   ByteTrials trials_;                  ///< the centroids, for the copy
   std::vector<const T*> addresses_;    ///< of the centroids
   bool cheap_;                         ///< whether a plain pass takes far less than one with the points in 16 bits

@@ -101,11 +101,11 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
 inline constexpr int counted_in_shared = 8192;  ///< clusters whose counters fit the shared memory of a block
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-inline constexpr int run_entries = 128;  ///< of a warp
+inline constexpr int run_entries = 128;  ///< of a warp at most, and at least a quarter of that
 inline constexpr int add_threads = 256;
 inline constexpr int lane_columns = 4;  ///< of a lane: a warp adds up 128 columns at once
 
-/// Counts the entries of each cluster, and clears the sums where they are made from scratch.
+/// Counts the entries of each cluster, and clears the sums, if there are any, where they are made from scratch.
 /// Launch shape: `order_threads`, the grid's stride; shared memory for k counters up to `counted_in_shared`.
 template <class T>
 __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
@@ -115,7 +115,7 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   const std::int64_t entries = entry_count(job);
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (from_scratch)
+  if (from_scratch && job.sums)
     for (std::int64_t word = first; word < sum_words(job); word += stride) job.sums[word] = 0;
   if (in_shared)
     for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
@@ -287,7 +287,7 @@ class RunSums {
   Word weight_low_ = 0;
 };
 
-/// Adds the ordered entries to the sums. Launch shape: blocks of `add_threads`, each warp a run of `run_entries`
+/// Adds the ordered entries to the sums. Launch shape: blocks of `add_threads`, each warp a run of up to `run_entries`
 /// entries and 128 columns at a time, the grid's stride over runs and columns.
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
@@ -297,12 +297,15 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
   const int blocks_of_columns = (job.d + 32 * lane_columns - 1) / (32 * lane_columns);
-  const std::int64_t tasks = (entries + run_entries - 1) / run_entries * blocks_of_columns;
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / 32;
+  // Where there are few entries, short runs, so that more warps have one.
+  int run = run_entries;
+  while (run > run_entries / 4 && (entries + run - 1) / run * blocks_of_columns < warps) run /= 2;
+  const std::int64_t tasks = (entries + run - 1) / run * blocks_of_columns;
   for (std::int64_t task = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; task < tasks; task += warps) {
     RunSums<T> sums(job, static_cast<int>(task % blocks_of_columns) * 32 * lane_columns);
-    const std::int64_t first = task / blocks_of_columns * run_entries;
-    const std::int64_t last = first + run_entries < entries ? first + run_entries : entries;
+    const std::int64_t first = task / blocks_of_columns * run;
+    const std::int64_t last = first + run < entries ? first + run : entries;
     std::int32_t cluster = -1;
     Word joined = 0;
     Word left = 0;

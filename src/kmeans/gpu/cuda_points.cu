@@ -118,6 +118,38 @@ GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights,
 }
 
 template <class T>
+GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
+                        std::uint64_t extra_bytes)
+    : gpu_(all.gpu_), job_(all.job_), weights_on_host_(weights) {
+  const cuda::Stream& stream = job_->stream();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::int64_t columns = all.points_.columns();
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  cuda::require_free_memory(extra_bytes + static_cast<std::uint64_t>(count * (columns + 1) + quad) * sizeof(T) +
+                            rows.size_bytes());
+  owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
+  cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
+  gather(all, rows, owned_.data());
+  points_ = {owned_.data(), count, columns, job_->place()};
+  owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);
+  weights_ = {owned_weights_.data(), weights.size(), job_->place()};
+  stream.wait();
+}
+
+template <class T>
+void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const {
+  const cuda::Stream& stream = job_->stream();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (count == 0) return;
+  cuda::DeviceBuffer<std::int64_t> which(count);
+  which.copy_from_host(rows.data(), count, stream);
+  gather_rows<T>
+      <<<blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all), which.data(), count, to);
+  cuda::check_launch("gather_rows");
+  stream.wait();  // the numbers were read
+}
+
+template <class T>
 unsigned int GpuPoints<T>::blocks(int per_multiprocessor) const {
   const std::int64_t needed = (points_.rows() + block_rows - 1) / block_rows;
   return static_cast<unsigned int>(
@@ -187,12 +219,8 @@ Matrix<T> GpuPoints<T>::copy_rows(std::span<const std::int64_t> rows) const {
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());
   if (count == 0) return copy;
-  cuda::DeviceBuffer<std::int64_t> which(count);
   cuda::DeviceBuffer<T> gathered(count * points_.columns());
-  which.copy_from_host(rows.data(), count, stream);
-  gather_rows<T>
-      <<<blocks_for(gathered.size(), 256), 256, 0, stream>>>(device_rows(*this), which.data(), count, gathered.data());
-  cuda::check_launch("gather_rows");
+  gather(*this, rows, gathered.data());
   gathered.copy_to_host(copy.data(), gathered.size(), stream);
   stream.wait();
   return copy;

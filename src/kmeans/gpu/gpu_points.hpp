@@ -25,6 +25,9 @@ class GpuPoints {
   /// the check that all fits: Error with both numbers where it does not.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
             std::uint64_t extra_bytes);
+  /// Copies of some rows of other points, with weights of their own in host memory, in the same job.
+  GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
+            std::uint64_t extra_bytes);
 
   const std::shared_ptr<cuda::Job>& job() const { return job_; }
   const execution::Gpu& gpu() const { return gpu_; }
@@ -51,6 +54,7 @@ class GpuPoints {
 
  private:
   unsigned int blocks(int per_multiprocessor) const;
+  void gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const;
 
   const execution::Gpu& gpu_;
   std::shared_ptr<cuda::Job> job_;
@@ -67,7 +71,7 @@ class GpuPoints {
 /// Bytes of a cover (seeding/cuda_cover.hpp) on the GPU: distances, groups, and a copy of the points in bytes.
 constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
   return static_cast<std::uint64_t>(points) *
-         ((groups ? 13 : 9) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);
+         ((groups ? 15 : 11) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);
 }
 
 /// Calls visit(number of the first row, rows in host memory) with some rows after the other until it returns false.

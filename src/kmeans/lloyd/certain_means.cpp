@@ -39,8 +39,9 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto e = (first - (s - of_rest)) + (rest - of_rest);
   const auto q = s / count;
   const auto r = (hn::NegMulAdd(q, count, s) + e) / count;
+  const auto inverse = hn::Set(lanes, (1 + 0x1p-50) / static_cast<double>(sums.count));
   const auto any_bound = hn::Set(lanes, 2.0) +
-                         (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) / count +
+                         (hn::Set(lanes, 0x1p11) + hn::Abs(rest) * hn::Set(lanes, 0x1p-50)) * inverse +
                          hn::Abs(q) * hn::Set(lanes, 0x1p-99);
   // What `rest` lost, by Knuth's sum; and what it lost to begin with, where the low limb has more bits than a double.
   const auto of_low = rest - second;
@@ -106,6 +107,63 @@ std::int64_t certain_means_kernel(const ClusterSums& sums, T* means, std::int32_
   return found;
 }
 
+bool means_from_middle_kernel(const ClusterSums& sums, const double* middle, double* out) {
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64 && HWY_TARGET == HWY_AVX3
+  const hn::ScalableTag<double> lanes;
+  const hn::RebindToSigned<decltype(lanes)> integers;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto count = hn::Set(lanes, static_cast<double>(sums.count));
+  const auto bits = hn::Set(lanes, sums.to_low);
+  const auto of_bits = hn::Set(lanes, 1 / sums.to_low);
+  const auto zero = hn::Zero(lanes);
+  const auto magic = hn::Set(integers, static_cast<std::int64_t>(static_cast<std::uint64_t>(sums.count) *
+                                                                 static_cast<std::uint64_t>(core::integer_magic_bits)));
+  bool in_range = true;
+  for (std::int64_t column = 0; column < sums.columns; ++column) {
+    const double steps_of_one = sums.to_high[column] * sums.to_low;
+    in_range = in_range && steps_of_one >= 0x1p-1000 && steps_of_one <= 0x1p1000;
+  }
+  if (!in_range) return false;
+  const auto whole = [&](std::int64_t column, auto load, auto load_limbs, auto store) HWY_ATTR {
+    const auto high = load_limbs(sums.high + column) - magic;
+    const auto low = load_limbs(sums.low + column) - magic;
+    const auto upper = hn::ConvertTo(lanes, high);
+    const auto lower = hn::ConvertTo(lanes, low);
+    const auto rest = hn::ConvertTo(lanes, high - hn::ConvertTo(integers, upper)) * bits +
+                      hn::ConvertTo(lanes, low - hn::ConvertTo(integers, lower));
+    const auto above = upper * bits;
+    const auto sum = above + lower;
+    const auto taken = sum - above;
+    const auto small = ((above - (sum - taken)) + (lower - taken)) + rest;
+    const auto quotient = sum / count;
+    const auto remainder = hn::NegMulAdd(quotient, count, sum) + (small - quotient * zero);
+    const auto correction = remainder / count;
+    const auto scale = of_bits / load(sums.to_high + column);
+    store(quotient * scale - load(middle + column) + correction * scale, out + column);
+  };
+  std::int64_t column = 0;
+  for (; column + width <= sums.columns; column += width)
+    whole(
+        column, [&](const double* from) HWY_ATTR { return hn::LoadU(lanes, from); },
+        [&](const std::int64_t* from) HWY_ATTR { return hn::LoadU(integers, from); },
+        [&](auto value, double* to) HWY_ATTR { hn::StoreU(value, lanes, to); });
+  if (column < sums.columns) {
+    const auto some = hn::FirstN(lanes, static_cast<std::size_t>(sums.columns - column));
+    const auto some_limbs = hn::FirstN(integers, static_cast<std::size_t>(sums.columns - column));
+    whole(
+        column,
+        [&](const double* from)
+            HWY_ATTR { return hn::IfThenElse(some, hn::MaskedLoad(some, lanes, from), hn::Set(lanes, 1.0)); },
+        [&](const std::int64_t* from) HWY_ATTR { return hn::MaskedLoad(some_limbs, integers, from); },
+        [&](auto value, double* to) HWY_ATTR { hn::BlendedStore(value, some, lanes, to); });
+  }
+  return true;
+#else
+  (void)sums, (void)middle, (void)out;
+  return false;
+#endif
+}
+
 std::int64_t certain_means_f32(const ClusterSums& sums, float* means, std::int32_t* open) {
   return certain_means_kernel(sums, means, open);
 }
@@ -124,11 +182,16 @@ namespace gradus::kmeans_detail {
 
 HWY_EXPORT(certain_means_f32);
 HWY_EXPORT(certain_means_f64);
+HWY_EXPORT(means_from_middle_kernel);
 
 template <class T>
 std::int64_t certain_means(const ClusterSums& sums, T* means, std::int32_t* open) {
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(certain_means_f32)(sums, means, open);
   else return HWY_DYNAMIC_DISPATCH(certain_means_f64)(sums, means, open);
+}
+
+bool means_from_middle(const ClusterSums& sums, const double* middle, double* out) {
+  return HWY_DYNAMIC_DISPATCH(means_from_middle_kernel)(sums, middle, out);
 }
 
 template std::int64_t certain_means(const ClusterSums&, float*, std::int32_t*);

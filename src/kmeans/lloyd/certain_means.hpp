@@ -35,4 +35,9 @@ struct ClusterSums {
 template <class T>
 std::int64_t certain_means(const ClusterSums& sums, T* means, std::int32_t* open);
 
+/// core::quotient_less() of each column's sum by core::two_doubles() and `count`, less `middle`, to the bit, by
+/// vectors. False, and nothing written, where the machine has none that are fit for it, or a column's step is out of
+/// their range.
+bool means_from_middle(const ClusterSums& sums, const double* middle, double* out);
+
 }  // namespace gradus::kmeans_detail

@@ -42,15 +42,20 @@ class ExactSums {
   void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
   void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
 
-  /// Adds the clusters [first, last) of `other`.
-  void merge(const ExactSums& other, std::int64_t first, std::int64_t last) {
-    const std::int64_t row = 2 * limb_columns(problem_->d());
-    for (std::int64_t index = first * row; index < last * row; ++index)
-      wrapping_add(limbs_[index], other.limbs_[index]);
-    if (weights_.size() > 0)
-      for (std::int64_t index = 2 * first; index < 2 * last; ++index)
-        wrapping_add(weights_[index], other.weights_[index]);
-    for (std::int64_t cluster = first; cluster < last; ++cluster) counts_[cluster] += other.counts_[cluster];
+  /// The limbs of all clusters' coordinates.
+  std::int64_t limbs() const { return limbs_.size(); }
+
+  /// Adds the limbs [first, last) of `other`.
+  void merge_limbs(const ExactSums& other, std::int64_t first, std::int64_t last) {
+    std::int64_t* const to = limbs_.data();
+    const std::int64_t* const from = other.limbs_.data();
+    for (std::int64_t index = first; index < last; ++index) wrapping_add(to[index], from[index]);
+  }
+
+  /// And its weights and counts.
+  void merge_counts(const ExactSums& other) {
+    for (std::int64_t index = 0; index < weights_.size(); ++index) wrapping_add(weights_[index], other.weights_[index]);
+    for (std::int64_t cluster = 0; cluster < counts_.size(); ++cluster) counts_[cluster] += other.counts_[cluster];
   }
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
@@ -98,6 +103,9 @@ class ExactSums {
   /// The mean less the middle of each column, to within a few roundings, for the history. Its weight must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
+    if (weights_.size() == 0 &&
+        means_from_middle(cluster_sums(cluster, 0, problem_->d(), false), statistics.middle.data(), out))
+      return;
     const core::TwoDoubles weight =
         weights_.size() == 0 ? core::TwoDoubles{static_cast<double>(counts_[cluster]), 0}
                              : core::two_doubles(statistics.weight, {weights_[2 * cluster], weights_[2 * cluster + 1]});
@@ -140,15 +148,24 @@ class ExactSums {
                          std::int32_t* open) const {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {
       const Statistics& statistics = problem_->statistics;
-      const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(problem_->d());
       bool exact = !statistics.finest->empty();
       for (std::int64_t dim = first; exact && dim < first + columns; ++dim) exact = statistics.is_on_grid(dim);
-      return certain_means({high + first, high + limb_columns(problem_->d()) + first, counts_[cluster], columns,
-                            statistics.weight.to_low, statistics.to_high.data() + first, exact},
-                           out + first, open);
+      return certain_means(cluster_sums(cluster, first, columns, exact), out + first, open);
     }
     for (std::int64_t column = 0; column < columns; ++column) open[column] = static_cast<std::int32_t>(column);
     return columns;
+  }
+
+  ClusterSums cluster_sums(std::int64_t cluster, std::int64_t first, std::int64_t columns, bool exact) const {
+    const Statistics& statistics = problem_->statistics;
+    const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(problem_->d());
+    return {high + first,
+            high + limb_columns(problem_->d()) + first,
+            counts_[cluster],
+            columns,
+            statistics.weight.to_low,
+            statistics.to_high.data() + first,
+            exact};
   }
 
   core::RawLimbs raw_limbs(std::int64_t dim, T coordinate, double scaled_weight) const {

@@ -164,6 +164,9 @@ class Lloyd {
  private:
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
+  // Whether to work on the clusters pays for waking the team. (A team of one takes a few calls of the system.)
+  bool pays_team() const { return threads_ > 1 && problem_.k() * problem_.d() > 4096; }
+
   void make_labels() {
     const std::int64_t n = problem_.n();
     result_.labels = Buffer<std::int32_t>(n);
@@ -299,10 +302,16 @@ class Lloyd {
       std::erase_if(doubtful, [](const DoubtfulMean& mean) { return mean.dims.empty(); });
     };
     core::FirstFailure failure;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (k * problem_.d() > 4096)
-    for (std::int64_t cluster = 0; cluster < k; ++cluster)
+    const auto find_if_any = [&](std::int64_t cluster) {
       if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested())
         failure.run([&] { find(cluster); });
+    };
+    if (pays_team()) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) find_if_any(cluster);
+    } else {
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) find_if_any(cluster);
+    }
     failure.rethrow();
     honour_stop();
     leave_doubtful();
@@ -338,24 +347,30 @@ class Lloyd {
     const std::int64_t d = problem_.d();
     std::vector<double> parts(static_cast<std::size_t>(problem_.k()));
     core::FirstFailure failure;
-#pragma omp parallel num_threads(threads_) if (problem_.k() * d > 4096)
-    {
-      std::vector<double> mean;
-      failure.run([&] { mean.resize(static_cast<std::size_t>(d)); });
-#pragma omp for schedule(static)
-      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
-        const double weight = sums.weight(cluster) * statistics.weight_scale;
-        if (!(weight > 0) || problem_.stop.stop_requested() || failure.happened()) continue;
-        sums.mean_from_middle(cluster, mean.data());
-        double sum = 0;
-        for (std::int64_t dim = 0; dim < d; ++dim) {
-          const auto column = static_cast<std::size_t>(dim);
-          const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
-                                  statistics.coordinate_scale;
-          sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
-        }
-        parts[static_cast<std::size_t>(cluster)] = weight * sum;
+    const auto work_out = [&](std::int64_t cluster, std::vector<double>& mean) {
+      const double weight = sums.weight(cluster) * statistics.weight_scale;
+      if (!(weight > 0) || problem_.stop.stop_requested() || failure.happened()) return;
+      sums.mean_from_middle(cluster, mean.data());
+      double sum = 0;
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const auto column = static_cast<std::size_t>(dim);
+        const double centroid = (static_cast<double>(result_.centroids(cluster, dim)) - statistics.middle[column]) *
+                                statistics.coordinate_scale;
+        sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
       }
+      parts[static_cast<std::size_t>(cluster)] = weight * sum;
+    };
+    if (pays_team()) {
+#pragma omp parallel num_threads(threads_)
+      {
+        std::vector<double> mean;
+        failure.run([&] { mean.resize(static_cast<std::size_t>(d)); });
+#pragma omp for schedule(static)
+        for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) work_out(cluster, mean);
+      }
+    } else {
+      std::vector<double> mean(static_cast<std::size_t>(d));
+      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) work_out(cluster, mean);
     }
     failure.rethrow();
     honour_stop();

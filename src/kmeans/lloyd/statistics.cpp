@@ -205,16 +205,17 @@ class ColumnTotals {
   void add_lanes(const T* values, std::int64_t stride, std::int64_t count, std::int64_t some_lanes) {
     const ColumnLimbs columns_of{some_lanes,         to_high_.data(), grids_.front().grid.to_low,
                                  exact_from_.data(), lanes(),         limbs_.data()};
-    for (std::int64_t row = 0; row < count; ++row) {
-      row += add_to_columns(values + row * stride, stride, count - row, columns_of);
-      if (row == count) return;
-      for (std::int64_t lane = 0; lane < some_lanes; ++lane) {
-        const auto value = static_cast<double>(values[row * stride + lane]);
-        const auto column = static_cast<std::size_t>(lane % columns());
-        if (grids_[column].holds(value)) continue;
-        if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
-        small_[column]->add(value);
-      }
+    for (std::int64_t row = 0; row < count;) {
+      const AddedRows added = add_to_columns(values + row * stride, stride, count - row, columns_of);
+      row += added.count;
+      for (std::int64_t some = row - added.doubtful; some < row; ++some)
+        for (std::int64_t lane = 0; lane < some_lanes; ++lane) {
+          const auto value = static_cast<double>(values[some * stride + lane]);
+          const auto column = static_cast<std::size_t>(lane % columns());
+          if (grids_[column].holds(value)) continue;
+          if (!small_[column]) small_[column] = std::make_unique<core::ExactAccumulator>();
+          small_[column]->add(value);
+        }
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kmeans/seeding/byte_rows.cpp"
@@ -21,10 +22,9 @@ namespace {
 constexpr float farthest = 0x1p40F;  // scaled: beyond, a row is never ruled out
 constexpr float nearest_zero = 0x1p-60F;
 
-// A row's bytes to where they stand in a panel, and what is known of it.
+// A row about the middle, scaled, in float, filled up with zeros to whole vectors; returns its length with these.
 template <class T>
-void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
-              ByteRowFacts facts) {
+std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile) {
   const hn::ScalableTag<T> lanes;
   const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -36,12 +36,21 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     else hn::StoreU(moved, narrow, tile + dim);
   }
   for (; dim < dimensions; ++dim) tile[dim] = static_cast<float>((row[dim] - middle[dim]) * scale);
+  const auto floats = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
+  const std::int64_t whole = (dimensions + floats - 1) / floats * floats;
+  for (; dim < whole; ++dim) tile[dim] = 0;
+  return whole;
+}
 
+// A row's bytes, side by side, whole vectors of floats, and what is known of it.
+template <class T>
+void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
+              ByteRowFacts facts) {
   const hn::ScalableTag<float> f;
   const hn::Rebind<std::uint8_t, decltype(f)> bytes;
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
-  const std::int64_t whole = (dimensions + floats - 1) / floats * floats;
-  for (; dim < whole; ++dim) tile[dim] = 0;
+  const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
+  std::int64_t dim = 0;
   auto most = hn::Zero(f);
   auto squares = hn::Zero(f);
   for (dim = 0; dim < whole; dim += floats) {
@@ -50,9 +59,8 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     squares = hn::MulAdd(value, value, squares);
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
-  const std::int64_t quads = (dimensions + 3) / 4;
   if (!(largest <= farthest)) {
-    for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memset(out + 128 * quad, 128, 4);
+    __builtin_memset(out, 128, static_cast<std::size_t>(whole));
     *facts.scale = *facts.residual = *facts.length = 0;
     *facts.half_square = -__builtin_inff();
     return;
@@ -64,8 +72,6 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
   const auto offset = hn::Set(hn::RebindToSigned<decltype(f)>(), 128);
   auto rests = hn::Zero(f);
   auto lengths = hn::Zero(f);
-  // The bytes take the place of floats that have been read.
-  auto* const packed = reinterpret_cast<std::uint8_t*>(tile);
   for (dim = 0; dim < whole; dim += floats) {
     const auto value = hn::LoadU(f, tile + dim);
     const auto rounded = hn::NearestInt(hn::Mul(value, steps));
@@ -73,9 +79,8 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     const auto rest = hn::NegMulAdd(whole_steps, back, value);
     lengths = hn::MulAdd(whole_steps, whole_steps, lengths);
     rests = hn::MulAdd(rest, rest, rests);
-    hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, packed + dim);
+    hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
   }
-  for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 128 * quad, packed + 4 * quad, 4);
   // Chains of the sums are no longer than all columns and a few.
   const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
@@ -99,8 +104,152 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
+// The second byte of a row; `first`: its first one in a panel, `length`: what is known of that.
+template <class T>
+void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
+               float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
+  const hn::ScalableTag<float> f;
+  const hn::RebindToSigned<decltype(f)> integers;
+  const hn::Rebind<std::uint8_t, decltype(f)> bytes;
+  const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
+  const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
+  const std::int64_t quads = (dimensions + 3) / 4;
+  // The first bytes side by side, where the second ones will be.
+  for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
+  __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
+  const auto offset = hn::Set(integers, 128);
+  const auto back = hn::Set(f, step);
+  auto most = hn::Zero(f);
+  auto squares = hn::Zero(f);
+  auto left_squares = hn::Zero(f);
+  for (std::int64_t dim = 0; dim < whole; dim += floats) {
+    const auto value = hn::LoadU(f, tile + dim);
+    const auto whole_steps = hn::ConvertTo(f, hn::PromoteTo(integers, hn::LoadU(bytes, out + dim)) - offset);
+    const auto left = hn::NegMulAdd(whole_steps, back, value);
+    most = hn::Max(most, hn::Abs(left));
+    squares = hn::MulAdd(value, value, squares);
+    left_squares = hn::MulAdd(left, left, left_squares);
+    hn::StoreU(left, f, tile + dim);
+  }
+  const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
+  const bool has_bytes = largest >= nearest_zero;
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // else all of them are 0
+  const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
+  const auto rest_back = hn::Set(f, rest_step);
+  auto rests = hn::Zero(f);
+  auto lengths = hn::Zero(f);
+  for (std::int64_t dim = 0; dim < whole; dim += floats) {
+    const auto value = hn::LoadU(f, tile + dim);
+    const auto rounded = hn::NearestInt(hn::Mul(value, steps));
+    const auto whole_steps = hn::ConvertTo(f, rounded);
+    const auto rest = hn::NegMulAdd(whole_steps, rest_back, value);
+    lengths = hn::MulAdd(whole_steps, whole_steps, lengths);
+    rests = hn::MulAdd(rest, rest, rests);
+    hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
+  }
+  const double wide = 1 + 2 * static_cast<double>(dimensions + 32) * 0x1p-24;
+  const auto root = [&](auto sums) HWY_ATTR {
+    return __builtin_sqrt(static_cast<double>(hn::GetLane(hn::SumOfLanes(f, sums))) * wide);
+  };
+  *facts.scale = rest_step;
+  *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
+                                     (1 + 0x1p-20));
+  // What two roundings of the rests lost, and the one of the float.
+  *facts.residual =
+      static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
+}
+
+void pack_rest_f32(const float* row, const float* middle, float scale, std::int64_t dimensions,
+                   const std::uint8_t* first, float step, float length, float* tile, std::uint8_t* out,
+                   std::int64_t stride, ByteRestFacts facts) {
+  pack_rest(row, middle, scale, dimensions, first, step, length, tile, out, stride, facts);
+}
+void pack_rest_f64(const double* row, const double* middle, double scale, std::int64_t dimensions,
+                   const std::uint8_t* first, float step, float length, float* tile, std::uint8_t* out,
+                   std::int64_t stride, ByteRestFacts facts) {
+  pack_rest(row, middle, scale, dimensions, first, step, length, tile, out, stride, facts);
+}
+
+// The integers of a candidate, and what is known of them. `moved` holds whole vectors of 16.
+template <class T>
+void pack_trial(const T* row, const T* middle, double scale, std::int64_t dimensions, double* moved,
+                TrialFacts& facts) {
+  const hn::ScalableTag<double> lanes;
+  const hn::Rebind<T, decltype(lanes)> narrow;
+  const hn::Rebind<std::int32_t, decltype(lanes)> integers;
+  const hn::Rebind<std::int8_t, decltype(lanes)> bytes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto load = [&](const T* from) HWY_ATTR {
+    if constexpr (sizeof(T) == 8) return hn::LoadU(narrow, from);
+    else return hn::PromoteTo(lanes, hn::LoadU(narrow, from));
+  };
+  std::int64_t dim = 0;
+  for (; dim + width <= dimensions; dim += width)
+    hn::StoreU((load(row + dim) - load(middle + dim)) * hn::Set(lanes, scale), lanes, moved + dim);
+  for (; dim < dimensions; ++dim)
+    moved[dim] = (static_cast<double>(row[dim]) - static_cast<double>(middle[dim])) * scale;
+  const std::int64_t whole = (dimensions + width - 1) / width * width;
+  for (; dim < whole; ++dim) moved[dim] = 0;
+  auto most = hn::Zero(lanes);
+  auto squares = hn::Zero(lanes);
+  for (dim = 0; dim < whole; dim += width) {
+    const auto value = hn::LoadU(lanes, moved + dim);
+    most = hn::Max(most, hn::Abs(value));
+    squares = hn::MulAdd(value, value, squares);
+  }
+  facts.largest = hn::GetLane(hn::MaxOfLanes(lanes, most));
+  facts.squares = hn::GetLane(hn::SumOfLanes(lanes, squares));
+  if (!(facts.largest <= static_cast<double>(farthest))) return;
+  constexpr double most_steps = 8000;  // at most 63 * 128 + 63
+  facts.step = facts.largest < 0x1p-60 ? 0.0 : static_cast<double>(static_cast<float>(facts.largest / most_steps));
+  const auto step = hn::Set(lanes, facts.step);
+  const auto inverse = hn::Set(lanes, facts.step > 0 ? 1 / facts.step : 0.0);
+  const auto magic = hn::Set(lanes, 0x1.8p52);
+  auto rests = hn::Zero(lanes), high_rests = rests, wholes = rests, highs = rests, lows = rests;
+  auto high_sum = hn::Zero(integers), low_sum = high_sum;
+  for (dim = 0; dim < whole; dim += width) {
+    const auto value = hn::LoadU(lanes, moved + dim);
+    const auto rounded = (value * inverse + magic) - magic;
+    const auto all = hn::DemoteTo(integers, rounded);
+    const auto high = hn::ShiftRight<7>(all + hn::Set(integers, 64));
+    const auto low = all - hn::ShiftLeft<7>(high);
+    const auto of_high = hn::PromoteTo(lanes, high);
+    const auto of_low = hn::PromoteTo(lanes, low);
+    const auto rest = hn::NegMulAdd(rounded, step, value);
+    const auto high_rest = hn::NegMulAdd(of_high, hn::Set(lanes, 128.0) * step, value);
+    rests = hn::MulAdd(rest, rest, rests);
+    high_rests = hn::MulAdd(high_rest, high_rest, high_rests);
+    wholes = hn::MulAdd(rounded, rounded, wholes);
+    highs = hn::MulAdd(of_high, of_high, highs);
+    lows = hn::MulAdd(of_low, of_low, lows);
+    high_sum = high_sum + high;
+    low_sum = low_sum + low;
+    hn::StoreU(hn::DemoteTo(bytes, high), bytes, reinterpret_cast<std::int8_t*>(facts.high + dim));
+    hn::StoreU(hn::DemoteTo(bytes, low), bytes, reinterpret_cast<std::int8_t*>(facts.low + dim));
+  }
+  const auto sum = [&](auto sums) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(lanes, sums)); };
+  facts.rests = sum(rests);
+  facts.high_rests = sum(high_rests);
+  facts.wholes = sum(wholes);
+  facts.highs = sum(highs);
+  facts.lows = sum(lows);
+  facts.high_sum = hn::GetLane(hn::SumOfLanes(integers, high_sum));
+  facts.low_sum = hn::GetLane(hn::SumOfLanes(integers, low_sum));
+}
+
+void pack_trial_f32(const float* row, const float* middle, double scale, std::int64_t dimensions, double* moved,
+                    TrialFacts& facts) {
+  pack_trial(row, middle, scale, dimensions, moved, facts);
+}
+void pack_trial_f64(const double* row, const double* middle, double scale, std::int64_t dimensions, double* moved,
+                    TrialFacts& facts) {
+  pack_trial(row, middle, scale, dimensions, moved, facts);
+}
+
 // As many candidates as the registers hold two sums of each, beside a vector of points and one of a candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
+// And with both bytes, of one vector of points.
+constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
 constexpr std::int64_t lanes_together = vector_lanes;
@@ -300,7 +449,7 @@ HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, s
   const Floats f;
   constexpr std::int64_t chains = 4;  // to hide what a product takes until its sum can be used
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
-  const std::int32_t* const values = trials.low + candidate * rows.quads;
+  const std::int32_t* const values = trials.low + candidate * trials.stride;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
     Sum sums[2][chains];
 #pragma GCC unroll 2
@@ -367,9 +516,21 @@ std::int64_t look_for_nearer_with(const ByteRowsView& rows, const ByteTrialsView
   return found;
 }
 
-// A candidate is surely farther than another one where its bound from above lies below the other's from below, and by
-// more than the canonical chains may err by: each by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2 |y'|^2.
-// The part of the candidates stands in their b, which are widened for 2^-20 of it; 2^-20 |x'|^2 / 2 is taken off here.
+// From which bound on a candidate may be the nearest, of a panel's points, where `best` is the greatest bound from
+// below. A candidate is surely farther than another one where its bound from above lies below the other's from below,
+// and by more than the canonical chains may err by: each by (d + 2) 2^-53 of a distance, which is at most 2 |x'|^2 + 2
+// |y'|^2. The part of the candidates stands in their b, which are widened for 2^-20 of it; 2^-20 |x'|^2 / 2 is taken
+// off here.
+HWY_INLINE void find_least(const float* half_squares, const float* best, float* least) {
+  const Floats f;
+  for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
+    const auto half_square = hn::LoadU(f, half_squares + lane);
+    const auto bound = hn::NegMulAdd(half_square, hn::Set(f, 0x1p-20F), hn::LoadU(f, best + lane));
+    const auto none = hn::Set(f, -__builtin_inff());
+    hn::StoreU(hn::IfThenElse(half_square >= hn::Zero(f), bound - hn::Set(f, 0x1p-100F), none), f, least + lane);
+  }
+}
+
 template <bool dot>
 std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                                    std::int32_t* products, float* bounds, Undecided* undecided) {
@@ -380,16 +541,7 @@ std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsVie
   for (float& bound : best) bound = -__builtin_inff();
   const auto raise = [&](std::int64_t lane, FloatVector bound)
                          HWY_ATTR { hn::StoreU(hn::Max(hn::LoadU(f, best + lane), bound), f, best + lane); };
-  // From which bound on a candidate may be the nearest.
   float least[panel_rows];
-  const auto find_least = [&] {
-    for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
-      const auto half_square = hn::LoadU(f, half_squares + lane);
-      const auto bound = hn::NegMulAdd(half_square, hn::Set(f, 0x1p-20F), hn::LoadU(f, best + lane));
-      const auto none = hn::Set(f, -__builtin_inff());
-      hn::StoreU(hn::IfThenElse(half_square >= hn::Zero(f), bound - hn::Set(f, 0x1p-100F), none), f, least + lane);
-    }
-  };
   const auto is_open = [&](std::int64_t lane, FloatVector bound) HWY_ATTR {
     const auto out = hn::Or(bound <= hn::LoadU(f, limits + lane), bound < hn::LoadU(f, least + lane));
     return bits_of(hn::Not(out)) << lane;
@@ -401,7 +553,7 @@ std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsVie
                    HWY_ATTR { raise(lane, bound_below(points, trials, 0, first + index, product)); };
       },
       [](std::int64_t, std::int64_t) {});
-  find_least();
+  find_least(half_squares, best, least);
   std::int64_t maybe = 0;
   for (std::int64_t candidate = 0; candidate < trials.count; ++candidate) {
     std::uint32_t open = 0;
@@ -418,7 +570,7 @@ std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsVie
                 });
     ++maybe;
   }
-  find_least();
+  find_least(half_squares, best, least);
   std::int64_t found = 0;
   for (std::int64_t index = 0; index < maybe; ++index) {
     std::uint32_t open = 0;
@@ -428,6 +580,179 @@ std::int64_t look_for_nearest_with(const ByteRowsView& rows, const ByteTrialsVie
     found += undecided[found].points != 0;
   }
   return found;
+}
+
+// What a group of few candidates tells of a panel's points: q.p goes to `estimates`, the bounds from above to `bounds`,
+// and the greatest one from below to `best`.
+template <std::int64_t count, bool dot>
+HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                             std::int64_t first, float* estimates, float* bounds, float* best) {
+  // Two vectors of points, where the registers hold the sums: then there are chains enough to hide a product's latency.
+  constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
+  constexpr std::int64_t ahead = 4096;  // bytes; to ask for a whole long panel in advance would crowd out this one
+  const Floats f;
+  const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
+  const std::int32_t* const values = trials.pairs + 2 * first * rows.quads;
+  for (std::int64_t lane = 0; lane < panel_rows; lane += vectors * lanes_together) {
+    Sum sums[count][2][vectors];
+#pragma GCC unroll 16
+    for (std::int64_t index = 0; index < count; ++index)
+#pragma GCC unroll 2
+      for (std::int64_t vector = 0; vector < vectors; ++vector) {
+        sums[index][0][vector] = set_sum(trials.high_starts[first + index]);
+        sums[index][1][vector] = set_sum(trials.low_starts[first + index]);
+      }
+    for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
+      const std::uint8_t* const at = bytes + quad_bytes * quad + 4 * lane;
+      for (std::int64_t line = 0; first == 0 && line < 4 * vectors * lanes_together; line += 64)
+        __builtin_prefetch(at + ahead + line, 0, 3);
+      Sum points[vectors];
+#pragma GCC unroll 2
+      for (std::int64_t vector = 0; vector < vectors; ++vector)
+        points[vector] = load_bytes(at + 4 * vector * lanes_together);
+#pragma GCC unroll 16
+      for (std::int64_t index = 0; index < count; ++index)
+#pragma GCC unroll 2
+        for (std::int64_t byte = 0; byte < 2; ++byte) {
+          const Sum four = four_bytes_everywhere(values[2 * (quad * count + index) + byte]);
+#pragma GCC unroll 2
+          for (std::int64_t vector = 0; vector < vectors; ++vector)
+            sums[index][byte][vector] = add_bytes<dot>(sums[index][byte][vector], points[vector], four);
+        }
+    }
+#pragma GCC unroll 2
+    for (std::int64_t vector = 0; vector < vectors; ++vector) {
+      const std::int64_t at = lane + vector * lanes_together;
+      const Points points = load_points(rows, panel * panel_rows + at);
+      auto most = hn::LoadU(f, best + at);
+#pragma GCC unroll 16
+      for (std::int64_t index = 0; index < count; ++index) {
+        const std::int64_t candidate = first + index;
+        const auto product = hn::MulAdd(hn::ConvertTo(f, integers(sums[index][0][vector])), hn::Set(f, 128.0F),
+                                        hn::ConvertTo(f, integers(sums[index][1][vector])));
+        hn::StoreU(product, f, estimates + candidate * panel_rows + at);
+        hn::StoreU(bound_above(points, trials, 1, candidate, product), f, bounds + candidate * panel_rows + at);
+        most = hn::Max(most, bound_below(points, trials, 1, candidate, product));
+      }
+      hn::StoreU(most, f, best + at);
+    }
+  }
+}
+
+// See ByteRows::settle().
+template <bool dot>
+std::uint32_t settle_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel, float* estimates,
+                          float* bounds, std::uint32_t* open, std::int32_t* labels) {
+  const Floats f;
+  float best[panel_rows];
+  float least[panel_rows];
+  for (float& bound : best) bound = -__builtin_inff();
+  for (std::int64_t first = 0; first < trials.count; first += trials.pair_group) {
+    const std::int64_t left = trials.count - first;
+    switch (left < trials.pair_group ? left : trials.pair_group) {
+#define GRADUS_GROUP(size) \
+  case size: settle_group<size, dot>(rows, trials, panel, first, estimates, bounds, best); break
+      GRADUS_GROUP(1);
+      GRADUS_GROUP(2);
+      GRADUS_GROUP(3);
+      GRADUS_GROUP(4);
+      GRADUS_GROUP(5);
+#if HWY_TARGET == HWY_AVX3
+      GRADUS_GROUP(6);
+      GRADUS_GROUP(7);
+      GRADUS_GROUP(8);
+      GRADUS_GROUP(9);
+      GRADUS_GROUP(10);
+      GRADUS_GROUP(11);
+      GRADUS_GROUP(12);
+#endif
+#undef GRADUS_GROUP
+      default: break;
+    }
+  }
+  find_least(rows.half_squares + panel * panel_rows, best, least);
+  for (std::int64_t candidate = 0; candidate < trials.count; ++candidate) open[candidate] = 0;
+  for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_together) {
+    const auto from = hn::LoadU(f, least + lane);
+    auto label = hn::Zero(WideTag());
+    for (std::int64_t candidate = 0; candidate < trials.count; ++candidate) {
+      const auto is_open = hn::Not(hn::LoadU(f, bounds + candidate * panel_rows + lane) < from);
+      label = hn::IfThenElse(hn::RebindMask(WideTag(), is_open),
+                             hn::Set(WideTag(), static_cast<std::int32_t>(candidate)), label);
+      open[candidate] |= bits_of(is_open) << lane;
+    }
+    hn::StoreU(label, WideTag(), labels + lane);
+  }
+  std::uint32_t once = 0;
+  std::uint32_t twice = 0;
+  for (std::int64_t candidate = 0; candidate < trials.count; ++candidate) {
+    twice |= once & open[candidate];
+    once |= open[candidate];
+  }
+  return twice;
+}
+
+// See ByteRows::settle_row().
+template <bool dot>
+std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t row,
+                             const float* estimates, std::int32_t* candidates, std::int64_t count) {
+  double above[few_candidates];
+  double best = -__builtin_huge_val();
+  const std::uint8_t* const rests = rows.rests + row * rows.rest_stride;
+  for (std::int64_t index = 0; index < count; ++index) {
+    const std::int64_t candidate = candidates[index];
+    Sum high = set_sum(0);
+    Sum low = set_sum(0);
+    for (std::int64_t word = 0; word < rows.rest_stride / 4; word += lanes_together) {
+      const Sum some = load_bytes(rests + 4 * word);
+      const auto four = [&](const std::int32_t* of) HWY_ATTR {
+        return load_bytes(reinterpret_cast<const std::uint8_t*>(of + candidate * trials.stride + word));
+      };
+      high = add_bytes<dot>(high, some, four(trials.rows_high));
+      low = add_bytes<dot>(low, some, four(trials.low));
+    }
+    const auto sum = [&](Sum sums, std::int32_t start) HWY_ATTR {
+      return static_cast<double>(hn::GetLane(hn::SumOfLanes(WideTag(), integers(sums)))) + start;
+    };
+    const double product = 128 * sum(high, trials.high_starts[candidate]) + sum(low, trials.low_starts[candidate]);
+    const ByteTrialsView::Level& level = trials.levels[1];
+    const double value = static_cast<double>(level.steps[candidate]) *
+                         (static_cast<double>(rows.scales[row]) *
+                              static_cast<double>(estimates[candidate * panel_rows + row % panel_rows]) +
+                          static_cast<double>(rows.rest_scales[row]) * product);
+    const double slack = static_cast<double>(rows.rest_lengths[row]) * static_cast<double>(level.errors[candidate]) +
+                         static_cast<double>(rows.rest_residuals[row]) * static_cast<double>(level.norms[candidate]);
+    above[index] = value + slack - static_cast<double>(trials.half[candidate]);
+    const double below = value - slack - static_cast<double>(trials.half_above[candidate]);
+    best = below > best ? below : best;
+  }
+  // As find_least().
+  const auto half_square = static_cast<double>(rows.half_squares[row]);
+  const double least = half_square >= 0 ? best - half_square * 0x1p-20 - 0x1p-100 : -__builtin_huge_val();
+  std::int64_t left = 0;
+  for (std::int64_t index = 0; index < count; ++index) {
+    candidates[left] = candidates[index];
+    left += !(above[index] < least);
+  }
+  return left;
+}
+
+std::uint32_t settle_panel(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
+                           float* estimates, float* bounds, std::uint32_t* open, std::int32_t* labels) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if (dot) return settle_with<true>(rows, trials, panel, estimates, bounds, open, labels);
+#endif
+  (void)dot;
+  return settle_with<false>(rows, trials, panel, estimates, bounds, open, labels);
+}
+
+std::int64_t settle_one_row(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t row,
+                            const float* estimates, std::int32_t* candidates, std::int64_t count) {
+#if GRADUS_DOT_INSTRUCTIONS
+  if (dot) return settle_row_with<true>(rows, trials, row, estimates, candidates, count);
+#endif
+  (void)dot;
+  return settle_row_with<false>(rows, trials, row, estimates, candidates, count);
 }
 
 std::int64_t look_for_nearer(bool dot, const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
@@ -449,6 +774,7 @@ std::int64_t look_for_nearest(bool dot, const ByteRowsView& rows, const ByteTria
 }
 
 std::int64_t candidates_together() { return most_together; }
+std::int64_t pairs_together() { return most_pairs; }
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -457,13 +783,22 @@ std::int64_t candidates_together() { return most_together; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/memory.hpp"
+
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(pack_row_f32);
 HWY_EXPORT(pack_row_f64);
 HWY_EXPORT(look_for_nearer);
 HWY_EXPORT(look_for_nearest);
+HWY_EXPORT(settle_panel);
+HWY_EXPORT(settle_one_row);
+HWY_EXPORT(pack_rest_f32);
+HWY_EXPORT(pack_rest_f64);
+HWY_EXPORT(pack_trial_f32);
+HWY_EXPORT(pack_trial_f64);
 HWY_EXPORT(candidates_together);
+HWY_EXPORT(pairs_together);
 
 template <class T>
 ByteRows<T>::ByteRows(MatrixView<const T> points)
@@ -471,6 +806,7 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
       dot_instructions_(machine_has_dot_instructions()), values_(panels() * panel_rows * 4 * quads()),
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
       half_squares_(scales_.size()) {
+  cpu::prefer_large_pages(values_.data(), static_cast<std::uint64_t>(values_.size()));
   // A sample is enough: what lies far outside its range only costs time.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
@@ -493,27 +829,67 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
 template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
+  const std::int64_t stride = packed_stride(points_.columns());
+  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // behind a row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();
     if (row >= points_.rows()) {  // to fill up the last panel
-      for (std::int64_t quad = 0; quad < quads(); ++quad) std::fill_n(out + 4 * (panel_rows * quad + place), 4, 128);
+      std::fill_n(packed + place * stride, stride, 128);
       scales_[row] = residuals_[row] = lengths_[row] = half_squares_[row] = 0;
       continue;
     }
     const auto pack = [&](const auto& function) {
-      function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), scratch, out + 4 * place,
+      function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), scratch,
+               packed + place * stride,
                ByteRowFacts{&scales_[row], &residuals_[row], &lengths_[row], &half_squares_[row]});
     };
     if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
     else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
   }
+  // Line by line of the panel: row by row, each would be fetched anew for each row.
+  for (std::int64_t quad = 0; quad < quads(); ++quad)
+    for (std::int64_t place = 0; place < panel_rows; ++place)
+      std::memcpy(out + 4 * (panel_rows * quad + place), packed + place * stride + 4 * quad, 4);
+}
+
+template <class T>
+void ByteRows<T>::make_rests() {
+  rests_ = Buffer<std::uint8_t>(points_.rows() * rest_stride(points_.columns()));
+  rest_scales_ = Buffer<float>(scales_.size(), 0.0F);
+  rest_residuals_ = Buffer<float>(scales_.size());
+  rest_lengths_ = Buffer<float>(scales_.size());
+}
+
+template <class T>
+void ByteRows<T>::copy_rest(std::int64_t row, float* scratch) {
+  if (rest_scales_.size() == 0 || scales_[row] == 0) return;
+  const std::int64_t stride = rest_stride(points_.columns());
+  const std::uint8_t* const first =
+      values_.data() + row / panel_rows * panel_rows * 4 * quads() + 4 * (row % panel_rows);
+  const auto pack = [&](const auto& function) {
+    function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), first, scales_[row],
+             lengths_[row], scratch, rests_.data() + row * stride, stride,
+             ByteRestFacts{&rest_scales_[row], &rest_residuals_[row], &rest_lengths_[row]});
+  };
+  if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_rest_f32));
+  else pack(HWY_DYNAMIC_DISPATCH(pack_rest_f64));
 }
 
 template <class T>
 ByteRowsView ByteRows<T>::view() const {
-  return {quads(),         values_.data(), scales_.data(),      residuals_.data(),
-          lengths_.data(), limits_.data(), half_squares_.data()};
+  return {quads(),
+          values_.data(),
+          scales_.data(),
+          residuals_.data(),
+          lengths_.data(),
+          limits_.data(),
+          half_squares_.data(),
+          rests_.data(),
+          rest_stride(points_.columns()),
+          rest_scales_.data(),
+          rest_residuals_.data(),
+          rest_lengths_.data()};
 }
 
 template <class T>
@@ -530,78 +906,86 @@ std::int64_t ByteRows<T>::look_for_nearest(const ByteTrials& trials, std::int64_
 }
 
 template <class T>
-std::uint64_t ByteRows<T>::bytes(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::uint64_t>(rows + panel_rows) * static_cast<std::uint64_t>((columns + 3) / 4 * 4 + 20);
+std::uint32_t ByteRows<T>::settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch,
+                                  std::int32_t* labels) const {
+  return HWY_DYNAMIC_DISPATCH(settle_panel)(dot_instructions_, view(), trials.view(), panel, scratch.estimates.data(),
+                                            scratch.bounds.data(), scratch.open.data(), labels);
+}
+
+template <class T>
+std::int64_t ByteRows<T>::settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
+                                     std::int32_t* candidates, std::int64_t count) const {
+  return HWY_DYNAMIC_DISPATCH(settle_one_row)(dot_instructions_, view(), trials.view(), row, scratch.estimates.data(),
+                                              candidates, count);
+}
+
+template <class T>
+std::uint64_t ByteRows<T>::bytes(std::int64_t rows, std::int64_t columns, bool with_rests) {
+  const std::int64_t of_rests = with_rests ? rest_stride(columns) + 12 : 0;
+  return static_cast<std::uint64_t>(rows + panel_rows) *
+         static_cast<std::uint64_t>((columns + 3) / 4 * 4 + 20 + of_rests);
 }
 
 template <class T>
 void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candidates) {
   const std::int64_t d = rows.columns();
   const std::int64_t quads = (d + 3) / 4;
-  const std::int64_t most = HWY_DYNAMIC_DISPATCH(candidates_together)();
   count_ = static_cast<std::int64_t>(candidates.size());
-  const std::int64_t groups = std::max<std::int64_t>((count_ + most - 1) / most, 1);
-  group_ = std::max<std::int64_t>((count_ + groups - 1) / groups, 1);
-  for (auto* each : {&high_, &low_}) each->assign(static_cast<std::size_t>(count_ * quads), 0);
+  const auto group_of = [this](std::int64_t most) {
+    const std::int64_t groups = std::max<std::int64_t>((count_ + most - 1) / most, 1);
+    return std::max<std::int64_t>((count_ + groups - 1) / groups, 1);
+  };
+  group_ = group_of(HWY_DYNAMIC_DISPATCH(candidates_together)());
+  pair_group_ = group_of(HWY_DYNAMIC_DISPATCH(pairs_together)());
+  stride_ = (d + 63) / 64 * 16;
+  for (auto* each : {&rows_high_, &low_}) each->assign(static_cast<std::size_t>(count_ * stride_), 0);
   for (auto* each : {&high_starts_, &low_starts_}) each->assign(candidates.size(), 0);
   for (Level& level : levels_)
     for (auto* each : {&level.steps, &level.errors, &level.norms}) each->assign(candidates.size(), 0.0F);
   half_.assign(candidates.size(), -std::numeric_limits<float>::infinity());
   half_above_.assign(candidates.size(), std::numeric_limits<float>::infinity());
-  moved_.resize(static_cast<std::size_t>(d));
+  moved_.resize(static_cast<std::size_t>(4 * stride_));
   for (std::int64_t candidate = 0; candidate < count_; ++candidate) {
     const auto at = static_cast<std::size_t>(candidate);
-    double largest = 0;
-    double squares = 0;
-    for (std::size_t dim = 0; dim < moved_.size(); ++dim) {
-      moved_[dim] = (static_cast<double>(candidates[at][dim]) - static_cast<double>(rows.middle()[dim])) * rows.scale();
-      largest = std::max(largest, std::abs(moved_[dim]));
-      squares += moved_[dim] * moved_[dim];
-    }
-    if (!(largest <= 0x1p40)) continue;  // never ruled out
-    constexpr double most_steps = 8000;  // at most 63 * 128 + 63
-    const auto step = static_cast<double>(largest < 0x1p-60 ? 0.0F : static_cast<float>(largest / most_steps));
-    const double inverse = step > 0 ? 1 / step : 0.0;
-    const std::int64_t first = candidate / group_ * group_;
-    const std::int64_t size = std::min(group_, count_ - first);
-    auto* const high_bytes = reinterpret_cast<std::uint8_t*>(high_.data() + first * quads + candidate - first);
-    auto* const low_bytes = reinterpret_cast<std::uint8_t*>(low_.data() + candidate * quads);
-    double rests = 0, high_rests = 0, wholes = 0, highs = 0, lows = 0;
-    std::int32_t high_sum = 0, low_sum = 0;
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      const double value = moved_[static_cast<std::size_t>(dim)];
-      const double rounded = (value * inverse + 0x1.8p52) - 0x1.8p52;
-      const auto whole = static_cast<std::int32_t>(rounded);
-      const std::int32_t high = (whole + 64) >> 7;
-      const std::int32_t low = whole - 128 * high;
-      high_bytes[dim / 4 * 4 * size + dim % 4] = static_cast<std::uint8_t>(high);
-      low_bytes[dim] = static_cast<std::uint8_t>(low);
-      high_sum += high;
-      low_sum += low;
-      const double rest = value - rounded * step;
-      const double high_rest = value - high * (128 * step);
-      rests += rest * rest;
-      high_rests += high_rest * high_rest;
-      wholes += rounded * rounded;
-      highs += high * high;
-      lows += low * low;
-    }
-    high_starts_[at] = -128 * high_sum;
-    low_starts_[at] = -128 * low_sum;
+    TrialFacts facts{reinterpret_cast<std::uint8_t*>(rows_high_.data() + candidate * stride_),
+                     reinterpret_cast<std::uint8_t*>(low_.data() + candidate * stride_)};
+    if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(pack_trial_f32)
+    (candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(), facts);
+    else HWY_DYNAMIC_DISPATCH(pack_trial_f64)(candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(),
+                                              facts);
+    if (!(facts.largest <= 0x1p40)) continue;  // never ruled out
+    high_starts_[at] = -128 * facts.high_sum;
+    low_starts_[at] = -128 * facts.low_sum;
     // Sums of doubles: what they lose is far below the 2^-18 by which all is widened.
     const double wide = 1 + 0x1p-18;
-    const auto set = [&](Level& level, double of_one, double norm, double rest, double integers) {
-      const double off = std::sqrt(rest) + 0x1p-50 * std::sqrt(squares) + 0x1p-110;
+    const double step = facts.step;
+    const double all = 128 * std::sqrt(facts.highs) + std::sqrt(facts.lows);
+    const auto set = [&](Level& level, double of_one, double norm, double rest) {
+      const double off = std::sqrt(rest) + 0x1p-50 * std::sqrt(facts.squares) + 0x1p-110;
       level.steps[at] = static_cast<float>(of_one);
       level.norms[at] = static_cast<float>((norm + off) * wide);
-      level.errors[at] = static_cast<float>((off + 0x1p-20 * step * integers) * wide);
+      level.errors[at] = static_cast<float>((off + 0x1p-20 * step * all) * wide);
     };
-    const double all = 128 * std::sqrt(highs) + std::sqrt(lows);
-    set(levels_[0], 128 * step, 128 * step * std::sqrt(highs), high_rests, all);
-    set(levels_[1], step, step * std::sqrt(wholes), rests, all);
-    half_[at] = static_cast<float>(0.5 * squares / wide);
-    half_above_[at] = static_cast<float>(0.5 * squares * wide + 0x1p-110);
+    set(levels_[0], 128 * step, 128 * step * std::sqrt(facts.highs), facts.high_rests);
+    set(levels_[1], step, step * std::sqrt(facts.wholes), facts.rests);
+    half_[at] = static_cast<float>(0.5 * facts.squares / wide);
+    half_above_[at] = static_cast<float>(0.5 * facts.squares * wide + 0x1p-110);
   }
+  // Group by group, the same quad of all candidates side by side.
+  const auto interleave = [&](std::vector<std::int32_t>& to, std::int64_t group,
+                              std::initializer_list<const std::int32_t*> from) {
+    to.resize(from.size() * static_cast<std::size_t>(count_ * quads));
+    std::int32_t* out = to.data();
+    for (std::int64_t first = 0; first < count_; first += group) {
+      const std::int64_t size = std::min(group, count_ - first);
+      for (std::int64_t quad = 0; quad < quads; ++quad)
+        for (std::int64_t candidate = first; candidate < first + size; ++candidate)
+          for (const std::int32_t* const words : from) *out++ = words[candidate * stride_ + quad];
+    }
+  };
+  interleave(high_, group_, {rows_high_.data()});
+  pairs_.clear();
+  if (count_ <= few_candidates) interleave(pairs_, pair_group_, {rows_high_.data(), low_.data()});
 }
 
 ByteTrialsView ByteTrials::view() const {
@@ -610,7 +994,11 @@ ByteTrialsView ByteTrials::view() const {
   };
   return {count_,
           group_,
+          pair_group_,
+          stride_,
           high_.data(),
+          pairs_.data(),
+          rows_high_.data(),
           low_.data(),
           high_starts_.data(),
           low_starts_.data(),

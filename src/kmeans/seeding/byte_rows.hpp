@@ -37,6 +37,11 @@
 //   vanish in float are below the 2^-100. Rows farther out than 2^40 are never ruled out (a = -2^120), nor are such
 //   candidates (b = -infinity): the bound costs them time, never correctness.
 //
+// Where each row wants its nearest of a few candidates, a second byte may follow, x' = s q + s' q' + r' with q' about
+// r. It is made for the rows that the first one left open, when their coordinates have been read anyway, and row by
+// row, so that the next time such a row takes d more bytes instead of its coordinates. The same bound holds with s q.p
+// + s' q'.p, |r'| and |s q| + |s' q'| in place of s q.p, |r| and s |q|; it is evaluated in double.
+//
 // Floor, of a step with L candidates: n d bytes read and n d L products of bytes.
 #pragma once
 
@@ -60,6 +65,11 @@ struct ByteRowsView {
   const float* lengths;        ///< per row: s |q| or a little more
   const float* limits;         ///< per row: a
   const float* half_squares;   ///< per row: |x'|^2 / 2 or a little less
+  const std::uint8_t* rests;   ///< per row, `rest_stride` bytes each: q' + 128
+  std::int64_t rest_stride;
+  const float* rest_scales;     ///< per row: s', or 0 where there is no second byte
+  const float* rest_residuals;  ///< per row: |r'| or a little more
+  const float* rest_lengths;    ///< per row: |s q| + |s' q'| or a little more
 };
 
 /// Where what is known of a row goes.
@@ -68,6 +78,29 @@ struct ByteRowFacts {
   float* residual;
   float* length;
   float* half_square;
+};
+
+/// Where what is known of a row's second byte goes.
+struct ByteRestFacts {
+  float* scale;
+  float* residual;
+  float* length;
+};
+
+/// A candidate's integers, and sums of them.
+struct TrialFacts {
+  std::uint8_t* high;     ///< where the h go
+  std::uint8_t* low;      ///< and the l
+  double step = 0;        ///< t
+  double largest = 0;     ///< coordinate of y', by its size
+  double squares = 0;     ///< |y'|^2
+  double rests = 0;       ///< |o|^2
+  double high_rests = 0;  ///< |o|^2 with p = 128 h
+  double wholes = 0;      ///< |p|^2
+  double highs = 0;       ///< |h|^2
+  double lows = 0;        ///< |l|^2
+  std::int32_t high_sum = 0;
+  std::int32_t low_sum = 0;
 };
 
 /// Candidates, as the kernels see them.
@@ -79,7 +112,11 @@ struct ByteTrialsView {
   };
   std::int64_t count;
   std::int64_t group;               ///< candidates of a group, but for the last one
+  std::int64_t pair_group;          ///< the same of `pairs`
+  std::int64_t stride;              ///< words of a candidate in `rows_high` and `low`, whole vectors
   const std::int32_t* high;         ///< [group][quad][candidate of the group]: four h
+  const std::int32_t* pairs;        ///< of few candidates: [group][quad][candidate of the group]: four h, four l
+  const std::int32_t* rows_high;    ///< [candidate][quad]: four h
   const std::int32_t* low;          ///< [candidate][quad]: four l
   const std::int32_t* high_starts;  ///< -128 * sum of h
   const std::int32_t* low_starts;
@@ -93,6 +130,9 @@ struct Undecided {
   std::int32_t candidate;
   std::uint32_t points;  ///< a bit for each
 };
+
+/// So many candidates at most are few: each row's nearest is looked for by ByteRows::settle().
+inline constexpr std::int64_t few_candidates = 12;
 
 template <class T>
 class ByteRows;
@@ -111,8 +151,10 @@ class ByteTrials {
   };
   std::int64_t count_ = 0;
   std::int64_t group_ = 1;
+  std::int64_t pair_group_ = 1;
+  std::int64_t stride_ = 0;
   std::vector<double> moved_;
-  std::vector<std::int32_t> high_, low_, high_starts_, low_starts_;
+  std::vector<std::int32_t> high_, pairs_, rows_high_, low_, high_starts_, low_starts_;
   Level levels_[2];
   std::vector<float> half_, half_above_;
 };
@@ -121,12 +163,16 @@ class ByteTrials {
 struct ByteScratch {
   std::vector<Undecided> undecided;
   std::vector<std::int32_t> products;
+  std::vector<float> estimates;  ///< of few candidates: q.p
   std::vector<float> bounds;
+  std::vector<std::uint32_t> open;  ///< of few candidates: for which points each is left
 
   void make(std::int64_t candidates) {
     undecided.resize(static_cast<std::size_t>(candidates));
     products.resize(static_cast<std::size_t>(32 * candidates));
+    estimates.resize(static_cast<std::size_t>(32 * std::min(candidates, few_candidates)));
     bounds.resize(static_cast<std::size_t>(32 * candidates));
+    open.resize(static_cast<std::size_t>(std::min(candidates, few_candidates)));
   }
 };
 
@@ -138,8 +184,11 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
+  /// Makes room for second bytes, of which there are none yet.
+  void make_rests();
+
   /// Copies the rows of one panel, which has to be done before anything else is asked of them. Their limits let nothing
-  /// through. `scratch` holds columns() + 16 floats, aligned or not.
+  /// through. `scratch` holds scratch_floats(columns()), aligned or not.
   void copy_panel(std::int64_t panel, float* scratch);
 
   /// Sets the distance from which on candidates are to be ruled out for a row.
@@ -164,17 +213,39 @@ class ByteRows {
   /// The same without those candidates that are surely not the nearest of all candidates either.
   std::int64_t look_for_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
+  /// Of few candidates: writes for each of a panel's 32 rows, whatever its limit, one of those that may be the nearest
+  /// to labels[], and returns the rows for which others may be as near; scratch.open tells which.
+  std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
+
+  /// Behind settle(), for a row that it left open and that has a second byte: takes those of the `count` candidates
+  /// away that cannot be nearest; returns how many are left.
+  std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
+                          std::int32_t* candidates, std::int64_t count) const;
+
+  bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
+
+  /// Makes the second byte of a row, if there is room for it and it can have one. As copy_panel(), one thread for a
+  /// row.
+  void copy_rest(std::int64_t row, float* scratch);
+
+  static constexpr std::int64_t scratch_floats(std::int64_t columns) {
+    return packed_stride(columns) * (1 + panel_rows / static_cast<std::int64_t>(sizeof(float)));
+  }
+
   std::int64_t columns() const { return points_.columns(); }
   std::int64_t panels() const { return (points_.rows() + panel_rows - 1) / panel_rows; }
   double scale() const { return scale_; }
   const std::vector<T>& middle() const { return middle_; }
 
   /// What the copy of a matrix takes.
-  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns);
+  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, bool with_rests = false);
 
  private:
   ByteRowsView view() const;
   std::int64_t quads() const { return (points_.columns() + 3) / 4; }
+  /// Of rows side by side: an odd number of vectors, so that not all of them share a few lines of the cache.
+  static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
+  static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
   MatrixView<const T> points_;
   std::vector<T> middle_;
@@ -183,6 +254,8 @@ class ByteRows {
   double half_scale_ = 0.5;  ///< half of scale_, and what the canonical chain may err by
   Buffer<std::uint8_t> values_;
   Buffer<float> scales_, residuals_, lengths_, limits_, half_squares_;
+  Buffer<std::uint8_t> rests_;
+  Buffer<float> rest_scales_, rest_residuals_, rest_lengths_;
 };
 
 }  // namespace gradus::kmeans_detail

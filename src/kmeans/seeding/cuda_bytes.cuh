@@ -26,6 +26,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda/async_copy.cuh"
 #include "cuda/rows.cuh"
 #include "kmeans/gpu/cuda_exact_sums.hpp"
 
@@ -36,6 +37,9 @@ using cuda::DeviceRows;
 constexpr int byte_columns = 4096;  ///< at most: eight candidates fit the shared memory
 constexpr double byte_margin = 0x1p-19;
 
+constexpr int tile_rows = 32;      ///< rows of a tile, at which a warp looks
+constexpr int chunk_columns = 64;  ///< columns of which each lane has 16 bytes
+
 /// Bytes of a row, a multiple of what a thread reads at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
@@ -44,19 +48,40 @@ __device__ inline float residue_of(double squares, int columns) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) + sqrt(static_cast<double>(columns)) * 0x1p-44);
 }
 
-/// What ByteRows (byte_rows.hpp) is on the host: the copy of the points, and what the bound asks for.
+/// What ByteRows (byte_rows.hpp) is on the host: the copy of the points, and what the bound asks for. Tiles of 32 rows
+/// follow each other, in a tile its chunks of 64 columns (the last one may be narrower), and in a chunk the rows: in
+/// this order a warp reads 512 bytes that are neighbours at a time, and each lane those that it multiplies.
 struct DeviceByteRows {
-  const signed char* bytes;  ///< [row][byte_stride]
-  const float* scale;        ///< s
-  const float* square;       ///< s^2 q.q, a little too small
-  const float* residue;      ///< e
-  float* reach;              ///< r
-  int stride;
-  double unit;  ///< the power of two by which points are scaled
+  signed char* bytes;
+  float* lengths;  ///< [tile][Length][row of the tile]
+  int stride;      ///< bytes of a row
+  double unit;     ///< the power of two by which points are scaled
+
+  enum Length {
+    of_scale,    ///< s
+    of_square,   ///< s^2 q.q, a little too small
+    of_reach,    ///< r
+    of_residue,  ///< e
+    kinds
+  };
+
+  __host__ __device__ int chunks() const { return (stride + chunk_columns - 1) / chunk_columns; }
+  /// Units of 16 bytes that rows have in a chunk.
+  __device__ int units_of(int chunk) const { return min(4, stride / 16 - 4 * chunk); }
+  __device__ const signed char* tile(std::int64_t number) const { return bytes + number * (tile_rows * stride); }
+  /// The 16 bytes of a row that belong to the columns from 16 * unit on.
+  __device__ signed char* unit_of(std::int64_t row, int unit) const {
+    const int chunk = unit / 4;
+    return bytes + row / tile_rows * (tile_rows * stride) + chunk * (tile_rows * chunk_columns) +
+           (static_cast<int>(row % tile_rows) * units_of(chunk) + unit % 4) * 16;
+  }
+  __device__ float& length(std::int64_t row, Length which) const {
+    return lengths[row / tile_rows * (kinds * tile_rows) + which * tile_rows + row % tile_rows];
+  }
 
   /// r for a point whose canonical squared distance to its own row is `closest`.
-  __device__ float reach_of(std::int64_t row, double closest) const {
-    return __fadd_ru(__double2float_ru(sqrt(closest) * unit * (1 + byte_margin)), residue[row]);
+  __device__ float reach_of(double closest, float residue) const {
+    return __fadd_ru(__double2float_ru(sqrt(closest) * unit * (1 + byte_margin)), residue);
   }
 };
 
@@ -105,81 +130,373 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// Bytes from one candidate to the next in shared memory: threads that read 64 bytes of two rows meet no bank twice.
-__host__ __device__ constexpr int byte_pitch(int stride) { return ((stride + 63) / 64 | 1) * 64; }
+/// The bytes of candidates in shared memory as a lane multiplies them: [eight][chunk][lane], 16 each. Lane 4 g + t has
+/// those of the g-th candidate of the eight.
+__host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }  // of eight
 
-/// Brings the bytes of `count` rows into shared memory, and zeros for those up to `padded`. By all threads of a block.
-__device__ inline void bring_bytes(const DeviceByteRows& rows, const std::int64_t* which, int count, int padded,
-                                   signed char* to) {
-  const int words = byte_pitch(rows.stride) / 4;
-  const int row_words = rows.stride / 4;
-  for (int index = static_cast<int>(threadIdx.x); index < padded * words; index += static_cast<int>(blockDim.x)) {
-    const int number = index / words;
-    const int word = index - number * words;
-    const bool is_there = number < count && word < row_words;
-    reinterpret_cast<unsigned int*>(to)[index] =
-        is_there ? __ldg(reinterpret_cast<const unsigned int*>(rows.bytes + which[number] * rows.stride) + word) : 0;
+/// Brings the bytes of a row to where candidate `number` has them, or zeros where `row` is negative. By a warp.
+__device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {
+  const int chunks = rows.chunks();
+  for (int unit = static_cast<int>(threadIdx.x % 32); unit < 4 * chunks; unit += 32) {
+    uint4 value = make_uint4(0, 0, 0, 0);
+    if (row >= 0 && 16 * unit < rows.stride) value = __ldg(reinterpret_cast<const uint4*>(rows.unit_of(row, unit)));
+    candidates[(number / 8 * chunks + unit / 4) * 32 + number % 8 * 4 + unit % 4] = value;
   }
 }
 
-/// Asks for the bytes of `count` rows, at which a warp looks next.
-__device__ inline void fetch_bytes(const DeviceByteRows& rows, std::int64_t first, std::int64_t count) {
-  for (std::int64_t offset = 128 * (threadIdx.x % 32); offset < count * rows.stride; offset += 128 * 32)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(rows.bytes + first * rows.stride + offset));
-}
+/// A chunk of a tile in shared memory. Each lane has brought what it multiplies: 16 bytes of rows g, g + 8, g + 16 and
+/// g + 24.
+struct ByteStage {
+  uint4 parts[4][32];
+  float lengths[DeviceByteRows::kinds][tile_rows];  ///< with the first chunk of a tile
+};
 
-/// 16 bytes that pass the first cache: each is read once in a step.
-__device__ inline uint4 read_once(const signed char* from) {
-  uint4 value;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-      : "l"(from));
-  return value;
-}
+/// The chunks of a warp's tiles on their way to shared memory, one after the other: while one is multiplied, the next
+/// ones are under way, whatever else the warp has to do.
+class ByteStream {
+ public:
+  static constexpr int stages = 4;
 
-/// The canonical chain. A call, so that its registers are not those of the look at all rows.
-template <class T>
-__device__ __noinline__ double distance_between(const T* x, const T* y, int columns, bool by_quads) {
-  constexpr int quad = 16 / static_cast<int>(sizeof(T));
-  constexpr int ahead = 8;  // quads of x that are on their way
-  double sum = 0;
-  const auto extend = [&](T left, T right) {
-    const double difference = static_cast<double>(left) - static_cast<double>(right);
-    sum = fma(difference, difference, sum);
+  /// `count` tiles, the i-th of which is first + i * step.
+  struct Tiles {
+    std::int64_t first;
+    int step;
+    int count;
+
+    __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
   };
-  int column = 0;
-  if (by_quads) {
-    const auto get = [&](const T* from) { return __ldg(reinterpret_cast<const uint4*>(from)); };
-    uint4 next[ahead];
+
+  __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
+
+  /// Asks for the first chunks, without the lengths. What was asked for before has been taken.
+  __device__ void start(const Tiles& tiles) {
+    bytes_ = rows_.tile(tiles.first);
+    lengths_ = lengths_of(tiles.first);
+    step_ = tiles.step;
+    left_ = tiles.count;
+    chunk_ = 0;
+    fill_ = 0;
+    taken_ = 0;
+    __syncwarp();  // all lengths of before have been read
+    for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
+  }
+  /// Asks for the lengths that start() left out.
+  __device__ void ask_for_lengths(const Tiles& tiles) {
+    const int chunks = rows_.chunks();
+    int number = 0;
+    for (int ahead = 0; ahead < stages - 1 && number < tiles.count; ahead += chunks, ++number)
+      bring_lengths(ring_[ahead], lengths_of(tiles.first + std::int64_t{number} * tiles.step));
+    cuda::end_group();
+  }
+  /// Waits for what start() and ask_for_lengths() asked for. To be called before the first next().
+  __device__ void begin() {
+    cuda::wait_for_copies<0>();
+    __syncwarp();  // the lengths are there for all lanes
+  }
+  /// The next chunk; the one before is given up.
+  __device__ const ByteStage& next() {
+    cuda::wait_for_copies<stages - 2>();
+    __syncwarp();  // the lengths are there for all lanes, and those of the chunk before have been read
+    issue(true);
+    const ByteStage& stage = ring_[taken_];
+    taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
+    return stage;
+  }
+  /// Before the warp ends: nothing is under way any more.
+  __device__ static void finish() { cuda::wait_for_copies<0>(); }
+
+ private:
+  static constexpr int floats_of_a_tile = DeviceByteRows::kinds * tile_rows;
+  static_assert(sizeof(ByteStage::lengths) == 32 * 16 && floats_of_a_tile == 32 * 4);
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ const float* lengths_of(std::int64_t tile) const {
+    return rows_.lengths + tile * floats_of_a_tile + 4 * lane();
+  }
+  __device__ static void bring_lengths(ByteStage& stage, const float* from) {
+    cuda::copy_16_bytes(&stage.lengths[0][0] + 4 * lane(), from);
+  }
+  __device__ void issue(bool with_lengths) {
+    if (left_ > 0) {
+      ByteStage& stage = ring_[fill_];
+      const int units = rows_.units_of(chunk_);
+      const bool is_there = lane() % 4 < units;
+      const signed char* const from =
+          bytes_ + chunk_ * (tile_rows * chunk_columns) + (is_there ? (lane() / 4 * units + lane() % 4) * 16 : 0);
+      const int distance = is_there ? 8 * 16 * units : 0;
 #pragma unroll
-    for (int index = 0; index < ahead; ++index)
-      if ((index + 1) * quad <= columns) next[index] = get(x + index * quad);
-    for (; column + ahead * quad <= columns; column += ahead * quad) {
-#pragma unroll
-      for (int index = 0; index < ahead; ++index) {
-        union {
-          uint4 all;
-          T values[quad];
-        } left{next[index]}, right{get(y + column + index * quad)};
-        const int later = column + (index + ahead) * quad;
-        if (later + quad <= columns) next[index] = get(x + later);
-#pragma unroll
-        for (int element = 0; element < quad; ++element) extend(left.values[element], right.values[element]);
+      for (int index = 0; index < 4; ++index)
+        cuda::copy_or_zero<16>(&stage.parts[index][lane()], from + index * distance, is_there ? 16 : 0);
+      if (with_lengths && chunk_ == 0) bring_lengths(stage, lengths_);
+      if (++chunk_ == rows_.chunks()) {
+        chunk_ = 0;
+        bytes_ += step_ * (tile_rows * rows_.stride);
+        lengths_ += step_ * floats_of_a_tile;
+        --left_;
       }
     }
+    cuda::end_group();
+    fill_ = fill_ + 1 == stages ? 0 : fill_ + 1;
   }
-#pragma unroll 4
-  for (; column < columns; ++column) extend(__ldg(x + column), __ldg(y + column));
-  return sum;
+
+  const DeviceByteRows& rows_;
+  ByteStage* ring_;
+  const signed char* bytes_ = nullptr;
+  const float* lengths_ = nullptr;
+  int step_ = 0;
+  int left_ = 0;
+  int chunk_ = 0;
+  int fill_ = 0;
+  int taken_ = 0;
+};
+
+/// What of a lane's four rows the bound asks for, from the first chunk of their tile.
+__device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
+  const int group = static_cast<int>(threadIdx.x) % 32 / 4;
+#pragma unroll
+  for (int index = 0; index < 4; ++index) {
+    const int row = group + 8 * index;
+    points[index] = {stage.lengths[DeviceByteRows::of_scale][row], stage.lengths[DeviceByteRows::of_square][row],
+                     stage.lengths[DeviceByteRows::of_reach][row]};
+  }
 }
+
+/// Products of a lane's parts of a chunk with eight candidates, added to what is there. Sums 0 and 1 are those of row g
+/// and candidates 2 t and 2 t + 1, sums 2 and 3 those of row g + 8; then rows g + 16 and g + 24. Which of the product's
+/// columns a lane's bytes are is the same for rows and candidates, and so does not matter.
+__device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4], const uint4& other) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const uint4& upper = parts[2 * half];
+    const uint4& lower = parts[2 * half + 1];
+    multiply_bytes(sums[half], upper.x, lower.x, upper.y, lower.y, other.x, other.y);
+    multiply_bytes(sums[half], upper.z, lower.z, upper.w, lower.w, other.z, other.w);
+  }
+}
+
+/// Chains of canonical distances by a warp. It brings the rows x together, so that neighbouring lanes read neighbouring
+/// bytes, and three pieces of each are under way or in use. Calls, so that their registers are not those of the look.
+class Chains {
+ public:
+  static constexpr int piece_bytes = 2048;  ///< of all rows
+  static constexpr int pieces_at_once = 3;
+  static constexpr int bytes = pieces_at_once * piece_bytes;  ///< of the warp's own, a multiple of 16 in shared memory
+  static constexpr int most_side_by_side = 8;                 ///< rows y of distances_to_all()
+  static constexpr int bytes_of_others = 1024;                ///< that it takes besides
+  static constexpr unsigned int everyone = 0xffffffffu;
+
+  /// Whether rows are read in pieces: not rows so short that a lane's reads of its own use whole lines.
+  template <class T>
+  __device__ static bool by_pieces(int columns, bool by_quads) {
+    return by_quads && columns / quad<T> > few_units;
+  }
+
+  /// The distance of x and y in lanes below `count`.
+  template <class T>
+  __device__ __noinline__ static double distance(const T* x, const T* y, int columns, bool by_quads, int count,
+                                                 unsigned char* room) {
+    __builtin_assume(__isShared(room));
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    double sum = 0;
+    int column = 0;
+    if (by_pieces<T>(columns, by_quads)) {
+      const int units = columns / quad<T>;
+      // The fewer pairs, the longer the pieces: unit `number` of a piece belongs to row number >> log_width.
+      const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
+      const int log_width = 7 - log_rows;
+      const int width = 1 << log_width;
+      const unsigned char* from[4];
+      int place[4];
+      bool is_there[4];
+#pragma unroll
+      for (int index = 0; index < 4; ++index) {
+        const int number = lane + 32 * index;
+        const int row = number >> log_width;
+        const int unit = number & (width - 1);
+        from[index] = reinterpret_cast<const unsigned char*>(__shfl_sync(
+                          everyone, static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(x)), row)) +
+                      16 * unit;
+        place[index] = (row * width + (unit ^ permutation(row, width))) * 16;
+        is_there[index] = row < count;
+      }
+      int fill = 0;
+      const auto bring = [&](int piece) {
+#pragma unroll
+        for (int index = 0; index < 4; ++index) {
+          const int unit = (piece << log_width) + ((lane + 32 * index) & (width - 1));
+          if (is_there[index] && unit < units)
+            cuda::copy_16_bytes(room + fill + place[index],
+                                from[index] + (static_cast<std::int64_t>(piece) << (log_width + 4)));
+        }
+        cuda::end_group();
+        fill = fill + piece_bytes == bytes ? 0 : fill + piece_bytes;
+      };
+      const bool is_mine = lane < count;
+      uint4 others[few_units];  // of y, asked for one step ahead
+      const auto ask = [&](int first) {
+#pragma unroll
+        for (int index = 0; index < few_units; ++index)
+          if (is_mine && first + index < units)
+            others[index] = __ldg(reinterpret_cast<const uint4*>(y) + first + index);
+      };
+      const int own = permutation(lane, width);
+      const unsigned char* const mine = room + lane * width * 16;
+      for (int piece = 0; piece < pieces_at_once - 1; ++piece) bring(piece);
+      ask(0);
+      int used = -piece_bytes;
+      for (int first = 0; first < units; first += few_units) {
+        if ((first & (width - 1)) == 0) {
+          __syncwarp();  // the piece before has been read
+          bring((first >> log_width) + pieces_at_once - 1);
+          cuda::wait_for_copies<pieces_at_once - 1>();
+          __syncwarp();  // the piece is there for all lanes
+          used = used + piece_bytes == bytes ? 0 : used + piece_bytes;
+        }
+        Quads<T> left[few_units];
+        Quads<T> right[few_units];
+#pragma unroll
+        for (int index = 0; index < few_units; ++index) {
+          right[index].all = others[index];
+          left[index].all =
+              *reinterpret_cast<const uint4*>(mine + used + ((((first + index) & (width - 1)) ^ own) << 4));
+        }
+        ask(first + few_units);
+        if (!is_mine) continue;
+#pragma unroll
+        for (int index = 0; index < few_units; ++index) {
+          if (first + index >= units) break;
+#pragma unroll
+          for (int element = 0; element < quad<T>; ++element)
+            extend(sum, static_cast<double>(left[index].values[element]),
+                   static_cast<double>(right[index].values[element]));
+        }
+      }
+      __syncwarp();  // the last piece has been read
+      column = units * quad<T>;
+    }
+    if (lane < count) {
+#pragma unroll 4
+      for (; column < columns; ++column)
+        extend(sum, static_cast<double>(__ldg(x + column)), static_cast<double>(__ldg(y + column)));
+    }
+    return sum;
+  }
+
+  /// The distances of each lane's x, up to 32 rows of the same `stride`, to `others` rows y of the same matrix, whose
+  /// numbers are `which`: where most of them are wanted. For rows that are read in pieces. `room_of_others`:
+  /// bytes_of_others in shared memory.
+  template <class T>
+  __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
+                                                       const std::int64_t* which, int others, unsigned char* room,
+                                                       unsigned char* room_of_others,
+                                                       double (&distances)[most_side_by_side]) {
+    __builtin_assume(__isShared(room));
+    __builtin_assume(__isShared(room_of_others));
+    constexpr int width = few_units;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int units = rows.columns / quad<T>;
+    const int pieces = (units + width - 1) / width;
+    const auto bring = [&](int piece) {
+      if (piece < pieces) {
+        const int unit = piece * width + lane % width;
+#pragma unroll
+        for (int index = 0; index < 4; ++index) {
+          const int row = lane / width + 8 * index;
+          const bool is_there = row < count && unit < units;
+          const T* const from =
+              rows.data + (first + (row < count ? row : 0)) * rows.stride + (is_there ? unit : 0) * quad<T>;
+          cuda::copy_or_zero<16>(
+              room + piece % 2 * piece_bytes + (row * width + (lane % width ^ permutation(row, width))) * 16, from,
+              is_there ? 16 : 0);
+        }
+      }
+      cuda::end_group();
+    };
+    // Lane 4 g + t brings unit t of each piece of the g-th y.
+    const int number = lane / width;
+    const T* const other = rows.data + which[number < others ? number : 0] * rows.stride;
+    const auto ask = [&](int piece) {
+      const int unit = piece * width + lane % width;
+      return number < others && unit < units ? __ldg(reinterpret_cast<const uint4*>(other) + unit)
+                                             : make_uint4(0, 0, 0, 0);
+    };
+    double sums[most_side_by_side] = {};
+    double* const wide = reinterpret_cast<double*>(room_of_others);
+    constexpr int pitch = width * quad<T>;  // doubles of a y
+    bring(0);
+    uint4 next = ask(0);
+    for (int piece = 0; piece < pieces; ++piece) {
+      Quads<T> part;
+      part.all = next;
+      __syncwarp();  // the piece before has been read
+#pragma unroll
+      for (int element = 0; element < quad<T>; element += 2)
+        *reinterpret_cast<double2*>(wide + number * pitch + lane % width * quad<T> + element) =
+            make_double2(static_cast<double>(part.values[element]), static_cast<double>(part.values[element + 1]));
+      bring(piece + 1);
+      next = ask(piece + 1);
+      cuda::wait_for_copies<1>();
+      __syncwarp();  // the piece is there for all lanes
+#pragma unroll
+      for (int unit = 0; unit < width; ++unit) {
+        Quads<T> left;
+        left.all = *reinterpret_cast<const uint4*>(room + piece % 2 * piece_bytes +
+                                                   (lane * width + (unit ^ permutation(lane, width))) * 16);
+        double values[quad<T>];
+#pragma unroll
+        for (int element = 0; element < quad<T>; ++element) values[element] = static_cast<double>(left.values[element]);
+          // Zeros behind the end of both add nothing.
+#pragma unroll
+        for (int y = 0; y < most_side_by_side; ++y) {
+          if (y >= others) break;
+#pragma unroll
+          for (int element = 0; element < quad<T>; element += 2) {
+            const double2 right = *reinterpret_cast<const double2*>(wide + y * pitch + unit * quad<T> + element);
+            extend(sums[y], values[element], right.x);
+            extend(sums[y], values[element + 1], right.y);
+          }
+        }
+      }
+    }
+    __syncwarp();  // the last piece has been read
+    const T* const x = rows.data + (first + (lane < count ? lane : 0)) * rows.stride;
+#pragma unroll
+    for (int y = 0; y < most_side_by_side; ++y) {
+      if (y < others)
+        for (int column = units * quad<T>; column < rows.columns; ++column)
+          extend(sums[y], static_cast<double>(__ldg(x + column)),
+                 static_cast<double>(__ldg(rows.data + which[y] * rows.stride + column)));
+      distances[y] = sums[y];
+    }
+  }
+
+ private:
+  static constexpr int few_units = 4;
+  template <class T>
+  static constexpr int quad = 16 / static_cast<int>(sizeof(T));
+  template <class T>
+  union Quads {
+    uint4 all;
+    T values[quad<T>];
+  };
+
+  /// By what the numbers of a row's units are permuted, so that eight rows that are read at once lie in different
+  /// banks.
+  __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
+  __device__ static void extend(double& sum, double left, double right) {
+    const double difference = left - right;
+    sum = fma(difference, difference, sum);
+  }
+};
 
 namespace byte_rows {
 
 constexpr int sample_rows = 256;
 
-/// The mean of some rows of each column. Launch shape: a block of sample_rows threads for each column.
+/// The mean of some rows of each column, and the largest |y - m| of a row y, as the bits of a double that is not
+/// negative. Launch shape: a block of sample_rows threads for each column.
 template <class T>
-__global__ void find_middle(const DeviceRows<T> rows, double* middle) {
+__global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* middle, Word* largest) {
   __shared__ double sums[sample_rows];
   const int column = static_cast<int>(blockIdx.x);
   const std::int64_t count = min(std::int64_t{sample_rows}, rows.count);
@@ -189,37 +506,45 @@ __global__ void find_middle(const DeviceRows<T> rows, double* middle) {
     __syncthreads();  // the sums of before are there
     if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  if (threadIdx.x == 0) middle[column] = sums[0] / static_cast<double>(count);
+  if (threadIdx.x != 0) return;
+  const double mean = sums[0] / static_cast<double>(count);
+  middle[column] = mean;
+  const double magnitude = fabs(static_cast<double>(value_at(rows, y, column)) - mean);
+  // What is no number counts as infinite.
+  atomicMax(largest, static_cast<Word>(
+                         __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
 
-/// The largest |x - m|, as the bits of a double that is not negative. Launch shape: see cuda::visit_columns().
+/// Four neighbouring values of a row, zeros behind its end.
 template <class T>
-__global__ void find_magnitude(const DeviceRows<T> rows, const double* middle, Word* largest) {
-  double most = 0;
-  const auto visit = [&](std::int64_t, int column, T value) {
-    const double magnitude = fabs(static_cast<double>(value) - middle[column]);
-    // What is no number counts as infinite.
-    if (!(magnitude <= most)) most = magnitude > most ? magnitude : std::numeric_limits<double>::infinity();
-  };
-  visit_columns(rows, visit, [](int) {});
-  for (int lanes = 16; lanes > 0; lanes /= 2) most = fmax(most, __shfl_xor_sync(0xffffffffu, most, lanes));
-  if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
-}
+struct Quad {
+  T values[4];
 
-struct Output {
-  signed char* bytes;
-  float* scale;
-  float* square;
-  float* residue;
-  float* reach;
+  __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
+    const T* const from = rows.data + row * rows.stride + column;
+    if (by_quads && column + 4 <= rows.columns) {
+      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // of 16 bytes
+      union {
+        uint4 all[loads];
+        T each[4];
+      } read;
+#pragma unroll
+      for (int load = 0; load < loads; ++load) read.all[load] = __ldg(reinterpret_cast<const uint4*>(from) + load);
+#pragma unroll
+      for (int index = 0; index < 4; ++index) values[index] = read.each[index];
+    } else {
+#pragma unroll
+      for (int index = 0; index < 4; ++index)
+        values[index] = column + index < rows.columns ? __ldg(from + index) : T{0};
+    }
+  }
 };
 
 /// Launch shape: `lanes` threads for each row, a power of two up to 32; the grid's stride over the rows.
 template <class T>
-__global__ void convert(const DeviceRows<T> rows, const double* middle, double unit, int lanes, const double* closest,
-                        Output out) {
+__global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
+                        const DeviceByteRows out) {
   constexpr unsigned int everyone = 0xffffffffu;
-  const int stride = byte_stride(rows.columns);
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int lane = static_cast<int>(thread % lanes);
@@ -228,32 +553,43 @@ __global__ void convert(const DeviceRows<T> rows, const double* middle, double u
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;
     const bool is_row = row < rows.count;
-    const auto value = [&](int column) {
-      if (!is_row || column >= rows.columns) return 0.0;
-      return (static_cast<double>(value_at(rows, row, column)) - middle[column]) * unit;
+    // Calls visit(column, four values of the row) for all of the lane's.
+    const auto walk = [&](const auto& visit) {
+      if (!is_row) return;
+      for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {
+        const Quad<T> quad(rows, row, column, by_quads);
+        double moved[4];
+#pragma unroll
+        for (int index = 0; index < 4; ++index)
+          moved[index] = column + index < rows.columns
+                             ? (static_cast<double>(quad.values[index]) - __ldg(middle + column + index)) * out.unit
+                             : 0.0;
+        visit(column, moved);
+      }
     };
     double largest = 0;
-    for (int column = 4 * lane; column < stride; column += 4 * lanes)
-      for (int next = 0; next < 4; ++next) largest = fmax(largest, fabs(value(column + next)));
+    walk([&](int, const double(&moved)[4]) {
+      for (const double value : moved) largest = fmax(largest, fabs(value));
+    });
     for (int distance = lanes / 2; distance > 0; distance /= 2)
       largest = fmax(largest, __shfl_xor_sync(everyone, largest, distance));
     const float scale = __double2float_ru(largest / 127);
     const double per_unit = scale > 0 ? 1 / static_cast<double>(scale) : 0.0;
     double rests = 0;
     long long squares = 0;
-    for (int column = 4 * lane; column < stride; column += 4 * lanes) {
-      signed char quad[4];
-      for (int next = 0; next < 4; ++next) {
-        const double exact = value(column + next);
-        const int rounded = max(-127, min(127, __double2int_rn(exact * per_unit)));
-        const double rest = exact - static_cast<double>(scale) * rounded;
+    walk([&](int column, const double(&moved)[4]) {
+      int rounded[4];
+#pragma unroll
+      for (int index = 0; index < 4; ++index) {
+        rounded[index] = max(-127, min(127, __double2int_rn(moved[index] * per_unit)));
+        const double rest = moved[index] - static_cast<double>(scale) * rounded[index];
         rests += rest * rest;
-        squares += rounded * rounded;
-        quad[next] = static_cast<signed char>(rounded);
+        squares += rounded[index] * rounded[index];
       }
-      if (is_row)
-        *reinterpret_cast<char4*>(out.bytes + row * stride + column) = make_char4(quad[0], quad[1], quad[2], quad[3]);
-    }
+      *reinterpret_cast<char4*>(out.unit_of(row, column / 16) + column % 16) =
+          make_char4(static_cast<signed char>(rounded[0]), static_cast<signed char>(rounded[1]),
+                     static_cast<signed char>(rounded[2]), static_cast<signed char>(rounded[3]));
+    });
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
       rests += __shfl_xor_sync(everyone, rests, distance);
       squares += __shfl_xor_sync(everyone, squares, distance);
@@ -261,10 +597,11 @@ __global__ void convert(const DeviceRows<T> rows, const double* middle, double u
     if (!is_row || lane != 0) continue;
     const double wide = static_cast<double>(scale);
     const float residue = residue_of(rests, rows.columns);
-    out.scale[row] = scale;
-    out.square[row] = __double2float_rd(wide * wide * static_cast<double>(squares) * (1 - byte_margin));
-    out.residue[row] = residue;
-    out.reach[row] = __fadd_ru(__double2float_ru(sqrt(closest[row]) * unit * (1 + byte_margin)), residue);
+    out.length(row, DeviceByteRows::of_scale) = scale;
+    out.length(row, DeviceByteRows::of_square) =
+        __double2float_rd(wide * wide * static_cast<double>(squares) * (1 - byte_margin));
+    out.length(row, DeviceByteRows::of_residue) = residue;
+    out.length(row, DeviceByteRows::of_reach) = out.reach_of(closest[row], residue);
   }
 }
 

@@ -30,6 +30,8 @@ constexpr int fewest_added_by_bytes = 2;
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
+static_assert(CudaCover<float>::most_candidates == rounds::most_added);
+static_assert(CudaCover<float>::most_added % CudaCover<float>::most_candidates == 0);
 
 /// Gives each point to the nearest of `count` new rows if that is nearer than its own; the first of them, `before` all
 /// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
@@ -58,6 +60,28 @@ __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int
     }
     const Word sum = block_total(is_row ? job.quantize(job.weighed(row, least)) : 0);
     if (threadIdx.x == 0) job.block_sums[block] = sum;
+  }
+}
+
+/// The distances to the row chosen first, for rows that are read by 16 bytes and are not short.
+/// Launch shape: blocks of block_rows threads, the grid's stride over the tiles.
+template <class T>
+__global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::int64_t* which) {
+  constexpr int warps = block_rows / 32;
+  __shared__ alignas(16) unsigned char rooms[warps][Chains::bytes];
+  const DeviceRows<T>& rows = job.rows;
+  const T* const first = rows.data + *which * rows.stride;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t end = min(job.end_block * block_rows, rows.count);
+  for (std::int64_t begin = job.first_block * block_rows + (std::int64_t{blockIdx.x} * warps + warp) * tile_rows;
+       begin < end; begin += std::int64_t{gridDim.x} * block_rows) {
+    const auto count = static_cast<int>(min(std::int64_t{tile_rows}, end - begin));
+    const std::int64_t row = begin + min(static_cast<int>(threadIdx.x) % 32, count - 1);
+    const double distance =
+        Chains::distance<T>(rows.data + row * rows.stride, first, rows.columns, true, count, rooms[warp]);
+    if (static_cast<int>(threadIdx.x) % 32 >= count) continue;
+    job.closest[row] = distance;
+    if (job.owners) job.owners[row] = 0;
   }
 }
 
@@ -199,7 +223,7 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
       job_(std::make_unique<CoverJob<T>>()), closest_(points.rows().rows()), owners_(groups ? closest_.size() : 0),
       block_sums_((closest_.size() + block_rows - 1) / block_rows),
       group_sums_((block_sums_.size() + group_blocks - 1) / group_blocks), total_(1), targets_(most_candidates),
-      which_(most_candidates), gains_(most_candidates), staged_(2 * most_candidates) {
+      which_(most_added), gains_(most_candidates), staged_(most_candidates + most_added) {
   for (const T weight : points.host_weights()) largest_weight_ = std::max(largest_weight_, static_cast<double>(weight));
   job_->rows = device_rows(points);
   job_->weights = points.weights().data();
@@ -210,12 +234,30 @@ CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool gro
   job_->group_sums = group_sums_.data();
   job_->total = total_.data();
   put(std::span(&first, 1));
+  const bool are_wide = is_read_by_quads() && job_->rows.columns > short_columns;
   in_portions(1, [&](const CoverJob<T>& job) {
-    add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
+    if (are_wide) add_first<T><<<blocks(6), block_rows, 0, stream()>>>(job, which_.data());
+    else add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, 0, true);
     cuda::check_launch("add_rows");
   });
   chosen_ = {first};
+  if (job_->weights) {
+    CoverJob<T> unweighted = *job_;
+    unweighted.weights = nullptr;
+    largest_distance_ = largest_of(unweighted);
+  }
   rescale();
+}
+
+/// The largest w * D.
+template <class T>
+double CudaCover<T>::largest_of(const CoverJob<T>& job) {
+  total_.clear(stream());
+  find_largest<T><<<blocks(8), block_rows, 0, stream()>>>(job, total_.data());
+  cuda::check_launch("find_largest");
+  total_.copy_to_host(staged_.data(), 1, stream());
+  stream().wait();
+  return std::bit_cast<double>(staged_[0]);
 }
 
 template <class T>
@@ -250,23 +292,37 @@ std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> can
 
 template <class T>
 void CudaCover<T>::add(std::span<const std::int64_t> rows) {
-  put(rows);
-  const auto count = static_cast<int>(rows.size());
-  const auto before = static_cast<int>(chosen_.size());
+  while (!rows.empty()) {
+    const std::size_t count = std::min(rows.size(), static_cast<std::size_t>(most_added));
+    rows = rows.subspan(static_cast<std::size_t>(add_some(rows.first(count))));
+    if (host_total_ < total_at_rescale_ / 4) rescale();
+  }
+}
+
+/// Adds the first rows and says how many: all, or those up to the most_candidates after which the integers are to be
+/// made anew.
+template <class T>
+std::int64_t CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
+  auto count = static_cast<std::int64_t>(rows.size());
   if (count >= fewest_added_by_bytes && has_bytes()) {
-    add_by_bytes(count, before);
+    put(rows);
+    count = add_by_bytes(count);
   } else {
-    in_portions(count, [&](const CoverJob<T>& job) {
-      if (count == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
+    count = std::min(count, most_candidates);
+    put(rows.first(static_cast<std::size_t>(count)));
+    const auto before = static_cast<int>(chosen_.size());
+    const auto added = static_cast<int>(count);
+    in_portions(added, [&](const CoverJob<T>& job) {
+      if (added == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
       else
         add_rows<T, candidates_at_once>
-            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), count, before, false);
+            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), added, before, false);
       cuda::check_launch("add_rows");
     });
   }
-  chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+  chosen_.insert(chosen_.end(), rows.begin(), rows.begin() + count);
   refresh();
-  if (host_total_ < total_at_rescale_ / 4) rescale();
+  return count;
 }
 
 template <class T>
@@ -315,7 +371,7 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 
 template <class T>
 void CudaCover<T>::put(std::span<const std::int64_t> rows) const {
-  if (static_cast<std::int64_t>(rows.size()) > most_candidates) throw Error("too many candidates at once");
+  if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
   stream().wait();  // what was staged before has been sent
   std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
   std::copy(rows.begin(), rows.end(), staged);
@@ -334,12 +390,9 @@ void CudaCover<T>::refresh() {
 
 template <class T>
 void CudaCover<T>::rescale() {
-  total_.clear(stream());
-  find_largest<T><<<blocks(8), block_rows, 0, stream()>>>(*job_, total_.data());
-  cuda::check_launch("find_largest");
-  total_.copy_to_host(staged_.data(), 1, stream());
-  stream().wait();
-  job_->quantize = Quantizer(std::bit_cast<double>(staged_[0]), job_->rows.count);
+  const double largest = largest_of(*job_);
+  if (chosen_.size() == 1 && !job_->weights) largest_distance_ = largest;
+  job_->quantize = Quantizer(largest, job_->rows.count);
   sum_blocks<T><<<blocks(8), block_rows, 0, stream()>>>(*job_);
   cuda::check_launch("sum_blocks");
   refresh();
@@ -349,18 +402,22 @@ void CudaCover<T>::rescale() {
 /// The points' copy in bytes, and what the steps of k-means++ need beside it.
 template <class T>
 struct CudaCover<T>::Bytes {
-  Bytes(std::int64_t rows, std::int64_t columns, std::int64_t blocks)
+  Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
       : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
-        lengths(4 * padded), part_sums(blocks), gains(3 * most_trials), chosen(most_steps), outcome(1) {}
+        lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
+        told((2 * most_blocks + 1) * most_trials), taken(most_added / most_candidates), chosen(most_steps), outcome(1) {
+  }
 
   static constexpr std::int64_t most_steps = 1024;  ///< of a launch
 
   DeviceByteRows rows{};
   std::int64_t padded;  ///< rows, those that fill the last block included
   cuda::DeviceBuffer<signed char> bytes;
-  cuda::DeviceBuffer<float> lengths;  ///< scales, squares, residues and reaches
+  cuda::DeviceBuffer<float> lengths;
+  cuda::DeviceBuffer<unsigned int> nearer;
   cuda::DeviceBuffer<Word> part_sums;
-  cuda::DeviceBuffer<Word> gains;
+  cuda::DeviceBuffer<Word> told;
+  cuda::DeviceBuffer<Word> taken;
   cuda::DeviceBuffer<std::int64_t> chosen;
   cuda::DeviceBuffer<TrialOutcome> outcome;
 };
@@ -369,37 +426,46 @@ template <class T>
 void CudaCover<T>::make_bytes() {
   const DeviceRows<T>& rows = job_->rows;
   cuda::DeviceBuffer<double> middle(rows.columns);
-  byte_rows::find_middle<T>
-      <<<static_cast<unsigned int>(rows.columns), byte_rows::sample_rows, 0, stream()>>>(rows, middle.data());
-  cuda::check_launch("find_middle");
   total_.clear(stream());
-  byte_rows::find_magnitude<T><<<blocks(8), block_rows, 0, stream()>>>(rows, middle.data(), total_.data());
-  cuda::check_launch("find_magnitude");
+  byte_rows::find_middle<T><<<static_cast<unsigned int>(rows.columns), byte_rows::sample_rows, 0, stream()>>>(
+      rows, chosen_.front(), middle.data(), total_.data());
+  cuda::check_launch("find_middle");
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
-  const auto magnitude = std::bit_cast<double>(staged_[0]);
+  // Of a row and the middle: no coordinate is further from the row chosen first than the whole row is.
+  const double magnitude = std::bit_cast<double>(staged_[0]) + std::sqrt(largest_distance_) * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
-  bytes_ = std::make_unique<Bytes>(rows.count, rows.columns,
-                                   std::int64_t{trials::blocks_of_a_multiprocessor} * multiprocessors_);
+  bytes_ = std::make_unique<Bytes>(rows.count, rows.columns, most_blocks_of_steps());
   // What fills the last block of rows is read, and its answers are not used.
-  const std::int64_t written = rows.count * byte_stride(rows.columns);
+  const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
                               static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
               "cudaMemsetAsync");
   bytes_->lengths.clear(stream());
+  bytes_->nearer.clear(stream());
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  float* const lengths = bytes_->lengths.data();
-  const std::int64_t padded = bytes_->padded;
-  const byte_rows::Output out{bytes_->bytes.data(), lengths, lengths + padded, lengths + 2 * padded,
-                              lengths + 3 * padded};
-  const double unit = std::ldexp(1.0, -exponent);
+  bytes_->rows = {bytes_->bytes.data(), bytes_->lengths.data(), byte_stride(rows.columns), std::ldexp(1.0, -exponent)};
   const int quads = byte_stride(rows.columns) / 4;
   const int lanes = std::min(32, static_cast<int>(std::bit_ceil(static_cast<unsigned int>(quads))));
-  byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, middle.data(), unit, lanes, closest_.data(), out);
+  byte_rows::convert<T><<<blocks(8), block_rows, 0, stream()>>>(rows, is_read_by_quads(), middle.data(), lanes,
+                                                                closest_.data(), bytes_->rows);
   cuda::check_launch("convert");
-  bytes_->rows = {out.bytes, out.scale, out.square, out.residue, out.reach, byte_stride(rows.columns), unit};
   stream().wait();  // the middle was read
+}
+
+template <class T>
+std::int64_t CudaCover<T>::most_blocks_of_steps() const {
+  const std::int64_t unit_rows = std::int64_t{unit_tiles_of_steps()} * tile_rows;
+  const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
+  return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
+}
+
+/// Few points are spread over all multiprocessors tile by tile, many by the rows of a sum.
+template <class T>
+int CudaCover<T>::unit_tiles_of_steps() const {
+  const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
+  return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
 }
 
 /// Whether there is a copy in bytes; makes it where it can be made.
@@ -420,28 +486,59 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// What add_rows does for the `count` rows in which_, as many at a time as the shared memory holds.
+/// How much shared memory a block may have beside what a kernel has by itself.
+inline int room_of_a_block() {
+  constexpr int of_its_own = 4096;
+  return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
+}
+
+/// What add_rows does for the `count` rows in which_, most_candidates at a time; the answer as for add_some().
 template <class T>
-void CudaCover<T>::add_by_bytes(int count, int before) {
-  constexpr int shared_bytes = 96 * 1024;  // two blocks of a multiprocessor
-  const int stride = bytes_->rows.stride;
-  const int at_once = std::min(rounds::most_added, shared_bytes / byte_pitch(stride) / 8 * 8);
+std::int64_t CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
-  for (int first = 0; first < count; first += at_once) {
-    rounds::RoundJob<T> round{};
-    round.bytes = bytes_->rows;
-    round.which = which_.data() + first;
-    round.added = std::min(at_once, count - first);
-    round.before = before + first;
-    round.by_quads = is_read_by_quads();
-    const auto shared = static_cast<std::size_t>(rounds::padded(round.added) * byte_pitch(stride));
-    cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
-    in_portions(round.added, [&](const CoverJob<T>& job) {
-      round.cover = job;
-      kernel<<<blocks(2), rounds::threads, shared, stream()>>>(round);
-      cuda::check_launch("add_many");
-    });
+  const int chunks = bytes_->rows.chunks();
+  const int room = room_of_a_block();
+  // Rows so long that fewer fit beside some warps are added in several launches.
+  const int at_once =
+      std::min(rounds::most_added,
+               8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
+  rounds::RoundJob<T> round{};
+  round.bytes = bytes_->rows;
+  round.by_quads = is_read_by_quads();
+  round.taken = bytes_->taken.data();
+  round.total = host_total_;
+  round.least_total = total_at_rescale_ / 4;
+  bytes_->taken.clear(stream());
+  const auto before = static_cast<std::int64_t>(chosen_.size());
+  for (std::int64_t group = 0; group < count; group += most_candidates) {
+    const std::int64_t end = std::min(count, group + most_candidates);
+    round.launch = static_cast<int>(group / most_candidates);
+    for (std::int64_t first = group; first < end; first += at_once) {
+      round.which = which_.data() + first;
+      round.added = static_cast<int>(std::min<std::int64_t>(at_once, end - first));
+      round.before = static_cast<int>(before + first);
+      int warps = rounds::most_warps;
+      while (warps > 1 && rounds::bytes_of(warps, chunks, round.added) > room) --warps;
+      const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, round.added));
+      cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
+      in_portions(round.added, [&](const CoverJob<T>& job) {
+        round.cover = job;
+        const auto grid =
+            static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
+        kernel<<<grid, 32 * static_cast<unsigned int>(warps), shared, stream()>>>(round);
+        cuda::check_launch("add_many");
+      });
+    }
   }
+  bytes_->taken.copy_to_host(staged_.data(), (count + most_candidates - 1) / most_candidates, stream());
+  stream().wait();
+  Word total = host_total_;
+  std::int64_t added = 0;
+  for (std::int64_t launch = 0; added < count && total >= round.least_total; ++launch) {
+    total -= staged_[launch];
+    added = std::min(count, added + most_candidates);
+  }
+  return added;
 }
 
 template <class T>
@@ -449,12 +546,17 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
                               std::vector<std::int64_t>& chosen) {
   constexpr double seconds_of_a_launch = 0.1;
   const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
-  const auto most_blocks = static_cast<int>(blocks(trials::blocks_of_a_multiprocessor));
-  const auto shared = static_cast<std::size_t>(trials::Layout(bytes_->rows.stride, trials, most_blocks).bytes());
+  const auto most_blocks = static_cast<int>(most_blocks_of_steps());
+  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
+  // No more warps than a block has tiles.
+  const int unit_tiles = unit_tiles_of_steps();
+  const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
+  const std::int64_t units = (job_->rows.count + unit_rows - 1) / unit_rows;
+  int warps = static_cast<int>(
+      std::min<std::int64_t>(trials::most_warps, (units + most_blocks - 1) / most_blocks * unit_tiles));
+  while (warps > 1 && layout.bytes(warps) > room_of_a_block()) --warps;
+  const auto shared = static_cast<std::size_t>(layout.bytes(warps));
   cuda::allow_shared_memory(kernel, shared);
-  int resident = 0;
-  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, trials::threads, shared),
-              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   TrialJob<T> job{};
   job.cover = *job_;
   job.bytes = bytes_->rows;
@@ -467,15 +569,18 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.total = host_total_;
   job.least_total = total_at_rescale_ / 4;
   job.by_quads = is_read_by_quads();
+  job.unit_tiles = unit_tiles;
   job.part_sums = bytes_->part_sums.data();
-  job.gains = bytes_->gains.data();
+  job.told_gains = bytes_->told.data();
+  job.told_rows = bytes_->told.data() + 2 * most_blocks * most_trials;
+  job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
-  bytes_->gains.clear(stream());
+  bytes_->told.clear(stream());
   void* arguments[] = {&job};
   const auto start = core::Clock::now();
-  cuda::check(cudaLaunchCooperativeKernel(kernel, blocks(std::min(resident, trials::blocks_of_a_multiprocessor)),
-                                          trials::threads, arguments, shared, stream()),
+  cuda::check(cudaLaunchCooperativeKernel(kernel, static_cast<unsigned int>(most_blocks),
+                                          32 * static_cast<unsigned int>(warps), arguments, shared, stream()),
               "cudaLaunchCooperativeKernel");
   TrialOutcome outcome{};
   bytes_->outcome.copy_to_host(&outcome, 1, stream());

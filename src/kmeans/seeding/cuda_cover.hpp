@@ -28,6 +28,7 @@ template <class T>
 class CudaCover {
  public:
   static constexpr std::int64_t most_candidates = 64;  ///< of one call
+  static constexpr std::int64_t most_added = 4096;     ///< for which add() waits once
 
   /// `first`: the row chosen first. `groups`: whether weights_of_chosen() will be asked for.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
@@ -37,6 +38,7 @@ class CudaCover {
   const std::vector<std::int64_t>& chosen() const { return chosen_; }
   std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const;
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const;
+  /// As if by calls with most_candidates rows each.
   void add(std::span<const std::int64_t> rows);
   std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const;
   std::vector<std::uint64_t> weights_of_chosen() const;
@@ -55,7 +57,11 @@ class CudaCover {
   void make_bytes();
   bool has_bytes();
   bool is_read_by_quads() const;
-  void add_by_bytes(int count, int before);
+  std::int64_t add_some(std::span<const std::int64_t> rows);
+  std::int64_t add_by_bytes(std::int64_t count);
+  std::int64_t most_blocks_of_steps() const;
+  int unit_tiles_of_steps() const;
+  double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
   unsigned int blocks(int per_multiprocessor) const;
@@ -82,6 +88,7 @@ class CudaCover {
   std::uint64_t total_at_rescale_ = 0;
   std::vector<std::int64_t> chosen_;
   double largest_weight_ = 0;
+  double largest_distance_ = 0;  ///< to the row chosen first
   std::unique_ptr<Bytes> bytes_;
   double seconds_of_a_step_ = 1e-3;
 };

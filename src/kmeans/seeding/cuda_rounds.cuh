@@ -1,11 +1,13 @@
 // Many rows added at a time, as the rounds of k-means|| do: the copy in bytes (cuda_bytes.cuh) proves for most pairs of
 // a point and a new row that the row is no nearer than the point's own.
 //
-// A warp multiplies its 32 points by all new rows. Where the bytes leave many pairs undecided, the nearest by the bytes
-// bounds how far the nearest can be, which rules out most of the others. What is left waits in a queue, and when 32
-// pairs wait, each lane takes one through the canonical chain.
+// A warp multiplies its 32 points by all new rows. The question is first put for the nearest of them alone: for a point
+// x and a new row y, 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y grows as the copies come nearer, and what it is at most over all
+// y rules out all of them for most points. Elsewhere the nearest by the bytes bounds how far the nearest can be, which
+// rules out most of the others. What is left waits in a queue, and when 32 pairs wait, each lane takes one through the
+// canonical chain.
 //
-// The floor is the reading of n bytes of a row and 12 of what belongs to it, for 64 new rows at a time.
+// The floor is the reading of n bytes of a row and 16 of what belongs to it, for 64 new rows at a time.
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -13,23 +15,30 @@
 
 namespace gradus::kmeans_detail::rounds {
 
-constexpr int warps = 8;
-constexpr int threads = 32 * warps;
-constexpr int warp_rows = 32;
-constexpr int most_added = 64;  ///< rows of a launch: eight products side by side
+constexpr int most_warps = 12;
+constexpr int most_threads = 32 * most_warps;
+constexpr int fewest_warps = 6;  ///< that are to have room beside the new rows
+constexpr int most_added = 64;   ///< rows of a launch: eight products side by side
 constexpr unsigned int everyone = 0xffffffffu;
-static_assert(threads == block_rows);
-
-/// Undecided pairs of a lane's four rows and 16 new ones above which it pays to ask how near the nearest can be.
-constexpr int worth_narrowing = 4;
 
 /// Pairs that are put into a warp's queue at a time: those of all rows and eight new ones.
-constexpr int at_once = 8 * warp_rows;
+constexpr int at_once = 8 * tile_rows;
 /// Room for them, and for those of before that are not 32 yet.
 constexpr int queue_room = at_once + 32;
 
-/// New rows that are multiplied: whole products of eight.
-__host__ __device__ constexpr int padded(int added) { return (added + 7) / 8 * 8; }
+/// What a warp has of the shared memory.
+struct WarpRoom {
+  ByteStage ring[ByteStream::stages];
+  unsigned char chains[Chains::bytes];
+  unsigned int queue[queue_room];
+};
+
+/// Eights of new rows that are multiplied.
+__host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
+/// Shared memory of a block: its warps, and the new rows.
+__host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
+  return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
+}
 
 template <class T>
 struct RoundJob {
@@ -39,77 +48,66 @@ struct RoundJob {
   int added;                  ///< how many
   int before;                 ///< how many others were chosen
   bool by_quads;              ///< points can be read by 16 bytes
+  /// What the launches of a call took from the total, a word for each. This one, the number `launch`, does nothing
+  /// where those of before left less than least_total of `total`.
+  Word* taken;
+  int launch;
+  Word total;
+  Word least_total;
 };
 
 template <class T>
 class Walker {
  public:
-  __device__ Walker(const RoundJob<T>& job, signed char* memory)
-      : job_(job), padded_(padded(job.added)), pitch_(byte_pitch(job.bytes.stride)), added_(memory), own_(own()),
-        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32), group_(lane_ / 4),
-        quarter_(lane_ % 4) {}
+  __device__ Walker(const RoundJob<T>& job, unsigned char* memory)
+      : job_(job), eights_(eights_of(job.added)), own_(own()), warp_(static_cast<int>(threadIdx.x) / 32),
+        lane_(static_cast<int>(threadIdx.x) % 32), warps_(static_cast<int>(blockDim.x) / 32),
+        room_(reinterpret_cast<WarpRoom*>(memory)[warp_]),
+        added_(reinterpret_cast<uint4*>(memory + warps_ * sizeof(WarpRoom))), stream_(job.bytes, room_.ring) {
+    const std::int64_t blocks = job.cover.end_block - job.cover.first_block;
+    const auto grid = static_cast<std::int64_t>(gridDim.x);
+    first_row_ = (job.cover.first_block + blocks * blockIdx.x / grid) * block_rows;
+    const std::int64_t end_row = min(
+        (job.cover.first_block + blocks * (std::int64_t{blockIdx.x} + 1) / grid) * block_rows, job.cover.rows.count);
+    rows_ = static_cast<int>(end_row - first_row_);
+    tiles_ = ((rows_ + tile_rows - 1) / tile_rows - warp_ + warps_ - 1) / warps_;
+  }
 
   /// Brings the new rows' bytes here.
   __device__ void bring() {
-    bring_bytes(job_.bytes, job_.which, job_.added, padded_, added_);
-    if (threadIdx.x == 0) own_.most_residue = 0;
-    __syncthreads();  // the largest residue can be lowered to
+    stream_.start(tiles());
+    stream_.ask_for_lengths(tiles());
+    if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
+    if (threadIdx.x == 0) own_.taken = 0;
+    for (int number = warp_; number < 8 * eights_; number += warps_)
+      bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
+    __syncthreads();  // the largest lengths can be raised
     if (threadIdx.x < most_added) {
       // What is not there is infinitely far away.
       const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
       const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
-      own_.candidates[threadIdx.x] =
-          is_there ? ByteCandidate{2 * job_.bytes.scale[row], job_.bytes.square[row], job_.bytes.residue[row]}
-                   : ByteCandidate{0, std::numeric_limits<float>::infinity(), 0};
+      const float square = job_.bytes.length(row, DeviceByteRows::of_square);
+      own_.candidates[threadIdx.x] = is_there ? Candidate{2 * job_.bytes.length(row, DeviceByteRows::of_scale), -square}
+                                              : Candidate{0, -std::numeric_limits<float>::infinity()};
       // Floats that are not negative are ordered as their bits are.
-      if (is_there) atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.residue[row]));
+      if (is_there) {
+        atomicMax(&own_.most_residue, __float_as_uint(job_.bytes.length(row, DeviceByteRows::of_residue)));
+        atomicMax(&own_.most_square, __float_as_uint(square));
+      }
     }
     __syncthreads();  // the new rows are complete
   }
 
-  __device__ void look(std::int64_t block) {
-    const std::int64_t first = block * block_rows + warp_ * warp_rows;
-    if (first >= job_.cover.rows.count) return;
-    int sums[8][2][4] = {};
-    multiply(first, sums);
-    BytePoint points[4];
-#pragma unroll
-    for (int index = 0; index < 4; ++index) {
-      const std::int64_t row = first + group_ + 8 * index;  // there is room for all rows of the last block
-      const bool is_there = row < job_.cover.rows.count;    // what is not is infinitely far away
-      points[index] = {__ldg(job_.bytes.scale + row),
-                       is_there ? __ldg(job_.bytes.square + row) : std::numeric_limits<float>::infinity(),
-                       __ldcg(job_.bytes.reach + row)};
-    }
-    float least[8][2][4];
-    find_least(points, sums, least);
-    __syncwarp();  // what was read of the new rows is read again: registers are few
-    // All pairs are decided before the first chain is taken: the products' registers are free for it.
-    Undecided undecided = undecided_of(points, least);
-    const bool are_many = __popc(undecided.first) + __popc(undecided.second) > worth_narrowing;
-    if (__any_sync(everyone, are_many)) {
-      narrow(first, points, least);
-      undecided = undecided_of(points, least);
-    }
-    if (!__any_sync(everyone, (undecided.first | undecided.second) != 0)) return;
-    const int mine = __popc(undecided.first) + __popc(undecided.second);
-    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(first, undecided);
-#pragma unroll 1
-    for (int eight = 0; eight < 8; ++eight) {
-      const unsigned int mask = 0xffu << (8 * (eight % 4));
-      queue_up(first, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
-    }
-  }
-
-  /// Asks for the bytes of the warp's rows in a block.
-  __device__ void fetch(std::int64_t block) const {
-    if (block >= job_.cover.end_block) return;
-    // There is room for all rows of the last block.
-    fetch_bytes(job_.bytes, block * block_rows + warp_ * warp_rows, warp_rows);
-  }
-
-  __device__ void finish() {
+  __device__ void look() {
+    stream_.begin();
+    auto local = static_cast<int>(tiles().row(0) - first_row_);
+    for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) look_at(local);
     while (waiting_ > 0) take_from_queue();
+    ByteStream::finish();
+    for (int lanes = 16; lanes > 0; lanes /= 2) taken_ += __shfl_xor_sync(everyone, taken_, lanes);
+    if (lane_ == 0 && taken_ > 0) atomicAdd(&own_.taken, taken_);
+    __syncthreads();  // all warps' sums are there
+    if (threadIdx.x == 0 && own_.taken > 0) atomicAdd(job_.taken + job_.launch, own_.taken);
   }
 
  private:
@@ -119,107 +117,127 @@ class Walker {
     unsigned int second;
   };
 
+  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  __device__ ByteStream::Tiles tiles() const {
+    const std::int64_t first = first_row_ / tile_rows + warp_;
+    if (job_.launch % 2 == 0) return {first, warps_, tiles_};
+    return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
+  }
+
+  struct Candidate {
+    float twice_scale;
+    float minus_square;
+  };
+
   struct Own {
-    ByteCandidate candidates[most_added];
+    alignas(16) Candidate candidates[most_added];
     unsigned int most_residue;  ///< the bits of a float
-    unsigned long long queue[warps][queue_room];
+    unsigned int most_square;
+    Word taken;
   };
   __device__ static Own& own() {
     __shared__ Own memory;
     return memory;
   }
 
-  /// 32 rows and all new ones by a warp. Lane 4 g + t has bytes 16 t to 16 t + 15 of each 64 of rows g, g + 8, ...;
-  /// which of the product's columns they are is the same for the new rows, and so does not matter. Sums 0 and 1 are
-  /// those of row g and the new rows 2 t and 2 t + 1 of eight, sums 2 and 3 those of row g + 8.
-  __device__ void multiply(std::int64_t first, int (&sums)[8][2][4]) const {
-    const int stride = job_.bytes.stride;
-    const signed char* rows = job_.bytes.bytes + (first + group_) * stride + 16 * quarter_;
-    const signed char* added = added_ + group_ * pitch_ + 16 * quarter_;
+  /// How near the lane's row `index` and two new rows come, the larger the nearer: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y.
+  /// The roundings of it and of what it is compared with, s_x^2 q_x.q_x less the square that decides, are below 2^-21
+  /// of both squares of lengths: four of 2^-24 of at most twice their sum.
+  struct Two {
+    float first;
+    float second;
+  };
+  __device__ static Two nearness(const float4& candidates, float scale, const int (&sums)[2][4], int index) {
+    const int place = index % 2 * 2;
+    return {fmaf(scale * candidates.x, static_cast<float>(sums[index / 2][place]), candidates.y),
+            fmaf(scale * candidates.z, static_cast<float>(sums[index / 2][place + 1]), candidates.w)};
+  }
+  /// Of new rows 2 t and 2 t + 1 of an eight.
+  __device__ float4 candidates_of(int eight) const {
+    return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
+  }
+
+  /// The 32 rows of a tile, which begins at the block's row `local`, and all new rows.
+  __device__ void look_at(int local) {
+    const int chunks = job_.bytes.chunks();
+    BytePoint points[4];
+    int sums[8][2][4] = {};
 #pragma unroll 1
-    for (int column = 0; column < stride; column += 64) {
-      uint4 part[4];
-      const bool is_there = column + 16 * quarter_ < stride;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const ByteStage& stage = stream_.next();
+      if (chunk == 0) read_points(stage, points);
+      uint4 parts[4];
 #pragma unroll
-      for (int index = 0; index < 4; ++index)
-        part[index] = is_there ? read_once(rows + 8 * index * stride + column) : make_uint4(0, 0, 0, 0);
+      for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
 #pragma unroll
       for (int eight = 0; eight < 8; ++eight) {
-        if (8 * eight >= padded_) break;
-        const uint4 other = *reinterpret_cast<const uint4*>(added + 8 * eight * pitch_ + column);
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const uint4 upper = part[2 * half];
-          const uint4 lower = part[2 * half + 1];
-          multiply_bytes(sums[eight][half], upper.x, lower.x, upper.y, lower.y, other.x, other.y);
-          multiply_bytes(sums[eight][half], upper.z, lower.z, upper.w, lower.w, other.z, other.w);
-        }
+        if (eight >= eights_) break;
+        multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
       }
     }
-  }
-
-  /// What the squares of lengths are at least.
-  __device__ void find_least(const BytePoint (&points)[4], const int (&sums)[8][2][4], float (&least)[8][2][4]) const {
+    // All pairs are decided before the first chain is taken: the products' registers are free for it.
+    const float most_residue = __uint_as_float(own_.most_residue);
+    float nearest[4];
+    float enough[4];  // a row as near as that is not ruled out
+    bool is_open[4];
+#pragma unroll
+    for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
 #pragma unroll
     for (int eight = 0; eight < 8; ++eight) {
+      const float4 candidates = candidates_of(eight);
 #pragma unroll
-      for (int next = 0; next < 2; ++next) {
-        const ByteCandidate candidate = own_.candidates[8 * eight + 2 * quarter_ + next];
-#pragma unroll
-        for (int index = 0; index < 4; ++index) {
-          const int place = index % 2 * 2 + next;
-          least[eight][index / 2][place] = points[index].least(candidate, sums[eight][index / 2][place]);
-        }
+      for (int index = 0; index < 4; ++index) {
+        const Two near = nearness(candidates, points[index].scale, sums[eight], index);
+        nearest[index] = fmaxf(nearest[index], fmaxf(near.first, near.second));
       }
     }
-  }
-
-  /// Lowers the reaches to what the nearest of the new rows is proved to be within.
-  __device__ void narrow(std::int64_t first, BytePoint (&points)[4], const float (&least)[8][2][4]) const {
-    float most[4];
-#pragma unroll
-    for (int index = 0; index < 4; ++index) most[index] = std::numeric_limits<float>::infinity();
-#pragma unroll
-    for (int eight = 0; eight < 8; ++eight) {
-#pragma unroll
-      for (int next = 0; next < 2; ++next) {
-        const float square = own_.candidates[8 * eight + 2 * quarter_ + next].square;
-#pragma unroll
-        for (int index = 0; index < 4; ++index)
-          most[index] = fminf(most[index], points[index].most(square, least[eight][index / 2][index % 2 * 2 + next]));
-      }
-    }
+    bool is_any = false;
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
-      most[index] = fminf(most[index], __shfl_xor_sync(everyone, most[index], 1));
-      most[index] = fminf(most[index], __shfl_xor_sync(everyone, most[index], 2));
-      const float residue = __ldg(job_.bytes.residue + first + group_ + 8 * index);
-      points[index].reach =
-          fminf(points[index].reach, reach_within(most[index], residue, __uint_as_float(own_.most_residue)));
+      enough[index] = points[index].square - points[index].reached(most_residue);
+      const bool is_there = local + lane_ / 4 + 8 * index < rows_;
+      is_open[index] = is_there && !(nearest[index] <= enough[index]);
+      is_any |= is_open[index];
     }
-  }
-
-  /// The pairs that the bytes leave undecided, as if all new rows had the largest residue.
-  __device__ Undecided undecided_of(const BytePoint (&points)[4], const float (&least)[8][2][4]) const {
-    float reached[4];
-#pragma unroll
-    for (int index = 0; index < 4; ++index) reached[index] = points[index].reached(__uint_as_float(own_.most_residue));
+    if (!__any_sync(everyone, is_any)) return;
     unsigned int halves[2] = {0, 0};
+    const float most_square = __uint_as_float(own_.most_square);
 #pragma unroll
-    for (int eight = 0; eight < 8; ++eight) {
+    for (int index = 0; index < 4; ++index) {
+      if (!__any_sync(everyone, is_open[index])) continue;
+      // What is proved to be within a distance lowers the reach to it.
+      float near = nearest[index];
+      near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
+      near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
+      const float most = points[index].most(most_square, points[index].square - near);
+      const std::int64_t row = first_row_ + local + lane_ / 4 + 8 * index;
+      const float residue = job_.bytes.length(row, DeviceByteRows::of_residue);
+      points[index].reach = fminf(points[index].reach, reach_within(most, residue, most_residue));
+      enough[index] = points[index].square - points[index].reached(most_residue);
+      unsigned int mine[2] = {0, 0};
 #pragma unroll
-      for (int next = 0; next < 2; ++next) {
-#pragma unroll
-        for (int index = 0; index < 4; ++index)
-          if (!(least[eight][index / 2][index % 2 * 2 + next] >= reached[index]))
-            halves[eight / 4] |= 1u << (8 * (eight % 4) + index * 2 + next);
+      for (int eight = 0; eight < 8; ++eight) {
+        const Two two = nearness(candidates_of(eight), points[index].scale, sums[eight], index);
+        if (!(two.first <= enough[index])) mine[eight / 4] |= 1u << (8 * (eight % 4) + index * 2);
+        if (!(two.second <= enough[index])) mine[eight / 4] |= 2u << (8 * (eight % 4) + index * 2);
+      }
+      if (is_open[index]) {
+        halves[0] |= mine[0];
+        halves[1] |= mine[1];
       }
     }
-    return {halves[0], halves[1]};
+    const Undecided undecided{halves[0], halves[1]};
+    const int mine = __popc(undecided.first) + __popc(undecided.second);
+    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, undecided);
+#pragma unroll 1
+    for (int eight = 0; eight < 8; ++eight) {
+      const unsigned int mask = 0xffu << (8 * (eight % 4));
+      queue_up(local, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
+    }
   }
 
   /// Puts up to `at_once` pairs into the queue, and takes from it while a warp has enough to do.
-  __device__ void queue_up(std::int64_t first, const Undecided& undecided) {
+  __device__ void queue_up(int local, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
     int place = mine;
@@ -231,8 +249,8 @@ class Walker {
     place += waiting_ - mine;
     for (; pairs != 0; pairs &= pairs - 1) {
       const int bit = __ffsll(static_cast<long long>(pairs)) - 1;
-      own_.queue[warp_][place++] = static_cast<Word>(first + group_ + 8 * (bit % 8 / 2)) * most_added +
-                                   static_cast<Word>(bit / 8 * 8 + 2 * quarter_ + bit % 2);
+      room_.queue[place++] = static_cast<unsigned int>(local + lane_ / 4 + 8 * (bit % 8 / 2)) * most_added +
+                             static_cast<unsigned int>(bit / 8 * 8 + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // the queue is written
@@ -244,16 +262,14 @@ class Walker {
     const int count = min(waiting_, 32);
     waiting_ -= count;
     const bool is_mine = lane_ < count;
-    const Word pair = is_mine ? own_.queue[warp_][waiting_ + lane_] : 0;
+    const unsigned int pair = is_mine ? room_.queue[waiting_ + lane_] : 0;
     __syncwarp();  // it is read
-    const auto row = static_cast<std::int64_t>(pair / most_added);
+    const std::int64_t row = first_row_ + pair / most_added;
     const auto number = static_cast<int>(pair % most_added);
-    double distance = 0;
-    if (is_mine) {
-      const DeviceRows<T>& rows = job_.cover.rows;
-      distance = distance_between(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride,
-                                  rows.columns, job_.by_quads);
-    }
+    const DeviceRows<T>& rows = job_.cover.rows;
+    const double distance =
+        Chains::distance<T>(rows.data + row * rows.stride, rows.data + job_.which[number] * rows.stride, rows.columns,
+                            job_.by_quads, count, room_.chains);
     // Several may be of one point, whose nearest is the first of those at the least distance: one after the other.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
@@ -263,7 +279,7 @@ class Walker {
     }
   }
 
-  __device__ void offer(std::int64_t row, int number, double distance) const {
+  __device__ void offer(std::int64_t row, int number, double distance) {
     const CoverJob<T>& cover = job_.cover;
     const double closest = cover.closest[row];
     const int owner = job_.before + number;
@@ -272,33 +288,39 @@ class Walker {
     const Word less = cover.quantize(cover.weighed(row, closest)) - cover.quantize(cover.weighed(row, distance));
     cover.closest[row] = distance;
     if (cover.owners) cover.owners[row] = owner;
-    job_.bytes.reach[row] = job_.bytes.reach_of(row, distance);
-    if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+    job_.bytes.length(row, DeviceByteRows::of_reach) =
+        job_.bytes.reach_of(distance, job_.bytes.length(row, DeviceByteRows::of_residue));
+    if (less == 0) return;
+    taken_ += less;
+    atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
   }
 
   const RoundJob<T>& job_;
-  int padded_;
-  int pitch_;
-  signed char* added_;
+  int eights_;
   Own& own_;
   int warp_;
   int lane_;
-  int group_;
-  int quarter_;
+  int warps_;
+  WarpRoom& room_;
+  uint4* added_;
+  ByteStream stream_;
+  std::int64_t first_row_;
+  int rows_;
+  int tiles_;        ///< of the warp: every warps_-th of the block
+  Word taken_ = 0;   ///< from the total, by the lane
   int waiting_ = 0;  ///< pairs in the warp's queue
 };
 
-// Launch shape: blocks of `threads`, the grid's stride over the blocks of rows.
+// Launch shape: blocks of up to most_threads, as many as the GPU holds at once or there are blocks of rows.
 template <class T>
-__global__ void __launch_bounds__(threads, 2) add_many(const __grid_constant__ RoundJob<T> job) {
-  extern __shared__ __align__(16) signed char memory[];
+__global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  Word total = job.total;
+  for (int launch = 0; launch < job.launch; ++launch) total -= job.taken[launch];
+  if (total < job.least_total) return;
   Walker<T> walker(job, memory);
   walker.bring();
-  for (std::int64_t block = job.cover.first_block + blockIdx.x; block < job.cover.end_block; block += gridDim.x) {
-    walker.fetch(block + gridDim.x);
-    walker.look(block);
-  }
-  walker.finish();
+  walker.look();
 }
 
 }  // namespace gradus::kmeans_detail::rounds

@@ -1,18 +1,14 @@
 // Greedy k-means++ in one kernel: all blocks stay on the GPU for many steps (a cooperative launch), and each step costs
-// one reading of the points' copy in bytes (cuda_bytes.cuh) and two barriers.
+// one reading of the points' copy in bytes (cuda_bytes.cuh) and two exchanges of words between the blocks.
 //
-// A step: every block finds the trials' rows by itself, from the sums of w D of all blocks; each warp then compares its
-// rows with all trials, and puts the pairs that the bytes leave undecided into a queue; when 32 and more wait, each
-// lane takes one through the canonical chain. What a trial gains are sums of integers. After the first barrier all
-// blocks know the best trial, and lower the distances that the warps remember; after the second one the new sums are
-// there.
+// A block has a stretch of neighbouring rows, of which it alone knows the distances, and remembers the sums of w D of
+// all blocks. A step: each warp compares its rows with all trials, and puts the pairs that the bytes leave undecided
+// into a queue; when 32 and more wait, each lane takes one through the canonical chain. What a trial gains are sums of
+// integers. Each block tells all others what the trials gain in it; so all know the best trial, and the new sums of all
+// blocks. The block in whose stretch a trial of the next step falls finds its row, and tells the others.
 //
-// A block has a stretch of neighbouring rows, so that its sum is a level of the prefix sums by which rows are drawn.
-//
-// The floor is the reading of n bytes of a row and 12 of what belongs to it, 34 us of 1,048,576 x 128 on an NVIDIA
-// H200; a step takes 80: looking 52, the last chains of a warp 3, drawing 11, waiting for the slowest block 6, and 5
-// for the second barrier and what stands between both. Tried without gain: candidates in two bytes (fewer chains, but
-// more products: 71 instead of 54 us), three blocks a multiprocessor (registers do not suffice).
+// What blocks tell each other are words with a mark of the step, which are read again and again until they have come:
+// there is no other barrier. While they are under way, so are the first tiles of the next look.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -40,50 +36,69 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;         ///< at most
-  Word total;        ///< before the first step
-  Word least_total;  ///< below it the integers are to be made anew
-  bool by_quads;     ///< points can be read by 16 bytes
-  Word* part_sums;   ///< a sum for each block
-  Word* gains;       ///< three sets of most_trials, of zeros
+  int steps;             ///< at most
+  Word total;            ///< before the first step
+  Word least_total;      ///< below it the integers are to be made anew
+  bool by_quads;         ///< points can be read by 16 bytes
+  int unit_tiles;        ///< tiles of which a block has whole multiples: 1, where it has few, or those of a sum's rows
+  Word* part_sums;       ///< a sum for each block
+  Word* told_gains;      ///< [2][trial][block]; zeros, as all that is told
+  Word* told_rows;       ///< most_trials
+  unsigned int* nearer;  ///< a bit for each row of the blocks and each trial, zeros: [row][most_trials]
   std::int64_t* chosen;
   TrialOutcome* outcome;
 };
 
 namespace trials {
 
-constexpr int warps = 8;
-constexpr int threads = 32 * warps;
-constexpr int warp_rows = 32;
-constexpr int blocks_of_a_multiprocessor = 2;  ///< at most: two hide what memory takes, and fewer meet at barriers
-constexpr int remembered = 128;  ///< pairs of a warp that came nearer, while it is not known which trial is the best
+constexpr int most_warps =
+    12;  ///< so that each thread has the registers that it needs: what it keeps in memory is no longer in the cache
+constexpr int most_threads = 32 * most_warps;
+constexpr int most_blocks = 512;  ///< of a grid; as many sums are looked through at a time
+constexpr int remembered = 64;    ///< pairs of a warp that came nearer, while it is not known which trial is the best
 constexpr unsigned int everyone = 0xffffffffu;
 
-static_assert(threads == block_rows);
+/// Room for the pairs that one look at a warp's rows and eight trials may leave, and for those of before that are not
+/// 32 yet.
+constexpr int queue_room = 8 * tile_rows + 32;
 
-/// Room for the pairs that one look at a warp's rows may leave, and for those of before that are not 32 yet.
-constexpr int queue_room(int trials) { return warp_rows * (trials + 1); }
-
-struct Remembered {
-  double distance;
-  unsigned int pair;
+/// What a warp has of the shared memory.
+struct WarpRoom {
+  ByteStage ring[ByteStream::stages];
+  unsigned char chains[Chains::bytes];
+  double distances[remembered];
+  unsigned int pairs[remembered];
+  unsigned int queue[queue_room];
 };
 
-/// How a block lays out its shared memory.
+/// How a block lays out its shared memory: its warps, candidates, the sums of all blocks.
 struct Layout {
-  int pitch;          ///< of the candidates' bytes
-  int padded_trials;  ///< a multiple of the eight of a product
-  int candidates;     ///< bytes: those of the candidates, and before them the sums of all blocks
-  int queue;
+  int eights;      ///< of trials
+  int candidates;  ///< bytes
+  int blocks;
 
-  __host__ __device__ Layout(int stride, int trials, int grid)
-      : pitch(byte_pitch(stride)), padded_trials((trials + 7) / 8 * 8),
-        candidates(((padded_trials * pitch > 8 * grid ? padded_trials * pitch : 8 * grid) + 15) / 16 * 16),
-        queue(queue_room(trials)) {}
-  __host__ __device__ int bytes() const {
-    return candidates + warps * (remembered * static_cast<int>(sizeof(Remembered)) + queue * 4);
+  __host__ __device__ Layout(int chunks, int trials, int grid)
+      : eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid) {}
+  __host__ __device__ int bytes(int warps) const {
+    return warps * static_cast<int>(sizeof(WarpRoom)) + candidates + 8 * blocks;
   }
 };
+
+/// Of 256 undecided pairs of a tile and eight trials, from how many on all are measured.
+constexpr int most_by_pairs = 64;
+
+/// Words that other blocks are told: the number and a mark in the two highest bits, which says that it has come.
+constexpr int mark_shift = 62;
+__device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }  // 0: nothing yet
+
+__device__ inline void tell(Word* place, Word word) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
+}
+__device__ inline Word look_up(const Word* place) {
+  Word word = 0;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
+  return word;
+}
 
 /// The first of `count` numbers at which their prefix sum passes `target`, which is lowered by what comes before. By a
 /// warp; all lanes get the same answer. `number(index)`: less than 2^62 in all, and more than `target`.
@@ -128,131 +143,216 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
-/// The part of a block that is its own: rows [first, last), and what the block's threads share.
+/// The part of a block that is its own: rows [first, last], and what the block's threads share.
 template <class T>
 class Walker {
  public:
   __device__ Walker(const TrialJob<T>& job, unsigned char* memory)
-      : job_(job), layout_(job.bytes.stride, job.trials, static_cast<int>(gridDim.x)), own_(own()),
-        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32) {
-    const std::int64_t blocks = job.cover.row_blocks();
+      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x)), own_(own()),
+        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
+        warps_(static_cast<int>(blockDim.x) / 32), room_(reinterpret_cast<WarpRoom*>(memory)[warp_]),
+        candidates_(reinterpret_cast<uint4*>(memory + warps_ * sizeof(WarpRoom))),
+        parts_(reinterpret_cast<Word*>(memory + warps_ * sizeof(WarpRoom) + layout_.candidates)),
+        stream_(job.bytes, room_.ring) {
+    const std::int64_t unit_rows = std::int64_t{tile_rows} * job.unit_tiles;
+    const std::int64_t units = (job.cover.rows.count + unit_rows - 1) / unit_rows;
     const auto grid = static_cast<std::int64_t>(gridDim.x);
-    first_block_ = blocks * blockIdx.x / grid;
-    end_block_ = blocks * (std::int64_t{blockIdx.x} + 1) / grid;
-    first_row_ = first_block_ * block_rows;
-    last_row_ = min(end_block_ * block_rows, job.cover.rows.count) - 1;
-    remembered_ = reinterpret_cast<Remembered*>(memory) + warp_ * remembered;
-    candidates_ = reinterpret_cast<signed char*>(memory + warps * remembered * sizeof(Remembered));
-    queue_ = reinterpret_cast<unsigned int*>(candidates_ + layout_.candidates) + warp_ * layout_.queue;
+    first_row_ = units * blockIdx.x / grid * unit_rows;
+    last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
+    const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
+    tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
+    if (threadIdx.x < most_warps) own_.forgot[threadIdx.x] = false;
+    // What is not there is multiplied too, and its answers are not used.
+    for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
+      bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// The block's own sum of w D.
+  /// Leaves the block's own sum of w D where the others find it.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // it is 0
     Word sum = 0;
-    for (std::int64_t block = first_block_ + threadIdx.x; block < end_block_; block += threads)
-      sum += job_.cover.block_sums[block];
+    if (job_.unit_tiles == 1) {
+      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
+        sum += job_.cover.integer(row);
+    } else {
+      for (std::int64_t block = first_row_ / block_rows + threadIdx.x; block * block_rows <= last_row_;
+           block += blockDim.x)
+        sum += job_.cover.block_sums[block];
+    }
     if (sum > 0) atomicAdd(&own_.sum, sum);
-  }
-  /// To be called after a barrier of the block.
-  __device__ void publish() const {
+    __syncthreads();  // the sum is there
     if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
   }
+  /// After a barrier of the grid: the sums of all blocks.
+  __device__ void read_sums() {
+    for (int part = static_cast<int>(threadIdx.x); part < static_cast<int>(gridDim.x);
+         part += static_cast<int>(blockDim.x))
+      parts_[part] = __ldcg(job_.part_sums + part);
+    __syncthreads();  // they are here
+  }
 
-  /// Draws the trials of a step, and brings their bytes here.
-  __device__ void draw(Word first_draw, Word total) {
+  /// Asks for the tiles at which the next look begins.
+  __device__ void start_look(int step) { stream_.start(tiles_of(step)); }
+
+  /// Draws the trials of a step and tells the others of those that lie here. To be called after a barrier of the block.
+  __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
-    const auto grid = static_cast<std::int64_t>(gridDim.x);
-    Word* const parts = reinterpret_cast<Word*>(candidates_);  // not needed yet
-    for (int part = static_cast<int>(threadIdx.x); part < static_cast<int>(grid); part += threads)
-      parts[part] = __ldcg(job_.part_sums + part);
-    __syncthreads();  // the sums of all blocks are here
-    for (int trial = warp_; trial < job_.trials; trial += warps) {
+    const auto grid = static_cast<int>(gridDim.x);
+    for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word target = job_.random.below(first_draw + static_cast<Word>(trial), total);
-      const int part = passes_at(static_cast<int>(grid), target, [&](int index) { return parts[index]; });
-      const std::int64_t begin = cover.row_blocks() * part / grid;
-      const std::int64_t end = cover.row_blocks() * (std::int64_t{part} + 1) / grid;
-      const std::int64_t block = begin + passes_at(static_cast<int>(end - begin), target,
-                                                   [&](int index) { return __ldcg(cover.block_sums + begin + index); });
-      const std::int64_t first = block * block_rows;
-      const auto rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
+      const int part = passes_at(grid, target, [&](int index) { return parts_[index]; });
+      if (part != static_cast<int>(blockIdx.x)) continue;
+      std::int64_t first = first_row_;
+      auto rows = static_cast<int>(last_row_ - first_row_ + 1);
+      if (job_.unit_tiles > 1) {
+        const std::int64_t block = first_row_ / block_rows;
+        first +=
+            std::int64_t{block_rows} * passes_at(static_cast<int>(last_row_ / block_rows - block) + 1, target,
+                                                 [&](int index) { return __ldcg(cover.block_sums + block + index); });
+        rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
+      }
       const std::int64_t row =
           first + passes_at(rows, target, [&](int index) {
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
+      if (lane_ == 0) tell(job_.told_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
+    }
+  }
+
+  /// Brings the bytes of the step's trials here.
+  __device__ void bring_trials(int step) {
+    for (int trial = warp_; trial < job_.trials; trial += warps_) {
+      Word word = 0;
+      do word = look_up(job_.told_rows + trial);
+      while (word >> row_bits != static_cast<Word>(step) + 1);
+      const auto row = static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1));
+      bring_candidate(job_.bytes, row, trial, candidates_);
       if (lane_ == 0) {
         own_.rows[trial] = row;
-        own_.gains[trial] = 0;
-        own_.candidates[trial] = {2 * job_.bytes.scale[row], job_.bytes.square[row], job_.bytes.residue[row]};
+        own_.low_gains[trial] = own_.high_gains[trial] = 0;
+        own_.candidates[trial] = {2 * job_.bytes.length(row, DeviceByteRows::of_scale),
+                                  job_.bytes.length(row, DeviceByteRows::of_square),
+                                  job_.bytes.length(row, DeviceByteRows::of_residue)};
       }
     }
-    if (threadIdx.x < warps) own_.forgot[threadIdx.x] = false;
-    __syncthreads();  // the rows are known
-    bring_bytes(job_.bytes, own_.rows, job_.trials, layout_.padded_trials, candidates_);
-    waiting_ = 0;
-    kept_ = 0;
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials.
-  __device__ void look(bool is_even) {
-    // To and fro: what was read last is still in the cache.
-    const auto place = [&](std::int64_t number) { return is_even ? first_block_ + number : end_block_ - 1 - number; };
-    const std::int64_t count = end_block_ - first_block_;
-    for (std::int64_t number = 0; number < count; ++number) {
-      const std::int64_t first = place(number) * block_rows + warp_ * warp_rows;
-      if (number + 1 < count) {
-        const std::int64_t next = place(number + 1) * block_rows + warp_ * warp_rows;
-        fetch_bytes(job_.bytes, next, min(std::int64_t{warp_rows}, last_row_ + 1 - next));
-      }
-      for (int eight = 0; eight < layout_.padded_trials; eight += 8) look_at(first, eight);
-      while (waiting_ >= 32) take_from_queue();
-    }
+  /// Compares all rows of the block with the trials, and tells the others what they gain.
+  __device__ void look(int step) {
+    waiting_ = 0;
+    kept_ = 0;
+    stream_.begin();
+    const ByteStream::Tiles tiles = tiles_of(step);
+    auto local = static_cast<int>(tiles.row(0) - first_row_);
+    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) look_at(local);
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are there
-    if (static_cast<int>(threadIdx.x) < job_.trials && own_.gains[threadIdx.x] > 0)
-      atomicAdd(&gains_[threadIdx.x], own_.gains[threadIdx.x]);
+    if (static_cast<int>(threadIdx.x) < job_.trials)
+      tell(told_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
+           mark_of(step) << mark_shift | Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]);
   }
 
-  /// Lowers the distances of the points that the best trial comes nearer to.
-  __device__ void add(int best) {
-    __syncwarp();
-    if (own_.forgot[warp_]) {
-      for (std::int64_t block = first_block_; block < end_block_; ++block) {
-        const std::int64_t row = block * block_rows + warp_ * warp_rows + lane_;
-        if (row > last_row_) continue;
-        const double distance = distance_to(row, best);
-        if (distance < job_.cover.closest[row]) lower(row, distance);
+  struct Best {
+    int trial;
+    Word gain;
+  };
+
+  /// The first of the trials that gain most, from what all blocks tell.
+  __device__ Best find_best(int step) {
+    const auto grid = static_cast<int>(gridDim.x);
+    constexpr int at_once = 8;
+    for (int trial = warp_; trial < job_.trials; trial += warps_) {
+      Word sum = 0;
+      const Word* const told = told_gains(step, trial);
+      for (int begin = 0; begin < grid; begin += 32 * at_once) {
+        Word words[at_once];
+        bool are_there = false;
+        do {
+          are_there = true;
+#pragma unroll
+          for (int index = 0; index < at_once; ++index) {
+            const int part = begin + 32 * index + lane_;
+            words[index] = part < grid ? look_up(told + part) : mark_of(step) << mark_shift;
+            are_there &= words[index] >> mark_shift == mark_of(step);
+          }
+        } while (!__all_sync(everyone, are_there));
+#pragma unroll
+        for (const Word word : words) sum += gain_in(word);
       }
-      return;
+      for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(everyone, sum, lanes);
+      if (lane_ == 0) own_.totals[trial] = sum;
     }
-    for (int index = lane_; index < kept_; index += 32) {
-      const Remembered kept = remembered_[index];
-      if (static_cast<int>(kept.pair % most_trials) == best) lower(first_row_ + kept.pair / most_trials, kept.distance);
+    __syncthreads();  // all totals are there
+    Best best{lane_, lane_ < job_.trials ? own_.totals[lane_] : 0};
+    for (int distance = 16; distance > 0; distance /= 2) {
+      const Best other{__shfl_down_sync(everyone, best.trial, distance),
+                       __shfl_down_sync(everyone, best.gain, distance)};
+      if (other.gain > best.gain || (other.gain == best.gain && other.trial < best.trial)) best = other;
     }
+    return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  __device__ void use_gains(Word* gains) { gains_ = gains; }
+  /// Lowers the distances of the points that the best trial comes nearer to, and the sums of all blocks.
+  __device__ void add(int step, int best) {
+    constexpr int most_parts = (most_blocks + 31) / 32;  // of a thread, where a block is a warp
+    const Word* const told = told_gains(step, best);
+    Word first_gain = 0;  // asked for early
+    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x)) first_gain = look_up(told + threadIdx.x);
+    if (own_.forgot[warp_]) add_forgotten(best);
+    for (int index = lane_; index < kept_; index += 32) {
+      const unsigned int pair = room_.pairs[index];
+      if (static_cast<int>(pair % most_trials) == best) lower(first_row_ + pair / most_trials, room_.distances[index]);
+    }
+    for (int index = 0; index < most_parts; ++index) {
+      const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
+      if (part >= static_cast<int>(gridDim.x)) break;
+      parts_[part] -= gain_in(index == 0 ? first_gain : look_up(told + part));
+    }
+    __syncwarp();  // the reaches are written, and what was forgotten has been asked for
+    if (lane_ == 0) own_.forgot[warp_] = false;
+    ask_for_lengths(step + 1);
+  }
+
+  __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
+  __device__ void finish() { ByteStream::finish(); }
   __device__ std::int64_t trial_row(int trial) const { return own_.rows[trial]; }
 
  private:
+  static constexpr int row_bits = 48;
+
+  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  __device__ ByteStream::Tiles tiles_of(int step) const {
+    const std::int64_t first = first_row_ / tile_rows + warp_;
+    if (step % 2 == 0) return {first, warps_, tiles_};
+    return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
+  }
+
   struct Own {
     Word sum;
-    Word gains[most_trials];
+    unsigned int low_gains[most_trials];  ///< in halves, which shared memory adds by itself
+    unsigned int high_gains[most_trials];
+    Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool forgot[warps];  ///< whether a warp had no room for all pairs that came nearer
+    bool forgot[most_warps];  ///< whether a warp had no room for all pairs that came nearer
   };
   __device__ static Own& own() {
     __shared__ Own memory;
     return memory;
   }
 
-  __device__ double distance_to(std::int64_t row, int trial) const {
+  __device__ Word* told_gains(int step, int trial) const {
+    return job_.told_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
+  }
+  __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
+
+  /// The canonical distance of a lane's row and trial, in lanes below `count`.
+  __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
-    return distance_between(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
-                            job_.by_quads);
+    return Chains::distance<T>(rows.data + row * rows.stride, rows.data + own_.rows[trial] * rows.stride, rows.columns,
+                               job_.by_quads, count, room_.chains);
   }
 
   /// Asks for a row of the points, which will be needed soon.
@@ -263,98 +363,152 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// 32 rows and 8 trials by a warp: two products of 16 rows. Lane 4 g + t has bytes 16 t to 16 t + 15 of each 64 of
-  /// rows g, g + 8, ...; which of the product's columns they are is the same for trials, and so does not matter.
-  __device__ void look_at(std::int64_t first, int eight) {
-    const int stride = job_.bytes.stride;
-    const int group = lane_ / 4;
-    const int quarter = lane_ % 4;
-    // There is room for all rows of the last block.
-    const signed char* rows = job_.bytes.bytes + (first + group) * stride + 16 * quarter;
+  /// The 32 rows of a tile, which begins at the block's row `local`, and all trials.
+  __device__ void look_at(int local) {
+    const int chunks = job_.bytes.chunks();
+    const bool are_two = layout_.eights > 1;
     BytePoint points[4];
+    int sums[2][2][4] = {};
+#pragma unroll 1
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const ByteStage& stage = stream_.next();
+      if (chunk == 0) read_points(stage, points);
+      uint4 parts[4];
 #pragma unroll
-    for (int index = 0; index < 4; ++index) {
-      const std::int64_t row = first + group + 8 * index;
-      points[index] = {__ldg(job_.bytes.scale + row), __ldg(job_.bytes.square + row), __ldcg(job_.bytes.reach + row)};
+      for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
+      multiply_parts(sums[0], parts, candidates_[chunk * 32 + lane_]);
+      if (are_two) multiply_parts(sums[1], parts, candidates_[(chunks + chunk) * 32 + lane_]);
     }
-    const signed char* trial = candidates_ + (eight + group) * layout_.pitch + 16 * quarter;
-    int sums[2][4] = {};
-#pragma unroll 2
-    for (int column = 0; column < stride; column += 64) {
-      uint4 part[4];
-      const bool is_there = column + 16 * quarter < stride;
-#pragma unroll
-      for (int index = 0; index < 4; ++index)
-        part[index] = is_there ? read_once(rows + 8 * index * stride + column) : make_uint4(0, 0, 0, 0);
-      const uint4 other = *reinterpret_cast<const uint4*>(trial + column);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const uint4 upper = part[2 * half];
-        const uint4 lower = part[2 * half + 1];
-        multiply_bytes(sums[half], upper.x, lower.x, upper.y, lower.y, other.x, other.y);
-        multiply_bytes(sums[half], upper.z, lower.z, upper.w, lower.w, other.z, other.w);
-      }
-    }
-    // Sums 0 and 1 are those of row g and trials 2 t and 2 t + 1, sums 2 and 3 those of row g + 8.
+    const unsigned int undecided = undecided_of(local, points, sums[0], 0);
+    const unsigned int others = are_two ? undecided_of(local, points, sums[1], 8) : 0;
+    if (!__any_sync(everyone, (undecided | others) != 0)) return;
+    queue_up(local, undecided, 0);
+    if (are_two) queue_up(local, others, 8);
+  }
+
+  /// Bit 2 i + next: the lane's row i and trial `next` of its two.
+  __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
+                                       int eight) const {
     unsigned int undecided = 0;
 #pragma unroll
     for (int next = 0; next < 2; ++next) {
-      const int number = eight + 2 * quarter + next;
+      const int number = eight + 2 * (lane_ % 4) + next;
       if (number >= job_.trials) continue;
       const ByteCandidate candidate = own_.candidates[number];
 #pragma unroll
       for (int index = 0; index < 4; ++index)
-        if (first + group + 8 * index <= last_row_ &&
-            !points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
+        if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    if (!__any_sync(everyone, undecided != 0)) return;
+    // Rows behind the last one.
+    const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
+    if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
+    return undecided;
+  }
+
+  __device__ void queue_up(int local, unsigned int undecided, int eight) {
     int place = __popc(undecided);
     for (int distance = 1; distance < 32; distance *= 2) {
       const int other = __shfl_up_sync(everyone, place, distance);
       if (lane_ >= distance) place += other;
     }
     const int found = __shfl_sync(everyone, place, 31);
+    if (found > most_by_pairs && Chains::by_pieces<T>(job_.cover.rows.columns, job_.by_quads))
+      return measure_all(first_row_ + local, eight);
     place += waiting_ - __popc(undecided);
-    const auto local = static_cast<unsigned int>(first - first_row_) + static_cast<unsigned int>(group);
     for (; undecided != 0; undecided &= undecided - 1) {
       const int bit = __ffs(static_cast<int>(undecided)) - 1;
-      fetch(first + group + 8 * (bit / 2));
-      queue_[place++] = (local + 8u * static_cast<unsigned int>(bit / 2)) * most_trials +
-                        static_cast<unsigned int>(eight + 2 * quarter + bit % 2);
+      const int row = local + lane_ / 4 + 8 * (bit / 2);
+      fetch(first_row_ + row);
+      room_.queue[place++] =
+          static_cast<unsigned int>(row) * most_trials + static_cast<unsigned int>(eight + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // the queue is written
+    while (waiting_ >= 32) take_from_queue();
   }
 
   /// The canonical distance of the last pairs that wait, up to 32.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
-    const unsigned int pair = lane_ < count ? queue_[waiting_ + lane_] : 0;
+    const unsigned int pair = lane_ < count ? room_.queue[waiting_ + lane_] : 0;
     __syncwarp();  // it is read
-    double distance = 0;
-    bool is_nearer = false;
-    if (lane_ < count) {
-      const std::int64_t row = first_row_ + pair / most_trials;
-      const int trial = static_cast<int>(pair % most_trials);
-      distance = distance_to(row, trial);
-      const double before = job_.cover.closest[row];
-      is_nearer = distance < before;
-      if (is_nearer) {
-        const CoverJob<T>& cover = job_.cover;
-        const Word gain = cover.quantize(cover.weighed(row, before)) - cover.quantize(cover.weighed(row, distance));
-        if (gain > 0) atomicAdd(&own_.gains[trial], gain);
-      }
+    const std::int64_t row = first_row_ + pair / most_trials;
+    const int trial = static_cast<int>(pair % most_trials);
+    const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
+    const double distance = distance_to(row, trial, count);
+    note(row, trial, before, distance, lane_ < count && distance < before);
+  }
+
+  /// The distances of a tile's rows to eight trials, where many of them are wanted.
+  __device__ void measure_all(std::int64_t first, int eight) {
+    const std::int64_t row = first + lane_;
+    const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
+    const int trials = min(8, job_.trials - eight);
+    const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
+    double distances[8];
+    // The queue has room: fewer than 32 pairs wait.
+    static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
+    Chains::distances_to_all<T>(job_.cover.rows, first, count, own_.rows + eight, trials, room_.chains,
+                                reinterpret_cast<unsigned char*>(room_.queue + 32), distances);
+#pragma unroll
+    for (int trial = 0; trial < 8; ++trial)
+      if (trial < trials)
+        note(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
+  }
+
+  /// Takes down what a trial gains by a row that it is nearer to, and its distance.
+  __device__ void note(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
+    if (is_nearer) {
+      const CoverJob<T>& cover = job_.cover;
+      const Word gain = cover.quantize(cover.weighed(row, before)) - cover.quantize(cover.weighed(row, distance));
+      const auto low = static_cast<unsigned int>(gain);
+      const unsigned int was = atomicAdd(&own_.low_gains[trial], low);
+      const unsigned int high = static_cast<unsigned int>(gain >> 32) + (was + low < low ? 1u : 0u);
+      if (high > 0) atomicAdd(&own_.high_gains[trial], high);
     }
     const unsigned int nearer = __ballot_sync(everyone, is_nearer);
     const int place = kept_ + __popc(nearer & ((1u << lane_) - 1));
-    kept_ += __popc(nearer);
-    if (is_nearer && place < remembered) remembered_[place] = {distance, pair};
-    if (kept_ > remembered) {
-      kept_ = remembered;
-      if (lane_ == 0) own_.forgot[warp_] = true;
+    kept_ = min(kept_ + __popc(nearer), remembered);
+    if (!is_nearer) return;
+    if (place < remembered) {
+      room_.distances[place] = distance;
+      room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
+    } else {
+      own_.forgot[warp_] = true;
+      const std::int64_t bit = row * most_trials + trial;
+      atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
+  }
+
+  /// Measures anew what came nearer to the best trial and was not remembered.
+  __device__ void add_forgotten(int best) {
+    waiting_ = 0;
+    for (int number = 0; number < tiles_; ++number) {
+      const std::int64_t row = tiles_of(0).row(number) + lane_;
+      // A word has the bits of two rows, whose lanes are neighbours.
+      unsigned int* const bits = job_.nearer + row / 2;
+      const unsigned int word = row <= last_row_ ? __ldcg(bits) : 0;
+      __syncwarp();  // both lanes have read it
+      if (row <= last_row_ && row % 2 == 0 && word != 0) *bits = 0;
+      const bool is_wanted = row <= last_row_ && (word >> (row % 2 * most_trials + best) & 1u) != 0;
+      const unsigned int wanted = __ballot_sync(everyone, is_wanted);
+      if (is_wanted)
+        room_.queue[waiting_ + __popc(wanted & ((1u << lane_) - 1))] = static_cast<unsigned int>(row - first_row_);
+      waiting_ += __popc(wanted);
+      __syncwarp();  // the queue is written
+      if (waiting_ >= 32) lower_from_queue(best);
+    }
+    if (waiting_ > 0) lower_from_queue(best);
+  }
+  __device__ void lower_from_queue(int best) {
+    const int count = min(waiting_, 32);
+    waiting_ -= count;
+    const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
+    __syncwarp();  // it is read
+    const double distance = distance_to(row, best, count);
+    if (lane_ < count) lower(row, distance);
   }
 
   __device__ void lower(std::int64_t row, double distance) {
@@ -362,10 +516,9 @@ class Walker {
     const Word less =
         cover.quantize(cover.weighed(row, cover.closest[row])) - cover.quantize(cover.weighed(row, distance));
     cover.closest[row] = distance;
-    job_.bytes.reach[row] = job_.bytes.reach_of(row, distance);
-    if (less == 0) return;
-    atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
-    atomicAdd(&own_.sum, Word{0} - less);
+    job_.bytes.length(row, DeviceByteRows::of_reach) =
+        job_.bytes.reach_of(distance, job_.bytes.length(row, DeviceByteRows::of_residue));
+    if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
   }
 
   const TrialJob<T>& job_;
@@ -373,64 +526,44 @@ class Walker {
   Own& own_;
   int warp_;
   int lane_;
-  std::int64_t first_block_;
-  std::int64_t end_block_;
+  int warps_;
+  WarpRoom& room_;
+  uint4* candidates_;
+  Word* parts_;  ///< the sums of all blocks
+  ByteStream stream_;
   std::int64_t first_row_;
   std::int64_t last_row_;
-  Remembered* remembered_;
-  signed char* candidates_;
-  unsigned int* queue_;
-  Word* gains_ = nullptr;
+  int tiles_;        ///< of the warp: every warps_-th of the block
   int waiting_ = 0;  ///< pairs in the warp's queue
   int kept_ = 0;     ///< pairs that the warp remembers
 };
 
-struct Best {
-  int trial;
-  Word gain;
-};
-
-/// The first of the trials that gain most, for each warp.
-__device__ inline Best best_of(const Word* gains, int trials) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  Best best{lane, lane < trials ? __ldcg(gains + lane) : 0};
-  for (int distance = 16; distance > 0; distance /= 2) {
-    const Best other{__shfl_down_sync(everyone, best.trial, distance), __shfl_down_sync(everyone, best.gain, distance)};
-    if (other.gain > best.gain || (other.gain == best.gain && other.trial < best.trial)) best = other;
-  }
-  return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
-}
-
-// Launch shape: cooperative, blocks of `threads`, as many as the GPU holds at once or there are blocks of rows.
+// Launch shape: cooperative, blocks of up to most_threads, as many as the GPU holds at once or there are blocks of
+// rows.
 template <class T>
-__global__ void __launch_bounds__(threads, blocks_of_a_multiprocessor)
-    take_steps(const __grid_constant__ TrialJob<T> job) {
+__global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   Walker<T> walker(job, memory);
   walker.sum_up();
-  __syncthreads();  // the sum is there
-  walker.publish();
-  grid.sync();  // all blocks' sums are there
+  walker.start_look(0);
+  walker.ask_for_lengths(0);
+  cooperative_groups::this_grid().sync();  // all blocks' sums are there
+  walker.read_sums();
   Word total = job.total;
   int step = 0;
   while (step < job.steps && total > 0 && total >= job.least_total) {
-    Word* const gains = job.gains + step % 3 * most_trials;
-    if (blockIdx.x == 0 && threadIdx.x < most_trials)  // all are past the barrier behind which they read them
-      job.gains[(step + 1) % 3 * most_trials + threadIdx.x] = 0;
-    walker.use_gains(gains);
-    walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total);
-    walker.look(step % 2 == 0);
-    grid.sync();  // all blocks' gains are there
-    const auto [best, most] = best_of(gains, job.trials);
+    walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
+    walker.bring_trials(step);
+    walker.look(step);
+    walker.start_look(step + 1);
+    const auto [best, most] = walker.find_best(step);
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);
-    walker.add(best);
-    __syncthreads();  // the block's sum is complete
-    walker.publish();
-    grid.sync();  // all blocks' sums are there
+    walker.add(step, best);
+    __syncthreads();  // the sums are complete, and all have read the trials' rows
     ++step;
   }
+  walker.finish();
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
 }
 

@@ -20,6 +20,7 @@
 #include "core/failure.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/distance.hpp"
+#include "kmeans/seeding/byte_rows.hpp"
 #include "kmeans/seeding/potential.hpp"
 
 namespace gradus::kmeans_detail {
@@ -38,12 +39,21 @@ std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t 
 template <class T>
 class DenseCover final : public Potential<T> {
  public:
-  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop = {})
+  /// `copy`: of the points in bytes, which is made at the same time; or null.
+  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop = {},
+             ByteRows<T>* copy = nullptr)
       : Potential<T>(points, {}, first, threads, stop, most_trials),
         kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
+    const T* const chosen = points_.row(first);
+    constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+    const std::int64_t of_a_thread = ByteRows<T>::scratch_floats(points.columns());
+    std::vector<float> scratch(copy != nullptr ? static_cast<std::size_t>(threads_ * of_a_thread) : 0);
     for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
-      const T* const chosen = points_.row(first);
-      measure(row, count, &chosen, 1, closest_.data() + row);
+      if (copy == nullptr) return measure(row, count, &chosen, 1, closest_.data() + row);
+      for (std::int64_t at = row; at < row + count; at += panel_rows) {
+        measure(at, std::min(panel_rows, row + count - at), &chosen, 1, closest_.data() + at);
+        copy->copy_panel(at / panel_rows, scratch.data() + omp_get_thread_num() * of_a_thread);
+      }
     });
     this->rescale();
   }

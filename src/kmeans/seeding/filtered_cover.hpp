@@ -22,7 +22,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/failure.hpp"
@@ -36,11 +38,11 @@ namespace gradus::kmeans_detail {
 template <class T>
 class FilteredCover final : public Potential<T> {
  public:
-  /// `groups`: whether weights_of_chosen() will be asked for.
-  FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, bool groups, int threads,
-                const std::stop_token& stop = {})
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns())), bytes_(points),
-        owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
+  /// `bytes`: of the points, nothing copied yet; `groups`: whether weights_of_chosen() will be asked for.
+  FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
+                std::int64_t first, bool groups, int threads, const std::stop_token& stop = {})
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns())),
+        bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // Pieces are whole blocks of the sums, which one thread alone may change.
     piece_ =
@@ -143,14 +145,14 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       const MatrixView<const T> centroid(chosen, 1, points_.columns());
-      std::vector<float> scratch(static_cast<std::size_t>(points_.columns() + 16));
+      std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(points_.columns())));
       for (;;) {
         const cpu::Range range = work.next(omp_get_thread_num());
         if (range.size() == 0) break;
         for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += panel_rows) {
           const std::int64_t count = std::min(panel_rows, range.end - row);
           squared_distances(points_.slice(row, count), centroid, closest_.data() + row);
-          bytes_.copy_panel(row / panel_rows, scratch.data());
+          bytes_->copy_panel(row / panel_rows, scratch.data());
           for (std::int64_t index = row; index < row + count; ++index) {
             limit(index);
             if (owners_.size() > 0) owners_[index] = 0;
@@ -164,7 +166,7 @@ class FilteredCover final : public Potential<T> {
 
   // Points without weight never change a sum, and whose they are does not matter: they are never looked at again.
   void limit(std::int64_t row) {
-    if (weights_.empty() || weights_[row] > 0) bytes_.set_limit(row, closest_[row]);
+    if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
   }
 
   void settle(std::int64_t row, std::int32_t candidate, double distance) {
@@ -176,7 +178,7 @@ class FilteredCover final : public Potential<T> {
   void take_candidates(std::span<const std::int64_t> rows) {
     candidates_.clear();
     for (const std::int64_t row : rows) candidates_.push_back(points_.row(row));
-    trials_.make(bytes_, std::span<const T* const>(candidates_));
+    trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 
   /// Where the one row is among the last trials, and all that came nearer to it was kept.
@@ -239,8 +241,8 @@ class FilteredCover final : public Potential<T> {
     std::uint32_t open[RowSums::block_rows / panel_rows];
     std::int64_t open_rows = 0;
     for (std::int64_t panel = first; panel < last; ++panel) {
-      const std::int64_t found = nearest ? bytes_.look_for_nearest(trials_, panel, worker.scratch)
-                                         : bytes_.look(trials_, panel, worker.scratch);
+      const std::int64_t found = nearest ? bytes_->look_for_nearest(trials_, panel, worker.scratch)
+                                         : bytes_->look(trials_, panel, worker.scratch);
       std::uint32_t any = 0;
       for (std::int64_t index = 0; index < found; ++index) {
         const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
@@ -312,7 +314,7 @@ class FilteredCover final : public Potential<T> {
     }
   }
 
-  ByteRows<T> bytes_;
+  std::shared_ptr<ByteRows<T>> bytes_;
   Buffer<std::int32_t> owners_;  ///< per row: its chosen row's number
   std::vector<Worker> workers_;
   std::int64_t piece_ = 0;

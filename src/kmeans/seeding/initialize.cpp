@@ -149,20 +149,29 @@ struct HostRows {
   int threads;
   std::stop_token stop;
   SeedingFilter filter;
+  std::shared_ptr<ByteRows<T>>* copy;  ///< null: not wanted
+  std::shared_ptr<const Matrix<T>> owned = nullptr;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
     const int trials = trials_of_a_step(expected);
-    if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter))
-      return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop);
-    if (is_filtered(points.columns(), expected, filter))
-      return std::make_unique<FilteredCover<T>>(points, weights, first, groups, threads, stop);
+    if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter)) {
+      if (copy != nullptr) *copy = std::make_shared<ByteRows<T>>(points);
+      return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop,
+                                             copy != nullptr ? copy->get() : nullptr);
+    }
+    if (is_filtered(points.columns(), expected, filter)) {
+      auto bytes = std::make_shared<ByteRows<T>>(points);
+      if (copy != nullptr) *copy = bytes;
+      return std::make_unique<FilteredCover<T>>(points, weights, std::move(bytes), first, groups, threads, stop);
+    }
     return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
   static const GpuPoints<T>* gpu() { return nullptr; }
-  /// The same for a sample of the points.
-  HostRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    return {rows, row_weights, threads, stop, filter};
+  /// The same for a sample of the points, with other weights.
+  HostRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
+    const auto sample = std::make_shared<const Matrix<T>>(copy_rows(rows));
+    return {sample->view(), row_weights, threads, stop, filter, nullptr, sample};
   }
 };
 
@@ -172,18 +181,17 @@ struct GpuRows {
   const GpuPoints<T>* on_gpu;
   MatrixView<const T> points;
   VectorView<const T> weights;
-  const Execution* execution;
-  std::shared_ptr<GpuPoints<T>> owned = nullptr;
+  std::shared_ptr<const GpuPoints<T>> owned = nullptr;
 
   std::unique_ptr<CudaCover<T>> cover(std::int64_t first, std::int64_t /*expected*/, bool groups) const {
     return std::make_unique<CudaCover<T>>(*on_gpu, first, groups);
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
-  GpuRows of_sample(MatrixView<const T> rows, VectorView<const T> row_weights) const {
-    const auto copy = std::make_shared<GpuPoints<T>>(rows, row_weights, *execution,
-                                                     gpu_cover_bytes(rows.rows(), rows.columns(), false));
-    return {copy.get(), copy->rows(), row_weights, execution, copy};
+  GpuRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
+    const auto copy = std::make_shared<const GpuPoints<T>>(*on_gpu, rows, row_weights,
+                                                           gpu_cover_bytes(std::ssize(rows), points.columns(), false));
+    return {copy.get(), copy->rows(), row_weights, copy};
   }
 };
 
@@ -223,11 +231,10 @@ class Seeding {
       extend(*cover, rows);
       return rows;
     }
-    const Matrix<T> sample = rows_.copy_rows(rows);
     const VectorView<const T> sample_weights(row_weights.data(), static_cast<std::int64_t>(row_weights.size()));
     Execution quiet = execution_;
     quiet.progress = nullptr;
-    const Rows sample_rows = rows_.of_sample(sample.view(), sample_weights);
+    const Rows sample_rows = rows_.of_sample(rows, sample_weights);
     Seeding of_sample(sample_rows, k_, random_, quiet);
     std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
@@ -298,7 +305,8 @@ class Seeding {
 
   template <class AnyCover>
   void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    const auto most = static_cast<std::size_t>(cover.most_candidates);
+    auto most = static_cast<std::size_t>(cover.most_candidates);
+    if constexpr (requires { cover.most_added; }) most = static_cast<std::size_t>(cover.most_added);
     for (std::size_t first = 0; first < rows.size(); first += most) {
       honour_stop(execution_.stop);
       const std::size_t count = std::min(most, rows.size() - first);
@@ -333,17 +341,18 @@ Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Exec
 
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter) {
+                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
+                     std::shared_ptr<ByteRows<T>>* copy) {
   if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
   if constexpr (cuda::is_compiled) {
     if (gpu) {
       if (options.init == KMeansInit::first) return gpu->job()->copy_to_host(points.slice(0, options.clusters));
-      const GpuRows<T> rows{gpu, points, memory.weights, &execution};
+      const GpuRows<T> rows{gpu, points, memory.weights};
       return choose_rows<T>(rows, options, execution, restart);
     }
   }
   if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
-  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter};
+  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
   return choose_rows<T>(rows, options, execution, restart);
 }
 
@@ -365,7 +374,7 @@ double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t colu
   return 0;
 }
 
-std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter) {
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy) {
   if (init != KMeansInit::kmeans_plus_plus && init != KMeansInit::kmeans_parallel) return 0;
   const auto of_plain_cover = [](std::int64_t rows) { return 16 * static_cast<std::uint64_t>(rows); };
   const auto of_cover = [&](std::int64_t rows, std::int64_t expected) {
@@ -378,7 +387,8 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     if (!DenseCover<float>::takes({}, shape.weighted, trials) || !is_dense(shape.dimensions, shape.clusters, filter))
       return bytes;
     // No less than without room for it.
-    return std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
+    return copy +
+           std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }
   const std::int64_t expected = sample_rows(shape.clusters);
   const std::int64_t sample = std::min(shape.points, expected + shape.clusters);
@@ -388,8 +398,10 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
 }
 
 template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter);
+                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter,
+                                  std::shared_ptr<ByteRows<float>>*);
 template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter);
+                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter,
+                                   std::shared_ptr<ByteRows<double>>*);
 
 }  // namespace gradus::kmeans_detail

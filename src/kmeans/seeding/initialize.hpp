@@ -11,14 +11,16 @@ enum class SeedingFilter { where_it_pays, never, always, dense };
 
 /// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
 /// `points` are finite and hold at least k different rows of positive weight. `gpu`: their object where they lie on a
-/// GPU, which then does the work; weights and given centroids are in host memory all the same.
+/// GPU, which then does the work; weights and given centroids are in host memory all the same. `copy`: where a copy of
+/// points in host memory in bytes is wanted, which costs little while the points are read anyway; stays null where the
+/// choice reads none.
 template <class T>
 Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
-                     SeedingFilter filter = SeedingFilter::where_it_pays);
+                     SeedingFilter filter = SeedingFilter::where_it_pays, std::shared_ptr<ByteRows<T>>* copy = nullptr);
 
-/// What the choice takes in host memory, with points there.
-std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter);
+/// What the choice takes in host memory, with points there; `copy`: of it the copy that is wanted beside.
+std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);
 
 /// Distances of each point that the choice of `clusters` first centroids takes: all pairs, or the share of them that
 /// the filter costs where it is used.

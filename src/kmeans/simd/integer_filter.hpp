@@ -82,6 +82,9 @@ class IntegerFilter {
   /// Quantizes and packs the centroids. InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
+  /// Instead, where nothing but nearest_of() is asked for.
+  void prepare_candidates(MatrixView<const T> centroids) { centroids_ = centroids; }
+
   FilterView<T> view() const;
 
   /// Canonical labels of at most `sub_block` points, given by their rows; returns how many were re-checked.

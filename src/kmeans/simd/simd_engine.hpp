@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/failure.hpp"
@@ -69,14 +70,20 @@ class SimdEngine {
   static std::int64_t block_size(const Problem<T>& problem) {
     constexpr std::int64_t most_operations = std::int64_t{1} << 28;  // of vector instructions: some milliseconds
     std::int64_t points = block_points;
-    if constexpr (requires { typename Assigner::TakesAnyBlocks; })
+    if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
+      // With few clusters the points are read in next to no time, and those that move are to be in the cache still.
+      constexpr std::int64_t few = 64;
+      constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
+      while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
+    }
     return points;
   }
 
   struct Worker {
     explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
     ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
+    bool moves = false;  ///< whether there are any
     typename Assigner::Scratch scratch;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
@@ -91,41 +98,58 @@ class SimdEngine {
     cpu::SharedWork work(problem_.n(), threads, piece_);
     core::FirstFailure failure;
     cpu::PayingTeam::Pass timed(team_);
-#pragma omp parallel num_threads(threads) reduction(+ : changed, rechecked)
-    {
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads; ++part) {
-        const cpu::PayingTeam::Share own_time(timed);
-        std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
-        core::ExactTotal own_inertia;
-        failure.run([&] {
-          if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-          worker->moved.clear();
-          for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
-            for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
-              if (problem_.stop.stop_requested() || failure.happened()) break;
-              const cpu::Range block{first, std::min(first + block_, piece.end)};
-              rechecked += assign_block(block, labels, *worker, changed);
-              if (problem_.stop.stop_requested()) break;  // this block may have no labels
-              if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
-            }
-        });
-        if (inertia == nullptr) continue;
-#pragma omp critical(gradus_pass_inertia)
-        inertia->merge(own_inertia);
-      }
-      // The loop's barrier: every worker's moved sums are complete. Each thread now adds up its own clusters.
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < threads; ++part) {
-        const cpu::PayingTeam::Share own_time(timed);
-        const cpu::Range clusters = cpu::share(problem_.k(), part, threads);
-        const std::int64_t stretch = core::stretch_length(problem_.k(), threads * problem_.d());
-        for (std::int64_t first = clusters.begin; first < clusters.end; first += stretch) {
+    // A part's points, by the thread whose part it is.
+    const auto assign = [&](int part, std::int64_t& own_changed, std::int64_t& own_rechecked,
+                            core::ExactTotal& own_inertia) {
+      const cpu::PayingTeam::Share own_time(timed);
+      std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
+      failure.run([&] {
+        if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
+        if (std::exchange(worker->moves, false)) worker->moved.clear();
+        for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
+          for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
+            if (problem_.stop.stop_requested() || failure.happened()) break;
+            const cpu::Range block{first, std::min(first + block_, piece.end)};
+            own_rechecked += assign_block(block, labels, *worker, own_changed);
+            if (problem_.stop.stop_requested()) break;  // this block may have no labels
+            if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
+          }
+      });
+    };
+    // A share of the limbs, when every worker's moved sums are complete.
+    const auto merge = [&](int part) {
+      const cpu::PayingTeam::Share own_time(timed);
+      const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
+      const std::int64_t stretch = core::stretch_length(limbs.size(), threads);
+      for (std::int64_t first = limbs.begin; first < limbs.end; first += stretch)
+        for (int from = 0; from < threads; ++from) {
           if (problem_.stop.stop_requested() || failure.happened()) break;
-          const std::int64_t end = std::min(first + stretch, clusters.end);
-          for (int from = 0; from < threads; ++from)
-            sums_.merge(workers_[static_cast<std::size_t>(from)]->moved, first, end);
+          const Worker& worker = *workers_[static_cast<std::size_t>(from)];
+          if (worker.moves) sums_.merge_limbs(worker.moved, first, std::min(first + stretch, limbs.end));
         }
+      for (int from = 0; part == 0 && from < threads && !failure.happened(); ++from)
+        if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
+          sums_.merge_counts(worker.moved);
+    };
+    if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job's pass
+      core::ExactTotal own_inertia;
+      assign(0, changed, rechecked, own_inertia);
+      if (inertia != nullptr) inertia->merge(own_inertia);
+      merge(0);
+    } else {
+#pragma omp parallel num_threads(threads) reduction(+ : changed, rechecked)
+      {
+#pragma omp for schedule(static, 1)
+        for (int part = 0; part < threads; ++part) {
+          core::ExactTotal own_inertia;
+          assign(part, changed, rechecked, own_inertia);
+          if (inertia == nullptr) continue;
+#pragma omp critical(gradus_pass_inertia)
+          inertia->merge(own_inertia);
+        }
+        // The loop's barrier: each thread now adds up a share of what all of them moved.
+#pragma omp for schedule(static, 1)
+        for (int part = 0; part < threads; ++part) merge(part);
       }
     }
     failure.rethrow();
@@ -141,6 +165,7 @@ class SimdEngine {
     if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
+      worker.moves = true;
       move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
       for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];

@@ -36,7 +36,8 @@ struct InertiaBlock {
   std::int64_t count;
   const T* centroids;
   const std::int32_t* labels;
-  const T* weights;  // or null
+  const double* distances;  // of `count` points, or null
+  const T* weights;         // or null
   double weight_scale;
   double to_high;
   double to_low;
@@ -208,59 +209,76 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// See add_to_columns(); of one row, whether the limbs hold all of it.
-template <class Lanes>
-HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, hn::Vec<Lanes> value, std::int64_t dim, const ColumnLimbs& columns) {
+// See add_to_columns(); of some rows a vector wide, whether the limbs hold all of it.
+template <std::int64_t rows, class Lanes, class T>
+HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
+                                      const ColumnLimbs& columns) {
   const hn::RebindToUnsigned<Lanes> integers;
+  const hn::Rebind<T, Lanes> narrow;
   const auto magic = hn::Set(lanes, core::integer_magic);
   const auto finer = hn::Set(lanes, columns.to_low);
-  const auto held = hn::Not(hn::Abs(value) < hn::LoadU(lanes, columns.exact_from + dim));
-  const auto scaled = hn::IfThenElseZero(held, value) * hn::LoadU(lanes, columns.to_high + dim);
-  const auto high = scaled + magic;
-  const auto rest = (scaled - (high - magic)) * finer;
-  const auto middle = rest + magic;
-  const auto low = (rest - (middle - magic)) * finer + magic;
-  std::uint64_t* to = columns.limbs + dim;
-  for (const auto limb : {high, middle, low}) {
-    hn::StoreU(hn::LoadU(integers, to) + hn::BitCast(integers, limb), integers, to);
-    to += columns.stride;
+  const auto exact_from = hn::LoadU(lanes, columns.exact_from + dim);
+  const auto to_high = hn::LoadU(lanes, columns.to_high + dim);
+  std::uint64_t* const to = columns.limbs + dim;
+  auto high_sum = hn::LoadU(integers, to);
+  auto middle_sum = hn::LoadU(integers, to + columns.stride);
+  auto low_sum = hn::LoadU(integers, to + 2 * columns.stride);
+  auto all_held = exact_from == exact_from;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    hn::Vec<Lanes> value;
+    if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, values + row * stride + dim);
+    else value = hn::PromoteTo(lanes, hn::LoadU(narrow, values + row * stride + dim));
+    const auto held = hn::Not(hn::Abs(value) < exact_from);
+    all_held = hn::And(all_held, hn::Or(held, value == hn::Zero(lanes)));
+    const auto scaled = hn::IfThenElseZero(held, value) * to_high;
+    const auto high = scaled + magic;
+    const auto rest = (scaled - (high - magic)) * finer;
+    const auto middle = rest + magic;
+    const auto low = (rest - (middle - magic)) * finer + magic;
+    high_sum = high_sum + hn::BitCast(integers, high);
+    middle_sum = middle_sum + hn::BitCast(integers, middle);
+    low_sum = low_sum + hn::BitCast(integers, low);
   }
-  return hn::Or(held, value == hn::Zero(lanes));
+  hn::StoreU(high_sum, integers, to);
+  hn::StoreU(middle_sum, integers, to + columns.stride);
+  hn::StoreU(low_sum, integers, to + 2 * columns.stride);
+  return all_held;
+}
+
+// Of all columns.
+template <std::int64_t rows, class T>
+HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const ColumnLimbs& columns) {
+  const hn::ScalableTag<double> lanes;
+  const hn::CappedTag<double, 1> one;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  bool all_held = true;
+  std::int64_t dim = 0;
+  for (; dim + width <= columns.columns; dim += width)
+    all_held &= hn::AllTrue(lanes, add_values<rows>(lanes, values, stride, dim, columns));
+  for (; dim < columns.columns; ++dim)
+    all_held &= hn::AllTrue(one, add_values<rows>(one, values, stride, dim, columns));
+  return all_held;
 }
 
 template <class T>
-std::int64_t add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
-                                   const ColumnLimbs& columns) {
-  const hn::ScalableTag<double> lanes;
-  const hn::Rebind<T, decltype(lanes)> narrow;
-  const hn::CappedTag<double, 1> one;
-  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
-  for (std::int64_t index = 0; index < count; ++index) {
-    const T* const row = rows + index * row_stride;
-    auto all_held = hn::FirstN(lanes, static_cast<std::size_t>(width));
-    bool rest_held = true;
-    std::int64_t dim = 0;
-    for (; dim + width <= columns.columns; dim += width) {
-      hn::Vec<decltype(lanes)> value;
-      if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, row + dim);
-      else value = hn::PromoteTo(lanes, hn::LoadU(narrow, row + dim));
-      all_held = hn::And(all_held, add_values(lanes, value, dim, columns));
-    }
-    for (; dim < columns.columns; ++dim) {
-      const auto held = add_values(one, hn::Set(one, static_cast<double>(row[dim])), dim, columns);
-      rest_held = rest_held && hn::AllTrue(one, held);
-    }
-    if (!hn::AllTrue(lanes, all_held) || !rest_held) return index;
-  }
-  return count;
+AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
+                                const ColumnLimbs& columns) {
+  // Some rows at a time, so that the limbs are read and written once for them.
+  constexpr std::int64_t together = 4;
+  std::int64_t row = 0;
+  for (; row + together <= count; row += together)
+    if (!add_some_rows<together>(rows + row * row_stride, row_stride, columns)) return {row + together, together};
+  for (; row < count; ++row)
+    if (!add_some_rows<1>(rows + row * row_stride, row_stride, columns)) return {row + 1, 1};
+  return {count, 0};
 }
 
-std::int64_t add_to_columns_f32(const float* rows, std::int64_t row_stride, std::int64_t count,
-                                const ColumnLimbs& columns) {
+AddedRows add_to_columns_f32(const float* rows, std::int64_t row_stride, std::int64_t count,
+                             const ColumnLimbs& columns) {
   return add_to_columns_kernel(rows, row_stride, count, columns);
 }
-std::int64_t add_to_columns_f64(const double* rows, std::int64_t row_stride, std::int64_t count,
-                                const ColumnLimbs& columns) {
+AddedRows add_to_columns_f64(const double* rows, std::int64_t row_stride, std::int64_t count,
+                             const ColumnLimbs& columns) {
   return add_to_columns_kernel(rows, row_stride, count, columns);
 }
 
@@ -319,7 +337,9 @@ InertiaLimbs inertia_kernel(const InertiaBlock<T>& block) {
   for (std::int64_t first = 0; first < block.count; first += chunk) {
     double summands[chunk];
     const std::int64_t count = chunk < block.count - first ? chunk : block.count - first;
-    own_distances<T, D>(block, first, count, summands);
+    if (block.distances != nullptr)
+      __builtin_memcpy(summands, block.distances + first, static_cast<std::size_t>(count) * sizeof(double));
+    else own_distances<T, D>(block, first, count, summands);
     for (std::int64_t index = count; index % width != 0; ++index) summands[index] = 0;  // adds nothing
     if (block.weights) {
       for (std::int64_t index = 0; index < count; ++index) {
@@ -385,6 +405,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "core/stop.hpp"
+#include "kmeans/lloyd/distance.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -427,7 +448,7 @@ void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t
 }
 
 template <class T>
-std::int64_t add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns) {
+AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns) {
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(add_to_columns_f32)(rows, row_stride, count, columns);
   else return HWY_DYNAMIC_DISPATCH(add_to_columns_f64)(rows, row_stride, count, columns);
 }
@@ -437,12 +458,26 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
+  // The chains of longer rows by vectors across points.
+  constexpr std::int64_t short_row = 8;
+  double distances[block_points];
+  const bool by_vectors = problem.d() > short_row;
+  if (by_vectors) {
+    const T* rows[block_points];
+    const T* own[block_points];
+    for (std::int64_t point = 0; point < block.size(); ++point) {
+      rows[point] = problem.points.row(block.begin + point);
+      own[point] = centroids.row(labels[block.begin + point]);
+    }
+    squared_distances_of_pairs(rows, own, block.size(), problem.d(), distances);
+  }
   const InertiaBlock<T> job{problem.points.row(block.begin),
                             problem.points.row_stride(),
                             problem.d(),
                             block.size(),
                             centroids.data(),
                             labels + block.begin,
+                            by_vectors ? distances : nullptr,
                             problem.weights.empty() ? nullptr : problem.weights.data() + block.begin,
                             statistics.weight_scale,
                             statistics.inertia.grid.to_high,
@@ -481,7 +516,7 @@ double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, c
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
                           const std::int32_t*, ExactSums<T>&);                                                     \
-  template std::int64_t add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                  \
+  template AddedRows add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                     \
   template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range,               \
                             core::ExactTotal&);                                                                    \
   template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)

@@ -31,10 +31,15 @@ struct ColumnLimbs {
   std::uint64_t* limbs;
 };
 
-/// Adds rows to them, up to the first one that has values but zero which the limbs do not hold: in their place it adds
-/// zeros. Returns the number of rows before that one, or `count`.
+struct AddedRows {
+  std::int64_t count;
+  std::int64_t doubtful;  ///< so many of the last of them may have values but zero which the limbs do not hold
+};
+
+/// Adds rows to them, up to the first few of which one has values but zero that the limbs do not hold: in their place
+/// it adds zeros.
 template <class T>
-std::int64_t add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
+AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
 /// Adds the products w * D(x, c_label) of a block of at most block_points, each rounded to 53 bits.
 template <class T>

@@ -50,15 +50,20 @@ inline __device__ unsigned int append(bool wanted, unsigned int* length) {
   return __shfl_sync(everyone, first, 0) + static_cast<unsigned int>(__popc(lanes & ((1u << lane) - 1)));
 }
 
+/// A label that changed, the `entry`-th.
+inline __device__ void set_label(const FilterJob& job, unsigned int entry, std::int32_t point, std::int32_t before,
+                                 std::int32_t label) {
+  job.labels[point] = label;
+  job.moved_points[entry] = point;
+  job.moved_from[entry] = before;
+}
+
 /// Writes labels that changed, and notes which did. All lanes take part; `certain`: this lane has a label to set.
 inline __device__ void settle(const FilterJob& job, bool certain, std::int32_t point, std::int32_t label) {
   const std::int32_t before = certain ? job.labels[point] : label;
   const bool moved = before != label;
   const unsigned int place = append(moved, &job.counters->changed);
-  if (!moved) return;
-  job.labels[point] = label;
-  job.moved_points[place] = point;
-  job.moved_from[place] = before;
+  if (moved) set_label(job, place, point, before, label);
 }
 
 }  // namespace gradus::kmeans_detail::tensor

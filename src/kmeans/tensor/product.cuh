@@ -19,13 +19,12 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// Hopper multiplies by warpgroups; elsewhere each warp multiplies its 16 points by itself.
+// Each warp multiplies its 16 points by itself. (On Hopper pipeline.cuh multiplies by warpgroups.)
 
 /// Scores in registers: scores[c][2 h + e] is that of the warp's point 8 h + lane / 4 and the tile's cluster
 /// 8 c + 2 (lane % 4) + e.
 using Scores = cuda::WarpgroupSums;
 
-#ifndef GRADUS_WARPGROUP_PRODUCT
 inline __device__ void load_matrices(unsigned int address, unsigned int (&parts)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
@@ -41,7 +40,6 @@ inline __device__ void multiply_add(float (&sums)[4], const unsigned int (&point
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(points[0]), "r"(points[1]), "r"(points[2]), "r"(points[3]), "r"(centroids_low), "r"(centroids_high));
 }
-#endif
 
 /// How a block is made up: each warp has 16 points, and all clusters of a tile.
 template <bool Resident>
@@ -49,10 +47,7 @@ struct Tile {
   static constexpr int points = Resident ? 128 : 256;
   static constexpr int threads = 2 * points;
   static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
-  /// Steps whose product may still run when the next one begins: with two blocks on a multiprocessor, the other block
-  /// fills the gap.
-  static constexpr int behind = Resident ? 0 : 1;
-  static constexpr int ahead = stages - 1 - behind;  ///< steps whose copies are under way
+  static constexpr int ahead = stages - 1;  ///< steps whose copies are under way
   static constexpr int point_bytes = points * row_bytes;
 };
 
@@ -81,9 +76,6 @@ class Product {
     for (int tile = first_tile; tile < last_tile; ++tile) {
       for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
         asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
-#ifdef GRADUS_WARPGROUP_PRODUCT
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the matrix unit sees what this thread copied
-#endif
         // This step's copies of all threads have arrived, and every warp is done with the stage that is filled next.
         __syncthreads();
         load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
@@ -93,7 +85,6 @@ class Product {
         multiply(points, clusters, chunk, scores);
         if (++stage == Shape::stages) stage = 0;
       }
-      finish(scores);
       fold(tile, scores);
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -143,28 +134,6 @@ class Product {
   __device__ void multiply(unsigned int points, unsigned int clusters, int chunk, Scores& scores) const {
     const int width = job_.stride - chunk * tensor_chunk;
     const int parts = width >= tensor_chunk ? tensor_chunk / tensor_columns : width / tensor_columns;
-#ifdef GRADUS_WARPGROUP_PRODUCT
-    const std::uint64_t own = cuda::tile_descriptor(points + threadIdx.x / 128 * 64 * row_bytes);
-    const std::uint64_t all = cuda::tile_descriptor(clusters);
-    // Where a product may still run when the next begins, its sums are not to be touched in between.
-    if constexpr (Shape::behind == 0) cuda::pin(scores);
-    if (parts == tensor_chunk / tensor_columns) {
-      cuda::begin_products();
-#pragma unroll
-      for (int part = 0; part < tensor_chunk / tensor_columns; ++part)
-        cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
-                                    all + static_cast<unsigned int>(2 * part), chunk + part);
-    } else {
-      cuda::begin_products();
-#pragma unroll 1
-      for (int part = 0; part < parts; ++part)
-        cuda::multiply_by_warpgroup(scores, own + static_cast<unsigned int>(2 * part),
-                                    all + static_cast<unsigned int>(2 * part), chunk + part);
-    }
-    cuda::end_products();
-    cuda::wait_for_products<Shape::behind>();
-    if constexpr (Shape::behind == 0) cuda::pin(scores);
-#else
     const int lane = static_cast<int>(threadIdx.x) % 32;
     // A lane gives the address of one row of eight; which, the layout of the instruction's operands says.
     const unsigned int own = points + swizzled(static_cast<int>(threadIdx.x) / 32 * 16 + lane % 16, lane / 16);
@@ -189,16 +158,6 @@ class Product {
         multiply_add(scores[2 * pair + 1], rows, columns[2], columns[3]);
       }
     }
-#endif
-  }
-
-  __device__ static void finish(Scores& scores) {
-#ifdef GRADUS_WARPGROUP_PRODUCT
-    if constexpr (Shape::behind > 0) {
-      cuda::wait_for_products<0>();
-      cuda::pin(scores);
-    }
-#endif
   }
 
   const FilterJob& job_;

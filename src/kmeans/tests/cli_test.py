@@ -1043,6 +1043,77 @@ class Completion(CompletionCase):
         self.assertEqual(result.stdout.split()[0], "scatter", result.stderr)
 
 
+class WhichK(Case):
+    """Several numbers of clusters at a time."""
+
+    def blobs(self):
+        points = self.path("blobs.npy")
+        self.succeed("generate", "blobs", "-n", 600, "-d", 2, "--clusters", 4, "--seed", 3, "-o", points)
+        return points
+
+    def test_choice(self):
+        points, out = self.blobs(), self.path("out")
+        result = self.succeed("kmeans", points, "-k", "2..5,8", "--restarts", 5, "-o", out)
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "choice.csv", "labels.npy", "summary.json"])
+        with open(os.path.join(out, "summary.json")) as file:
+            summary = json.load(file)
+        fits = summary["choice"]["fits"]
+        self.assertEqual([fit["k"] for fit in fits], [2, 3, 4, 5, 8])
+        best = max(fits, key=lambda fit: fit["silhouette"])
+        self.assertEqual((summary["k"], summary["inertia"]), (best["k"], best["inertia"]))
+        self.assertEqual(summary["choice"]["by"], "silhouette")
+        self.assertEqual(summary["choice"]["silhouette_points"], 600)
+        takes = {"silhouette": best["k"],
+                 "calinski-harabasz": max(fits, key=lambda fit: fit["calinski_harabasz"])["k"],
+                 "davies-bouldin": min(fits, key=lambda fit: fit["davies_bouldin"])["k"]}
+        self.assertEqual(summary["choice"]["takes"], takes)
+        for name, k in takes.items():
+            self.assertIn(f"{name} takes k = {k}", result.stdout)
+        _, shape, _ = read_npy(os.path.join(out, "centroids.npy"))
+        self.assertEqual(shape, (best["k"], 2))
+        with open(os.path.join(out, "choice.csv")) as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
+        self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
+        # The fit that is kept is the fit of that k alone.
+        alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
+        self.assertEqual((alone["inertia"], alone["counts"]), (summary["inertia"], summary["counts"]))
+        for criterion, k in takes.items():
+            chosen = json.loads(self.succeed("kmeans", points, "-k", "8,2..5", "--restarts", 5, "--choose", criterion,
+                                             "--json").stdout)
+            self.assertEqual(chosen["k"], k)
+
+    def test_without_criteria(self):
+        points = self.file("four.csv", "0,0\n0,1\n5,5\n9,1\n")
+        summary = json.loads(self.succeed("kmeans", points, "-k", "1..4", "--json").stdout)
+        fits = summary["choice"]["fits"]
+        self.assertEqual([fit["silhouette"] is None for fit in fits], [True, False, False, True])
+        summary = json.loads(self.succeed("kmeans", points, "-k", "1,4", "--json").stdout)
+        self.assertEqual((summary["k"], summary["choice"]["takes"]["silhouette"]), (1, None))
+
+    def test_sample(self):
+        result = self.succeed("kmeans", self.blobs(), "-k", "2..4", "--silhouette-points", 200)
+        self.assertIn("200 of the 600 points", result.stdout)
+
+    def test_bad_numbers(self):
+        points = self.points()
+        for text, says in (("5..2", "ends before it begins"), ("2..", "-k"), ("..3", "-k"), ("2,,3", "-k"), ("0..3", "-k"),
+                           ("1..5000", "more than 1000 fits"), ("2-5", "-k"), ("1..900,1000..1200", "more than 1000")):
+            self.refused(2, "kmeans", points, "-k", text, says=[says])
+        self.refused(2, "kmeans", points, "-k", 3, "--choose", "silhouette", says=["--choose", "nothing to choose"])
+        self.refused(2, "kmeans", points, "-k", "2..3", "--init", self.file("c.csv", "0,0,0\n1,1,1\n"), says=["--init", "several"])
+        self.refused(3, "kmeans", points, "-k", "2..300", says=["201 clusters"])
+
+    def test_hint_of_restarts(self):
+        hint = "--restarts 10"
+        few = self.file("few.csv", "0,0\n0,1\n9,9\n9,8\n")
+        self.assertNotIn(hint, self.succeed("kmeans", few, "-k", 2).stderr)
+        seeds = [self.succeed("kmeans", self.blobs(), "-k", 4, "--init", "random", "--seed", seed).stderr
+                 for seed in range(5)]
+        self.assertTrue(any(hint in stderr for stderr in seeds), seeds)
+        self.assertEqual(self.succeed("kmeans", self.blobs(), "-k", 4, "--init", "random", "--quiet").stderr, "")
+
+
 class Terminal(TerminalCase):
     def test_progress(self):
         points = self.path("p.npy")

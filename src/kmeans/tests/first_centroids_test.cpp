@@ -178,7 +178,7 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
     dot_instructions_allowed = problem % 3 != 0;
     ByteRows<T> rows(points.view());
     dot_instructions_allowed = true;
-    std::vector<float> scratch(static_cast<std::size_t>(d + 16));
+    std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
     for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
     std::vector<const T*> candidates;
     for (std::int64_t index = between(random, 1, 40); index > 0; --index)
@@ -231,6 +231,80 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   }
   // Else nothing has been tested.
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
+}
+
+// The same where each row wants its nearest of a few: of the least canonical distance none is ever ruled out, by one
+// byte or by two, and a row that is settled has the only one.
+TYPED_TEST(FirstCentroids, WhatIsSettledIsTheNearest) {
+  using T = TypeParam;
+  const std::vector<std::int64_t> targets = cpu::compiled_targets();
+  std::int64_t settled = 0, settled_by_two = 0, looked_at_twice = 0, all = 0;
+  for (std::uint64_t problem = 0; problem < problems; ++problem) {
+    Random random(problem);
+    const auto kind = static_cast<std::int64_t>(problem) % kind_count;
+    const std::int64_t n = between(random, 1, 100);
+    const std::int64_t d = between(random, 1, 150);
+    const Matrix<T> points = points_of<T>(random, kind, n, d);
+    const cpu::ForcedTarget forced(targets[problem % targets.size()]);
+    dot_instructions_allowed = problem % 3 != 0;
+    ByteRows<T> rows(points.view());
+    dot_instructions_allowed = true;
+    std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(d)));
+    for (std::int64_t panel = 0; panel < rows.panels(); ++panel) rows.copy_panel(panel, scratch.data());
+    if (problem % 5 != 0) rows.make_rests();
+    // Means of few points, which lie close together, or points.
+    const std::int64_t count = between(random, 1, few_candidates);
+    Matrix<T> centroids(count, d);
+    for (std::int64_t cluster = 0; cluster < count; ++cluster) {
+      const std::int64_t first = between(random, 0, n - 1);
+      const std::int64_t second = problem % 2 == 0 ? first : between(random, 0, n - 1);
+      for (std::int64_t dim = 0; dim < d; ++dim)
+        centroids(cluster, dim) = points(first, dim) / 2 + points(second, dim) / 2;
+    }
+    std::vector<const T*> candidates;
+    for (std::int64_t cluster = 0; cluster < count; ++cluster)
+      candidates.push_back(std::as_const(centroids).row(cluster));
+    ByteTrials trials;
+    trials.make(rows, std::span<const T* const>(candidates));
+    ByteScratch of_look;
+    of_look.make(count);
+    for (std::int64_t panel = 0; panel < rows.panels(); ++panel)
+      for (const bool again : {false, true}) {
+        std::int32_t labels[ByteRows<T>::panel_rows];
+        const std::uint32_t open = rows.settle(trials, panel, of_look, labels);
+        for (std::int64_t row = 32 * panel; row < std::min(32 * panel + 32, n); ++row) {
+          const auto distance = [&](std::int64_t cluster) {
+            return squared_distance(std::as_const(points).row(row), std::as_const(centroids).row(cluster), d);
+          };
+          double least = distance(0);
+          for (std::int64_t cluster = 1; cluster < count; ++cluster) least = std::min(least, distance(cluster));
+          const bool is_open = (open >> row % 32 & 1) != 0;
+          std::vector<std::int32_t> left;
+          for (std::int32_t cluster = 0; cluster < static_cast<std::int32_t>(count); ++cluster)
+            if ((of_look.open[static_cast<std::size_t>(cluster)] >> row % 32 & 1) != 0) left.push_back(cluster);
+          ASSERT_EQ(is_open, left.size() > 1);
+          ASSERT_TRUE(is_open || left.front() == labels[row % 32]);
+          if (is_open && rows.has_rest(row)) {
+            ASSERT_TRUE(again);
+            ++looked_at_twice;
+            left.resize(static_cast<std::size_t>(
+                rows.settle_row(trials, row, of_look, left.data(), static_cast<std::int64_t>(left.size()))));
+            settled_by_two += left.size() == 1 ? 1 : 0;
+          } else if (is_open) {
+            rows.copy_rest(row, scratch.data());
+          }
+          ++all;
+          settled += left.size() == 1 ? 1 : 0;
+          for (std::int32_t cluster = 0; cluster < static_cast<std::int32_t>(count); ++cluster)
+            ASSERT_TRUE(std::ranges::find(left, cluster) != left.end() || distance(cluster) > least)
+                << "problem " << problem << ": " << kinds[kind] << ", row " << row << ", cluster " << cluster
+                << ", again " << again;
+        }
+      }
+  }
+  // Else nothing has been tested.
+  EXPECT_GT(settled, all / 4) << "of " << all;
+  EXPECT_GT(settled_by_two, looked_at_twice / 10) << "of " << looked_at_twice;
 }
 
 }  // namespace

@@ -280,6 +280,23 @@ TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_several_rounds) {
   EXPECT_EQ(gpu->mean_column_variance(statistics), mean_column_variance<T>(points.view(), statistics, nullptr, 2));
 }
 
+// Points in groups far apart: the first rows of a round lower the sum so far that the integers are made anew before the
+// others are added. Then rows that cannot be read by 16 bytes, and enough columns for more bytes than a warp keeps.
+TYPED_TEST(FirstCentroids, equal_those_of_the_host_in_groups) {
+  using T = TypeParam;
+  struct Shape {
+    std::int64_t n, d;
+  };
+  for (const auto [n, d] : {Shape{70001, 21}, {70001, 48}, {3001, 801}}) {
+    Matrix<T> points = normal_points<T>(n, d);
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t dim = 0; dim < d; ++dim)
+        points(row, dim) += static_cast<T>(1000 * ((row % 50 * 7 + dim * dim) % 11));
+    const std::vector<T> weights = d == 48 ? some_weights<T>(n) : std::vector<T>();
+    check_first_centroids<T>(points, weights, "groups, " + std::to_string(d) + " columns", {60, 130});
+  }
+}
+
 // More than 256 sums of 256 blocks of 256 rows: the search for a row looks through them in several rounds.
 TEST_F(OnGpu, rows_are_drawn_from_millions) {
   const Matrix<float> points = normal_points<float>(17 << 20, 1);

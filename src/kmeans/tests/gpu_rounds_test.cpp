@@ -78,14 +78,14 @@ class Rounds : public tests::OnGpu {
   /// Where the oracle would take minutes, an exact variant of the processor speaks for it.
   template <class T>
   static void expect_processor(std::int64_t n, std::int64_t d, std::int64_t clusters, int block_size,
-                               const std::vector<std::string>& names) {
+                               const std::vector<std::string>& names, int iterations = 2) {
     const Matrix<double> wide = uniform(n, d);
     Matrix<T> points(n, d);
     for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = static_cast<T>(wide.data()[index]);
     KMeansJob<T> options;
     options.clusters = clusters;
     options.init = KMeansInit::first;
-    options.max_iterations = 2;
+    options.max_iterations = iterations;
     Execution execution;
     execution.device = Device::cpu;
     const KMeansResult<T> truth = kmeans(points.view(), options, execution);
@@ -130,7 +130,8 @@ TEST_F(Rounds, more_columns) {
   expect_oracle_in_both_types(weighted(spread(300001, 7, 6)));
 }
 
-// All points go through the product twice and are compared by the chain: with resident and with streamed points.
+// All points are compared by the chain, with more candidates than there is room for: with resident and with streamed
+// points.
 TEST_F(Rounds, all_points_are_doubtful) {
   expect_oracle_in_both_types(doubtful(80000, 20, 24));
   expect_oracle_in_both_types(doubtful(80000, 257, 8));
@@ -141,6 +142,16 @@ TEST_F(Rounds, thousands_of_clusters) {
   expect_processor<float>(1200001, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<double>(30000, 1, 9000, 0, {"cuda_tensor"});
   expect_processor<float>(30000, 100, 3500, 0, {"cuda_tensor"});
+}
+
+// Every kind of tiles, with more points than all multiprocessors take at once, and as many iterations as it takes until
+// few labels change: then the points are put in the order of their labels.
+TEST_F(Rounds, tiles_of_ordered_points) {
+  expect_processor<float>(70001, 20, 300, 0, {"cuda_tensor"}, 9);
+  expect_processor<float>(70001, 100, 400, 0, {"cuda_tensor"}, 9);
+  expect_processor<double>(40001, 128, 200, 0, {"cuda_tensor"}, 9);
+  expect_processor<float>(40001, 140, 100, 0, {"cuda_tensor"}, 9);
+  expect_processor<float>(40001, 200, 500, 0, {"cuda_tensor"}, 9);
 }
 
 // So many clusters that a multiprocessor holds one block, and that of two warps: the queue of tiles is filled and

@@ -180,28 +180,34 @@ TEST(Stop, InitializeWhileTheFirstRowIsTaken) {
     });
 }
 
-// Every point is in reach of all candidates.
-template <class AnyCover, class... Rest>
-void expect_comparisons_to_stop(std::int64_t some, Rest... rest) {
+// Every point is in reach of all candidates. make(points, stop) makes a cover.
+template <class Make>
+void expect_comparisons_to_stop(std::int64_t some, const Make& make) {
   EndlessZeros<float> points(1'000'000, 100);
   points.data()[0] = 1;
   std::vector<std::int64_t> candidates;
   for (std::int64_t row = 1; row <= some; ++row) candidates.push_back(row);
   const double start = processor_seconds();
-  { const AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads); }
+  make(std::as_const(points).view(), {});
   const double made = processor_seconds() - start;
   expect_to_stop_soon(2 * made, threads, [&](const std::stop_token& stop) {
-    AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads, stop);
-    cover.gains(candidates);
+    make(std::as_const(points).view(), stop)->gains(candidates);
   });
-  expect_to_stop_soon(2 * made, threads, [&](const std::stop_token& stop) {
-    AnyCover cover(std::as_const(points).view(), {}, 0, rest..., threads, stop);
-    cover.add(candidates);
-  });
+  expect_to_stop_soon(2 * made, threads,
+                      [&](const std::stop_token& stop) { make(std::as_const(points).view(), stop)->add(candidates); });
 }
 
-TEST(Stop, InitializeWhileCandidatesAreCompared) { expect_comparisons_to_stop<Cover<float>>(64, 10); }
-TEST(Stop, InitializeWhileCandidatesAreFiltered) { expect_comparisons_to_stop<FilteredCover<float>>(1000, true); }
+TEST(Stop, InitializeWhileCandidatesAreCompared) {
+  expect_comparisons_to_stop(64, [](MatrixView<const float> points, const std::stop_token& stop) {
+    return std::make_unique<Cover<float>>(points, VectorView<const float>(), 0, 10, threads, stop);
+  });
+}
+TEST(Stop, InitializeWhileCandidatesAreFiltered) {
+  expect_comparisons_to_stop(1000, [](MatrixView<const float> points, const std::stop_token& stop) {
+    return std::make_unique<FilteredCover<float>>(points, VectorView<const float>(),
+                                                  std::make_shared<ByteRows<float>>(points), 0, true, threads, stop);
+  });
+}
 
 TEST(Stop, WhileMeasuringDistancesToMoveEmptyClusters) {
   const EndlessZeros<float> points(4'000'000, 2000);
