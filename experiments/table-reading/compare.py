@@ -4,7 +4,8 @@ usage: compare.py READ_TABLE FOLDER [REPEATS [MEBIBYTES]]
 
 READ_TABLE is the program of read_table.cpp (target `read_table`); FOLDER takes the tables, which are made once. Set the
 processors with taskset: all sides use those that they may. pyarrow is left out where it is missing. Prints a row for each
-table: its size, and the median rate of each side in GB/s with the least and the greatest.
+table: its size, and for each side the median rate in GB/s with the least and the greatest, by the clock and of a second of
+one processor (which other programs disturb less), and how many times as long as Gradus it takes by either.
 """
 
 import os
@@ -14,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ try:
 except ImportError:
     pyarrow = None
 
+warnings.simplefilter("ignore")  # pandas says that its ways of reading numbers will become one
 READ_TABLE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 REPEATS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
 MEBIBYTES = int(sys.argv[4]) if len(sys.argv) > 4 else 128
@@ -61,14 +64,14 @@ class Gradus:
     def read(self, path, dropped):
         self.process.stdin.write("%s %d %s\n" % (path, CORES, dropped))
         self.process.stdin.flush()
-        seconds, rows, columns, total = self.process.stdout.readline().split()
-        return float(seconds), (int(rows), int(columns)), float(total)
+        seconds, busy, rows, columns, total = self.process.stdout.readline().split()
+        return (float(seconds), float(busy)), (int(rows), int(columns)), float(total)
 
 
 def timed(function):
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     values = function()
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start, time.process_time() - used
     return seconds, values.shape, float(values.sum())
 
 
@@ -113,13 +116,17 @@ def main():
             if repeat == 0:
                 continue
             for side, answer in answers.items():
-                rates[side].append(size / answer[0] / 1e9)
-                ratios[side].append(answer[0] / answers["gradus"][0])
+                rates[side].append([size / seconds / 1e9 for seconds in answer[0]])
+                ratios[side].append([own / ours for own, ours in zip(answer[0], answers["gradus"][0])])
         print("%s: %.1f MB, %d x %d%s" % (path.name, size / 1e6, *shapes.pop(), ", without '%s'" % dropped if dropped else ""))
         for side in sides:
-            print("  %-14s %.3f (%.3f, %.3f)   takes %.2f times as long (%.2f to %.2f)" %
-                  (side, statistics.median(rates[side]), min(rates[side]), max(rates[side]),
-                   statistics.median(ratios[side]), min(ratios[side]), max(ratios[side])))
+            text = "  %-14s" % side
+            for kind, name in enumerate(("clock", "processor")):
+                values = [rate[kind] for rate in rates[side]]
+                times = [ratio[kind] for ratio in ratios[side]]
+                text += " %s %.3f (%.3f, %.3f), %.2f times as long (%.2f to %.2f);" % (
+                    name, statistics.median(values), min(values), max(values), statistics.median(times), min(times), max(times))
+            print(text.rstrip(";"))
         sys.stdout.flush()
 
 

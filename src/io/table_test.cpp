@@ -444,7 +444,7 @@ class TableFile : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string put(const std::string& name, const std::string& bytes) const {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
