@@ -295,28 +295,24 @@ class CsvParser {
 
 }  // namespace
 
-namespace {
-
-CsvTable read_table(TextInput&& input, const CsvOptions& options, const std::stop_token& stop) {
+CsvTable read_csv(TextInput&& input, const CsvOptions& options, const std::stop_token& stop) {
   CsvParser parser(input.name(), options, stop);
   input.feed([&](std::string_view text, bool last) { return parser.consume(text, last); });
   return parser.finish();
 }
 
-}  // namespace
-
 CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, const CsvOptions& options,
                    const std::stop_token& stop) {
-  return read_table({bytes, name, stop}, options, stop);
+  return read_csv(TextInput(bytes, name, stop), options, stop);
 }
 
 CsvTable read_csv(const std::string& path, const CsvOptions& options, const std::stop_token& stop) {
-  return read_table(TextInput(path, stop), options, stop);
+  return read_csv(TextInput(path, stop), options, stop);
 }
 
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options,
                          const std::stop_token& stop) {
-  return read_table({descriptor, name, stop}, options, stop);
+  return read_csv(TextInput(descriptor, name, stop), options, stop);
 }
 
 }  // namespace gradus::io

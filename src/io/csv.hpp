@@ -10,6 +10,7 @@
 
 #include "io/header.hpp"
 #include "io/points.hpp"
+#include "io/text_input.hpp"
 
 namespace gradus::io {
 
@@ -40,5 +41,8 @@ CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, cons
 /// The same from a file descriptor, read to its end piece by piece.
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
+
+/// The same from text of which nothing was taken yet.
+CsvTable read_csv(TextInput&& input, const CsvOptions& options = {}, const std::stop_token& stop = {});
 
 }  // namespace gradus::io

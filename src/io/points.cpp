@@ -11,6 +11,7 @@
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
+#include "io/text_input.hpp"
 #include "io/trajectory.hpp"
 
 namespace gradus::io {
@@ -18,7 +19,7 @@ namespace {
 
 enum class Kind : std::uint8_t { npy, csv, tsv, image };
 
-Kind kind_of(const std::string& path) {
+std::optional<Kind> named_kind(const std::string& path) {
   const std::string ending = ending_of(path);
   // Text may be packed.
   const std::string inner = ending == ".gz" ? ending_of(path.substr(0, path.size() - ending.size())) : ending;
@@ -26,6 +27,11 @@ Kind kind_of(const std::string& path) {
   if (inner == ".tsv") return Kind::tsv;
   if (inner == ".csv" || inner == ".txt") return Kind::csv;
   if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return Kind::image;
+  return std::nullopt;
+}
+
+Kind kind_of(const std::string& path) {
+  if (const std::optional<Kind> named = named_kind(path)) return *named;
   const MappedFile file(path);
   if (looks_like_npy(file.bytes())) return Kind::npy;
   if (looks_like_image(file.bytes())) return Kind::image;
@@ -36,7 +42,7 @@ Kind kind_of(const std::string& path) {
       "'" + path +
       "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, .txt, .png, "
       ".jpg and .jpeg can be read, '-' is CSV from standard input, and commands that take trajectories read "
-      ".xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+      ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
 }
 
 Points from_table(CsvTable&& table, const ReadOptions& options) {
@@ -97,6 +103,8 @@ bool is_table(const std::string& path) {
   return kind == Kind::csv || kind == Kind::tsv;
 }
 
+bool names_points(const std::string& path) { return named_kind(path).has_value(); }
+
 bool is_npy(const std::string& path) { return path != "-" && !names_trajectory(path) && kind_of(path) == Kind::npy; }
 
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
@@ -130,6 +138,13 @@ Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std
 Points read_points(const std::string& path, const ReadOptions& options) {
   Points points = read(path, options);
   return options.type ? convert(std::move(points), *options.type, path, options.stop) : points;
+}
+
+Points read_table(TextInput&& input, const ReadOptions& options) {
+  const std::string name = input.name();
+  Points points =
+      from_table(read_csv(std::move(input), {.separator = Separator::detect, .header = options.header}, options.stop), options);
+  return options.type ? convert(std::move(points), *options.type, name, options.stop) : points;
 }
 
 Tensor read_tensor(const std::string& path, const ReadOptions& options) {
