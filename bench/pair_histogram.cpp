@@ -68,8 +68,9 @@ Axis box_axis(std::vector<double>& box) {
   return {.name = "box",
           .letter = "",
           .form = "X,Y,Z",
-          .help = "lengths of a periodic box: distances are between nearest images; of a triclinic cell LX,LY,LZ,XY,XZ,YZ "
-                  "(lengths and tilts, as LAMMPS has them), or the nine numbers of its vectors",
+          .help =
+              "lengths of a periodic box: distances are between nearest images; of a triclinic cell LX,LY,LZ,XY,XZ,YZ "
+              "(lengths and tilts, as LAMMPS has them), or the nine numbers of its vectors",
           .initial = "",
           .parse = [&box](const std::string& label, const std::string& text) {
             box.clear();
@@ -89,9 +90,11 @@ Axis box_axis(std::vector<double>& box) {
             const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
             // Angles would pass for tilts; those of a cell as it is simulated are no larger.
             if (!(std::abs(xy) <= x / 2 && std::abs(xz) <= x / 2 && std::abs(yz) <= y / 2))
-              throw UsageError(label + ": six numbers are LX,LY,LZ and the tilts XY,XZ,YZ, of which XY and XZ are at most half "
-                               "of LX, and YZ half of LY; give a cell by angles, or a more skewed one, by the nine numbers of "
-                               "its vectors");
+              throw UsageError(
+                  label +
+                  ": six numbers are LX,LY,LZ and the tilts XY,XZ,YZ, of which XY and XZ are at most half "
+                  "of LX, and YZ half of LY; give a cell by angles, or a more skewed one, by the nine numbers of "
+                  "its vectors");
             box = {x, 0, 0, xy, y, 0, xz, yz, z};
           }};
 }

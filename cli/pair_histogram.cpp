@@ -122,8 +122,8 @@ using Radial = PairHistogramRadialDistribution;
 Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   const std::int64_t points = swapped ? part.others : part.points;
   const std::int64_t others = swapped ? part.points : part.others;
-  Radial radial = pair_histogram_radial_distribution(part.histogram, sum.dimensions, points, others, sum.volume(),
-                                                     sum.frames);
+  Radial radial =
+      pair_histogram_radial_distribution(part.histogram, sum.dimensions, points, others, sum.volume(), sum.frames);
   if (part.both > 0) {
     const double all = static_cast<double>(points) * static_cast<double>(others);
     for (double& g : radial.g) g *= all / (all - static_cast<double>(part.both));
@@ -154,7 +154,8 @@ struct Table {
     columns.push_back({names.emplace_back(std::move(name)), counts});
   }
   void add(std::string name, std::vector<double> numbers) {
-    columns.push_back({names.emplace_back(std::move(name)), std::span<const double>(values.emplace_back(std::move(numbers)))});
+    columns.push_back(
+        {names.emplace_back(std::move(name)), std::span<const double>(values.emplace_back(std::move(numbers)))});
   }
 };
 
@@ -337,8 +338,8 @@ std::vector<std::int64_t> all_rows(std::int64_t count) {
   return rows;
 }
 
-/// The kinds of the atoms of a frame, by element where the file has these, or else by type, or by name; with the rows of
-/// each. Numbers come in their order, words in that of the alphabet.
+/// The kinds of the atoms of a frame, by element where the file has these, or else by type, or by name; with the rows
+/// of each. Numbers come in their order, words in that of the alphabet.
 struct Kinds {
   std::vector<std::string> names;
   std::vector<std::vector<std::int64_t>> rows;
@@ -349,19 +350,22 @@ struct Kinds {
                                        : labels.types  ? labels.types.get()
                                                        : labels.names.get();
     if (words == nullptr)
-      throw InputError(what +
-                       ": --partial: the file does not say of what kind the atoms are (element, type or name); name the "
-                       "two sides by --select 'index A-B' and --cross-select");
+      throw InputError(
+          what +
+          ": --partial: the file does not say of what kind the atoms are (element, type or name); name the "
+          "two sides by --select 'index A-B' and --cross-select");
     std::vector<std::size_t> order;
     std::vector<bool> is_there(words->words.size());
-    for (const std::int64_t row : wanted) is_there[static_cast<std::size_t>(words->of_atoms[static_cast<std::size_t>(row)])] = true;
+    for (const std::int64_t row : wanted)
+      is_there[static_cast<std::size_t>(words->of_atoms[static_cast<std::size_t>(row)])] = true;
     for (std::size_t word = 0; word < words->words.size(); ++word)
       if (is_there[word]) order.push_back(word);
     constexpr std::size_t most = 40;
     if (order.size() > most)
-      throw InputError(fmt::format("{}: --partial: there are {} kinds of atoms; at most {} are paired with each other; "
-                                   "choose some of them by --select",
-                                   what, order.size(), most));
+      throw InputError(
+          fmt::format("{}: --partial: there are {} kinds of atoms; at most {} are paired with each other; "
+                      "choose some of them by --select",
+                      what, order.size(), most));
     const auto as_number = [&](std::size_t word) -> std::optional<std::int64_t> {
       const std::string& text = words->words[word];
       if (text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
@@ -506,10 +510,10 @@ class Counter {
     std::vector<std::int64_t> both;
     std::ranges::set_intersection(rows, other_rows, std::back_inserter(both));
     if (!both.empty() && !weights_.view.empty())
-      throw InputError(
-          fmt::format("'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
-                      "them have nothing in common",
-                      arguments_.input, both.size()));
+      throw InputError(fmt::format(
+          "'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
+          "them have nothing in common",
+          arguments_.input, both.size()));
     count(sum_.parts[0], side, Side{picked(points, other_rows), weights_of(weights_, other_rows)}, std::ssize(both));
   }
 
@@ -528,8 +532,8 @@ class Counter {
       for (std::size_t second = first; second < kinds.names.size(); ++second, ++number) {
         if (number >= sum_.parts.size() || sum_.parts[number].first != kinds.names[first] ||
             sum_.parts[number].second != kinds.names[second])
-          throw InputError(fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame",
-                                       arguments_.input));
+          throw InputError(
+              fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
         const Side side{picked(points, kinds.rows[first]), {}};
         if (first == second) count(sum_.parts[number], side, std::nullopt, 0);
         else count(sum_.parts[number], side, Side{picked(points, kinds.rows[second]), {}}, 0);
@@ -615,10 +619,11 @@ void note_tiny_edges(const Session& session, std::span<const double> edges) {
 
 void note_folded(const Session& session, const Sum& sum) {
   if (sum.folded_atoms > 0)
-    session.note(fmt::format("{} of {} lay outside the file's box and {} moved into it by whole lengths, which changes no "
-                             "distance",
-                             counted(sum.folded_atoms, "atom"), counted(sum.folded_frames, "frame"),
-                             sum.folded_atoms == 1 ? "was" : "were"));
+    session.note(
+        fmt::format("{} of {} lay outside the file's box and {} moved into it by whole lengths, which changes no "
+                    "distance",
+                    counted(sum.folded_atoms, "atom"), counted(sum.folded_frames, "frame"),
+                    sum.folded_atoms == 1 ? "was" : "were"));
 }
 
 template <class T>
@@ -647,8 +652,8 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
     std::vector<Phase> phases;
     for (const Part& part : sum.parts)
       for (const Phase& phase : part.histogram.report.phases) core::add_phase(phases, phase.name, phase.seconds);
-    all["seconds"] = seconds_of(read + sum.read, "histogram", phases, core::seconds_since(write_start),
-                                core::seconds_since(start));
+    all["seconds"] =
+        seconds_of(read + sum.read, "histogram", phases, core::seconds_since(write_start), core::seconds_since(start));
     return all;
   };
   if (destination.is_file()) {
@@ -656,7 +661,8 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
     if (destination.format() == TableFormat::npy) {
       io::write_npy_table(file, table.columns);
     } else {
-      const std::string text = destination.format() == TableFormat::csv ? csv_text(table.columns) : json_text(summary());
+      const std::string text =
+          destination.format() == TableFormat::csv ? csv_text(table.columns) : json_text(summary());
       file.expect(text.size());
       file.write(text);
     }
@@ -675,9 +681,10 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
 /// The number of all frames of a file, for ranges that count from the end.
 std::int64_t frames_of(const Arguments& arguments) {
   if (arguments.input == "-")
-    throw UsageError(fmt::format("--frames {}: standard input does not tell how many frames will come, so that none can be "
-                                 "counted from the end; name a file, or count from the beginning",
-                                 arguments.frames.text()));
+    throw UsageError(
+        fmt::format("--frames {}: standard input does not tell how many frames will come, so that none can be "
+                    "counted from the end; name a file, or count from the beginning",
+                    arguments.frames.text()));
   io::FrameReader reader(arguments.input, arguments.reading);
   std::int64_t frames = 0;
   while (reader.skip()) ++frames;
@@ -705,10 +712,11 @@ void add_atom_options(Options& options, Arguments& arguments) {
   const auto selection = [](std::optional<io::AtomSelection>& target, const char* name) {
     return [&target, name](const std::string& text) { target.emplace(text, name); };
   };
-  options.value("--select", "ATOMS",
-                "count these only: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index 0-99', 'all', and "
-                "what 'not', 'and', 'or' and parentheses make of them",
-                selection(arguments.selection, "--select"));
+  options.value(
+      "--select", "ATOMS",
+      "count these only: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index 0-99', 'all', and "
+      "what 'not', 'and', 'or' and parentheses make of them",
+      selection(arguments.selection, "--select"));
   options.value("--cross-select", "ATOMS",
                 "count the pairs between the points and these atoms, of the file of --cross where there is one",
                 selection(arguments.cross_selection, "--cross-select"));
@@ -719,18 +727,20 @@ void add_atom_options(Options& options, Arguments& arguments) {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
         return arguments.weights.empty() ? "" : "it counts without weights; leave out --weights";
       });
-  options.value("--frames", "A:B:STEP",
-                "of the frames, counted from 0: from A on, before B, every STEP-th, by the rules of Python's slices; or the "
-                "number of one [all]",
-                [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
+  options.value(
+      "--frames", "A:B:STEP",
+      "of the frames, counted from 0: from A on, before B, every STEP-th, by the rules of Python's slices; or the "
+      "number of one [all]",
+      [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
 }
 
 Action setup_pair_histogram(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
-                                 "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump, .gro, .dcd; "
-                                 "text also with .gz or on standard input"));
+  Options::required(
+      options.file("INPUT", arguments->input, "INPUT",
+                   "points with 1 to 3 coordinates, one per row: .npy, .csv, .tsv; - for CSV on standard "
+                   "input; or the frames of a trajectory, added up: .xyz, .extxyz, .lammpstrj, .dump, .gro, .dcd; "
+                   "text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
   options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");

@@ -25,7 +25,8 @@ FrameRange::FrameRange(const std::string& text) : text_(text) {
   }
   constexpr std::size_t most_parts = 3;
   if (text.empty() || parts.size() > most_parts)
-    throw UsageError(fmt::format("--frames is A:B:STEP, A:B, or the number of one frame, counted from 0, not '{}'", text));
+    throw UsageError(
+        fmt::format("--frames is A:B:STEP, A:B, or the number of one frame, counted from 0, not '{}'", text));
   const auto number = [&](std::size_t part) -> std::optional<std::int64_t> {
     if (part >= parts.size() || parts[part].empty()) return std::nullopt;
     return bench::parse_whole("--frames", parts[part], -most, most);
@@ -33,7 +34,8 @@ FrameRange::FrameRange(const std::string& text) : text_(text) {
   first_ = number(0);
   end_ = number(1);
   step_ = number(2).value_or(1);
-  if (step_ == 0) throw UsageError(fmt::format("--frames: the step of '{}' is 0; it must be at least 1, or negative", text));
+  if (step_ == 0)
+    throw UsageError(fmt::format("--frames: the step of '{}' is 0; it must be at least 1, or negative", text));
   single_ = parts.size() == 1;
 }
 

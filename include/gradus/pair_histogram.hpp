@@ -55,10 +55,10 @@ struct PairHistogramBins {
 /// What is computed.
 struct PairHistogramOptions {
   PairHistogramBins bins = {};
-  /// d lengths of a periodic box; or, in three dimensions, the nine numbers of the vectors a, b, c of a triclinic cell, in
-  /// any orientation, each at most 2^150 and none shorter than 2^-150, with a volume of at least 2^-10 of the product of
-  /// their lengths; empty: open space. Points lie in the box, or in the box along the axes around the cell: from
-  /// origin + min(a, 0) + min(b, 0) + min(c, 0) on, and from there |a| + |b| + |c| at most, in each column.
+  /// d lengths of a periodic box; or, in three dimensions, the nine numbers of the vectors a, b, c of a triclinic cell,
+  /// in any orientation, each at most 2^150 and none shorter than 2^-150, with a volume of at least 2^-10 of the
+  /// product of their lengths; empty: open space. Points lie in the box, or in the box along the axes around the cell:
+  /// from origin + min(a, 0) + min(b, 0) + min(c, 0) on, and from there |a| + |b| + |c| at most, in each column.
   std::vector<double> box = {};
   std::vector<double> box_origin = {};  ///< its lower corner; empty: zero
 };

@@ -110,8 +110,7 @@ class AtomSelection::Parser {
       take();
       if (taken(",") && !is_value()) fail("a value is expected behind the comma");
     }
-    if (node.words.empty() && node.ranges.empty())
-      fail("a value is expected behind " + core::excerpt(key->first));
+    if (node.words.empty() && node.ranges.empty()) fail("a value is expected behind " + core::excerpt(key->first));
     return add(std::move(node));
   }
 
@@ -126,7 +125,8 @@ class AtomSelection::Parser {
     const char* const end = word_.data() + word_.size();
     const auto number = [&](const char* begin, std::int64_t& value) {
       const auto [stop, error] = std::from_chars(begin, end, value);
-      if (error != std::errc{} || value < 0) fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
+      if (error != std::errc{} || value < 0)
+        fail(core::excerpt(word_) + " is not a whole number, or a range such as 1-100");
       return stop;
     };
     const char* at = number(word_.data(), range.first);
@@ -198,7 +198,8 @@ class AtomSelection::Evaluator {
         for (std::size_t at = 0; at < std::min(labels->words.size(), most); ++at)
           there += (at > 0 ? ", " : "") + labels->words[at];
         if (labels->words.size() > most) there += ", ...";
-        fail("no atom has " + core::excerpt(word) + " among its " + name + (there.empty() ? "" : ", which are " + there));
+        fail("no atom has " + core::excerpt(word) + " among its " + name +
+             (there.empty() ? "" : ", which are " + there));
       }
       is_wanted[static_cast<std::size_t>(found - labels->words.begin())] = 1;
     }

@@ -21,8 +21,8 @@ class AtomSelection {
   /// UsageError, with the place, for what is none; messages begin with the name of the option.
   AtomSelection(std::string_view text, std::string_view option);
 
-  /// The numbers of the rows, which increase. InputError, beginning with `what`, where the file says nothing of what the
-  /// selection asks for, or there is no atom with a word, an id or an index that it names.
+  /// The numbers of the rows, which increase. InputError, beginning with `what`, where the file says nothing of what
+  /// the selection asks for, or there is no atom with a word, an id or an index that it names.
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }

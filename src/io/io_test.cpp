@@ -1516,15 +1516,17 @@ TEST_F(TrajectoryTest, TriclinicBoxes) {
       frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
   EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));
   EXPECT_EQ(tilted.box_origin, (std::vector<double>{-1, 0, 0}));
-  const Frame scaled = frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\nITEM: ATOMS xs ys "
-                                        "zs\n0.5 0.5 0.25\n")
+  const Frame scaled = frames_in(head +
+                                 "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\nITEM: ATOMS xs ys "
+                                 "zs\n0.5 0.5 0.25\n")
                            .front();
   EXPECT_EQ(rows_of(scaled.points), (Rows{{-1 + 2.5 + 0.5 - 0.5, 3 - 0.25, 2}}));
   EXPECT_EQ(box(head + "ITEM: BOX BOUNDS abc origin pp pp pp\n4 0 0 0\n1 6 0 0\n0 0 8 0\n" + atoms),
             (std::vector<double>{4, 0, 0, 1, 6, 0, 0, 0, 8}));
   EXPECT_EQ(box("t\n1\n    1NA      NA    1   1.10   2.10   3.10\n 4 6 8 0 0 1 0 2 3\n"),
             (std::vector<double>{4, 0, 0, 1, 6, 0, 2, 3, 8}));
-  expect_contains(refusal_of("1\nLattice=\"5 0 0 5 0 0 0 0 7\"\nH 1 2 3\n"), "t:2: the three vectors of the box are in a plane");
+  expect_contains(refusal_of("1\nLattice=\"5 0 0 5 0 0 0 0 7\"\nH 1 2 3\n"),
+                  "t:2: the three vectors of the box are in a plane");
   expect_contains(unsupported(head + "ITEM: BOX BOUNDS pp pp ff\n"),
                   "t:3: the box is periodic in some directions only");
 }

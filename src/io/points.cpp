@@ -142,8 +142,8 @@ Points read_points(const std::string& path, const ReadOptions& options) {
 
 Points read_table(TextInput&& input, const ReadOptions& options) {
   const std::string name = input.name();
-  Points points =
-      from_table(read_csv(std::move(input), {.separator = Separator::detect, .header = options.header}, options.stop), options);
+  Points points = from_table(
+      read_csv(std::move(input), {.separator = Separator::detect, .header = options.header}, options.stop), options);
   return options.type ? convert(std::move(points), *options.type, name, options.stop) : points;
 }
 

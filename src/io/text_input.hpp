@@ -56,8 +56,8 @@ class TextInput {
   /// InterruptedError after a stop request.
   void feed(const TakeLines& take);
 
-  /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that are
-  /// asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
+  /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that
+  /// are asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
   std::optional<std::string_view> next_line();
 
   /// Bytes of text that next_line() has not given yet, where all of it lies in memory as it is.
@@ -82,7 +82,7 @@ class TextInput {
   ReadBytes read_;            ///< otherwise what gives it
   std::vector<char> buffer_;  ///< of which the first `filled_` bytes were read and not yet taken
   std::size_t filled_ = 0;
-  std::size_t taken_ = 0;     ///< by next_line(), of the text or of the buffer
+  std::size_t taken_ = 0;  ///< by next_line(), of the text or of the buffer
   bool ended_ = false;
   std::int64_t packed_done_ = 0;  ///< bytes of a packed file that were unpacked
   std::int64_t packed_total_ = 0;

@@ -55,9 +55,10 @@ void refuse_unread(const std::string& path) {
   const std::string ending = ending_of(inner_name(path));
   for (const Unread& one : unread)
     if (ending == one.ending)
-      throw UnsupportedError("'" + path + "': " + std::string(one.what) + " (" + std::string(one.ending) +
-                             "), which is not read; convert it to extended XYZ, .gro or a LAMMPS dump first, for example '" +
-                             std::string(one.way_out) + "'");
+      throw UnsupportedError(
+          "'" + path + "': " + std::string(one.what) + " (" + std::string(one.ending) +
+          "), which is not read; convert it to extended XYZ, .gro or a LAMMPS dump first, for example '" +
+          std::string(one.way_out) + "'");
 }
 
 bool is_whole_number(std::string_view text) {
@@ -90,8 +91,9 @@ std::optional<TrajectoryFormat> named_trajectory(const std::string& path) {
     TrajectoryFormat format;
   };
   static constexpr Ending endings[] = {
-      {".xyz", TrajectoryFormat::xyz},           {".extxyz", TrajectoryFormat::xyz}, {".lammpstrj", TrajectoryFormat::lammps},
-      {".lammpsdump", TrajectoryFormat::lammps}, {".dump", TrajectoryFormat::lammps}, {".gro", TrajectoryFormat::gro}};
+      {".xyz", TrajectoryFormat::xyz},          {".extxyz", TrajectoryFormat::xyz},
+      {".lammpstrj", TrajectoryFormat::lammps}, {".lammpsdump", TrajectoryFormat::lammps},
+      {".dump", TrajectoryFormat::lammps},      {".gro", TrajectoryFormat::gro}};
   if (ending_of(path) == ".dcd") return TrajectoryFormat::dcd;
   const std::string ending = ending_of(inner_name(path));
   for (const Ending& one : endings)
@@ -114,8 +116,8 @@ std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning
     if (!table && (positions || named)) return TrajectoryFormat::xyz;
   }
   constexpr std::size_t labels = 20;
-  if (is_whole_number(second) && third.size() > labels &&
-      std::ranges::count(third.substr(labels), '.') >= 3 && third.find(',') == std::string_view::npos)
+  if (is_whole_number(second) && third.size() > labels && std::ranges::count(third.substr(labels), '.') >= 3 &&
+      third.find(',') == std::string_view::npos)
     return TrajectoryFormat::gro;
   return std::nullopt;
 }

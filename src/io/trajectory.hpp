@@ -35,8 +35,8 @@ struct AtomLabels {
 
 /// One frame. The box is a periodic one; open space has none.
 struct Frame {
-  Points points;                   ///< n x 3 from a trajectory, f64
-  AtomLabels labels;               ///< where the reader was asked for them
+  Points points;      ///< n x 3 from a trajectory, f64
+  AtomLabels labels;  ///< where the reader was asked for them
   /// A length for each column; the nine numbers of three vectors, where these do not go along x, y and z; or empty.
   std::vector<double> box;
   std::vector<double> box_origin;  ///< its lower corner; empty where there is no box
@@ -78,12 +78,14 @@ class FrameParser {
 ///   box, which is periodic where all its bounds are pp. Its bounds may also be of the forms "xy xz yz" and
 ///   "abc origin". Each line has as many columns as ITEM: ATOMS names, of which id, type and element are read too.
 ///   Atoms are in the file's order.
-/// * Gromacs .gro: a title, a line with the number of atoms, for each atom columns of fixed width (residue, atom, number,
+/// * Gromacs .gro: a title, a line with the number of atoms, for each atom columns of fixed width (residue, atom,
+/// number,
 ///   coordinates, perhaps velocities), and the box, which is periodic unless it is zero. Lengths in nm.
 /// * DCD, of 32-bit coordinates, in either order of bytes, without fixed atoms; it names no kinds of atoms. Its cell is
 ///   lengths and angles, or their cosines, with a corner at zero, and periodic unless it is zero.
 ///
-/// Anything else is an InputError with file:line. A box that is periodic in some directions only is an UnsupportedError.
+/// Anything else is an InputError with file:line. A box that is periodic in some directions only is an
+/// UnsupportedError.
 class TrajectoryReader {
  public:
   /// `text` stays with the caller; `name` stands in messages. Without a format the beginning of the text tells it: XYZ
@@ -110,9 +112,9 @@ class TrajectoryReader {
   std::unique_ptr<FrameParser> parser_;
 };
 
-/// The frames of any file that holds points: those of a trajectory, recognised by its name, or else by its content, also
-/// on standard input, or the one frame that any other file of points is, read as read_points() does. Trajectories of
-/// formats that are not read are an UnsupportedError that says how to convert them.
+/// The frames of any file that holds points: those of a trajectory, recognised by its name, or else by its content,
+/// also on standard input, or the one frame that any other file of points is, read as read_points() does. Trajectories
+/// of formats that are not read are an UnsupportedError that says how to convert them.
 class FrameReader {
  public:
   /// `labels`: whether the frames' labels are wanted.

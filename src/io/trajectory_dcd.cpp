@@ -116,19 +116,20 @@ class DcdFrames : public FrameParser {
     atoms_ = value<std::int32_t>(count, 0);
     if (atoms_ < 0) fail(at_ - 2 * mark, std::to_string(atoms_) + " is not a number of atoms");
     if (static_cast<std::uint64_t>(atoms_) * axes * sizeof(float) > bytes_.size())
-      fail(at_ - 2 * mark, "it claims " + std::to_string(atoms_) + " atoms, but has only " +
-                               std::to_string(bytes_.size()) + " bytes");
+      fail(at_ - 2 * mark,
+           "it claims " + std::to_string(atoms_) + " atoms, but has only " + std::to_string(bytes_.size()) + " bytes");
   }
 
   void read_axis(std::size_t axis, std::vector<double>& coordinates) {
-    static constexpr std::array<const char*, axes> names = {"the coordinates x", "the coordinates y", "the coordinates z"};
+    static constexpr std::array<const char*, axes> names = {"the coordinates x", "the coordinates y",
+                                                            "the coordinates z"};
     const std::size_t begin = at_;
     const Bytes values = record(names[axis], coordinate_bytes());
     for (std::size_t atom = 0; atom < static_cast<std::size_t>(atoms_); ++atom) {
       const auto coordinate = value<float>(values, sizeof(float) * atom);
       if (!std::isfinite(coordinate))
-        fail(begin + sizeof(std::int32_t) + sizeof(float) * atom, "the coordinate of atom " + std::to_string(atom) +
-                                                                      " (counted from 0) is not a finite number");
+        fail(begin + sizeof(std::int32_t) + sizeof(float) * atom,
+             "the coordinate of atom " + std::to_string(atom) + " (counted from 0) is not a finite number");
       coordinates[axes * atom + axis] = static_cast<double>(coordinate);
     }
   }

@@ -73,7 +73,8 @@ class LammpsFrames : public TextFrames {
       fail("three boundaries are expected, not " + std::to_string(words.size()));
     if (words.empty())
       frame.undecided_box =
-          place() + ": ITEM: BOX BOUNDS does not say whether the box is periodic; give the box, or write 'pp pp "
+          place() +
+          ": ITEM: BOX BOUNDS does not say whether the box is periodic; give the box, or write 'pp pp "
           "pp' behind these words if it is, and 'ff ff ff' if it is not";
     const bool periodic = all_or_none(std::count(words.begin(), words.end(), "pp"));
 
@@ -108,6 +109,8 @@ class LammpsFrames : public TextFrames {
       check_length(high[axis] - bounds.low[axis], periodic);
     }
     const auto [xy, xz, yz] = tilts;
+    bounds.vectors = {high[0] - bounds.low[0], 0, 0, xy, high[1] - bounds.low[1], 0, xz, yz, high[2] - bounds.low[2]};
+    if (is_orthogonal(bounds.vectors)) return bounds;
     bounds.low[0] -= std::min({0.0, xy, xz, xy + xz});
     high[0] -= std::max({0.0, xy, xz, xy + xz});
     bounds.low[1] -= std::min(0.0, yz);

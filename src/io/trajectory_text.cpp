@@ -171,8 +171,8 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
   constexpr std::int64_t believed = 1 << 20;  // of a stream nobody knows how much follows
   std::vector<double> coordinates;
-  coordinates.reserve(static_cast<std::size_t>(
-      trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));
+  coordinates.reserve(
+      static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));
   AtomWordsBuilder types;
   AtomWordsBuilder elements;
   std::vector<std::int64_t> ids;

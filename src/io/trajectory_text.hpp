@@ -87,9 +87,9 @@ class TextFrames : public FrameParser {
   std::unique_ptr<TextInput> text_;
   std::stop_token stop_;
   bool labels_;
-  std::int64_t line_ = 0;                  ///< lines taken
-  std::int64_t blank_ = 0;                 ///< lines that at_end() passed over
-  std::optional<std::string> ahead_;       ///< the line behind those
+  std::int64_t line_ = 0;             ///< lines taken
+  std::int64_t blank_ = 0;            ///< lines that at_end() passed over
+  std::optional<std::string> ahead_;  ///< the line behind those
   std::string current_;
   bool started_ = false;
 };

@@ -172,8 +172,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
         const bool is_below = static_cast<double>(value) < low;
         value = std::nextafter(value, is_below ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
       }
-      if (!is_inside(value))
-        throw_unmovable<T>(what, row, column, low, low + length);
+      if (!is_inside(value)) throw_unmovable<T>(what, row, column, low, low + length);
       folded(row, column) = value;
     }
   }

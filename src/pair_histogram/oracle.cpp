@@ -12,9 +12,11 @@ namespace {
 double distance_in_cell(const std::vector<double>& box, const double (&apart)[dimension_limit]) {
   const auto component = [&](std::size_t vector, std::size_t axis) { return box[3 * (vector % 3) + axis % 3]; };
   const auto cross = [&](std::size_t left, std::size_t right, std::size_t axis) {
-    return component(left, axis + 1) * component(right, axis + 2) - component(left, axis + 2) * component(right, axis + 1);
+    return component(left, axis + 1) * component(right, axis + 2) -
+           component(left, axis + 2) * component(right, axis + 1);
   };
-  const double volume = (component(0, 0) * cross(1, 2, 0) + component(0, 1) * cross(1, 2, 1)) + component(0, 2) * cross(1, 2, 2);
+  const double volume =
+      (component(0, 0) * cross(1, 2, 0) + component(0, 1) * cross(1, 2, 1)) + component(0, 2) * cross(1, 2, 2);
   double nearest[dimension_limit] = {apart[0], apart[1], apart[2]};
   for (std::size_t vector = 0; vector < 3; ++vector) {
     double share[dimension_limit] = {};

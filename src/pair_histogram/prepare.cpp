@@ -49,8 +49,9 @@ void check_reach(double reach, const std::vector<double>& box) {
   const double half = greatest_reach(box);
   if (reach > half)
     throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the " +
-                     (is_triclinic(box) ? "cell's least height, " : "box's least length, ") + core::number_text(half) + ", where a pair's nearest image is not its only one; a cutoff of " +
-                     core::number_text(half) + " at most is needed");
+                     (is_triclinic(box) ? "cell's least height, " : "box's least length, ") + core::number_text(half) +
+                     ", where a pair's nearest image is not its only one; a cutoff of " + core::number_text(half) +
+                     " at most is needed");
 }
 
 template <class T>
@@ -60,8 +61,8 @@ template <class T>
   throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
                    std::to_string(column) + " (counted from 0) is " + core::number_text(value) +
                    " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
-                   core::number_text(corner + problem.box[column]) +
-                   (problem.triclinic ? " around the cell" : "") + "; move such points in by whole lengths");
+                   core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : "") +
+                   "; move such points in by whole lengths");
 }
 
 /// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
@@ -181,7 +182,8 @@ void check_box(const std::vector<double>& box, const std::vector<double>& origin
   if (box.empty() && !origin.empty()) throw UsageError("box: an origin was given, but no lengths");
   if (is_triclinic(box)) {
     if (dimensions != 3)
-      throw UsageError("box: the nine numbers of a cell are for points with 3 columns, not " + std::to_string(dimensions));
+      throw UsageError("box: the nine numbers of a cell are for points with 3 columns, not " +
+                       std::to_string(dimensions));
     check_cell(box);
   } else if (!box.empty() && static_cast<std::int64_t>(box.size()) != dimensions)
     throw UsageError("box: there are " + std::to_string(box.size()) + " lengths, but the points have " +

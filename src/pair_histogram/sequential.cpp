@@ -36,7 +36,8 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
       squared = problem.cell.squared_distance(separations[0], separations[1], separations[2]);
     for (int dim = 0; dim < dimensions && space != Space::cell; ++dim) {
       double separation = std::abs(separations[dim]);
-      if (space == Space::box) separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
+      if (space == Space::box)
+        separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
       squared += separation * separation;
     }
     const double distance = std::sqrt(squared);

@@ -72,7 +72,7 @@ HWY_INLINE DoubleVector squared_in_cell(const PlainRow& row, const DoubleVector 
   const DoubleVector apart[3] = {first[0] - hn::LoadU(d, row.second[0] + place),
                                  first[1] - hn::LoadU(d, row.second[1] + place),
                                  first[2] - hn::LoadU(d, row.second[2] + place)};
-  const auto whole = [&](const double (&share)[3]) {
+  const auto whole = [&](const double(&share)[3]) {
     return hn::Round((apart[0] * number(share[0]) + apart[1] * number(share[1])) + apart[2] * number(share[2]));
   };
   const DoubleVector images[3] = {whole(row.cell->reciprocal[0]), whole(row.cell->reciprocal[1]),

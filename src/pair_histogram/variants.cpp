@@ -23,9 +23,9 @@ using core::Support;
 // Where they run
 
 Support along_axes(const Shape& shape, const execution::Machine&, const char* others) {
-  return shape.triclinic ? Support::no(std::string("its periodic boxes lie along the axes; ") + others +
-                                       " takes triclinic cells")
-                         : Support::yes();
+  return shape.triclinic
+             ? Support::no(std::string("its periodic boxes lie along the axes; ") + others + " takes triclinic cells")
+             : Support::yes();
 }
 
 Support in_boxes(const Shape& shape, const execution::Machine& machine) {

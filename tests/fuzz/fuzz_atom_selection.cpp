@@ -7,7 +7,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const gradus::io::Frame frame = [] {
-    constexpr std::string_view text = "4\nProperties=species:S:1:pos:R:3:id:I:1\nO 0 0 0 7\nH 1 0 0 9\nH 0 1 0 8\nN 1 1 1 70\n";
+    constexpr std::string_view text =
+        "4\nProperties=species:S:1:pos:R:3:id:I:1\nO 0 0 0 7\nH 1 0 0 9\nH 0 1 0 8\nN 1 1 1 70\n";
     gradus::io::TrajectoryReader reader(std::as_bytes(std::span(text.data(), text.size())), "frame", {}, true);
     return *reader.next();
   }();

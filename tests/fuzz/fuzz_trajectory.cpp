@@ -1,6 +1,6 @@
-// Any bytes: TrajectoryReader, of the format that the bytes begin as, gives frames of finite positions, each with a sane
-// box or none and a label for each atom where there are labels, and passes over as many frames as it reads; or it throws
-// InputError or UnsupportedError.
+// Any bytes: TrajectoryReader, of the format that the bytes begin as, gives frames of finite positions, each with a
+// sane box or none and a label for each atom where there are labels, and passes over as many frames as it reads; or it
+// throws InputError or UnsupportedError.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -75,7 +75,8 @@ HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint&
   auto from_half = hn::Set(u, 0xffffffffU);
 #pragma GCC unroll 3
   for (int vector = 0; vector < 3; ++vector) {
-    const auto apart = hn::BitCast(i, first.coordinates[vector]) - hn::BitCast(i, hn::LoadU(f, columns[vector] + place));
+    const auto apart =
+        hn::BitCast(i, first.coordinates[vector]) - hn::BitCast(i, hn::LoadU(f, columns[vector] + place));
     from_half = hn::Min(from_half, hn::BitCast(u, apart) + hn::Set(u, 0x80000004U));
     steps[vector] = hn::ConvertTo(f, apart);
   }

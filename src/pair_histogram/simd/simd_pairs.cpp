@@ -43,8 +43,9 @@ std::int64_t counter_copies(std::int64_t counters) {
 //   floats    u U for each of two coordinates, 2 u U for their difference
 //   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
 //   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
-//             of a triclinic cell, in units of `spread`, which is what all vectors add up to in a column: a step for both
-//             points' half steps (2^-32); for fractions of 1/2 at most, 5 u of the sum: conversion, vector, three sums
+//             of a triclinic cell, in units of `spread`, which is what all vectors add up to in a column: a step for
+//             both points' half steps (2^-32); for fractions of 1/2 at most, 5 u of the sum: conversion, vector, three
+//             sums
 //   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
 //             difference, u L for the length itself, u L for what it leaves
 // A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and

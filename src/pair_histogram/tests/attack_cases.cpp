@@ -155,7 +155,8 @@ class Maker {
     if (corner != 0) made_.options.box_origin.assign(3, corner);
     each_row([&](std::vector<T>& row) {
       double fraction[3] = {};
-      for (double& one : fraction) one = random_.chance(0.4) ? static_cast<double>(random_.between(0, 8)) / 8 : random_.uniform();
+      for (double& one : fraction)
+        one = random_.chance(0.4) ? static_cast<double>(random_.between(0, 8)) / 8 : random_.uniform();
       for (std::size_t axis = 0; axis < 3; ++axis) {
         double low = corner;  // of the box around the cell, as the header adds it up
         double length = 0;
@@ -173,7 +174,8 @@ class Maker {
       }
     });
     if (random_.chance(0.3) && made_.points.size() > 2)
-      for (std::size_t row = made_.points.size() / 2; row < made_.points.size(); ++row) made_.points[row] = made_.points[row / 2];
+      for (std::size_t row = made_.points.size() / 2; row < made_.points.size(); ++row)
+        made_.points[row] = made_.points[row / 2];
   }
 
   double height_of_cell() const {
@@ -184,7 +186,8 @@ class Maker {
       double area = 0;
       double volume = 0;
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        const double cross = at(vector + 1, axis + 1) * at(vector + 2, axis + 2) - at(vector + 1, axis + 2) * at(vector + 2, axis + 1);
+        const double cross =
+            at(vector + 1, axis + 1) * at(vector + 2, axis + 2) - at(vector + 1, axis + 2) * at(vector + 2, axis + 1);
         area += cross * cross;
         volume += at(vector, axis) * cross;
       }

@@ -56,8 +56,8 @@ struct ReferenceCell {
     const double images[3] = {image(apart, 0), image(apart, 1), image(apart, 2)};
     double left[3];
     for (std::size_t axis = 0; axis < 3; ++axis)
-      left[axis] = ((apart[axis] - images[0] * vectors[0][axis]) - images[1] * vectors[1][axis]) -
-                   images[2] * vectors[2][axis];
+      left[axis] =
+          ((apart[axis] - images[0] * vectors[0][axis]) - images[1] * vectors[1][axis]) - images[2] * vectors[2][axis];
     return std::sqrt((left[0] * left[0] + left[1] * left[1]) + left[2] * left[2]);
   }
 
@@ -99,8 +99,8 @@ void check_nearest(const ReferenceCell& cell, const T* a, const T* b, double rea
   const double canonical = cell.distance(rounded);
   const bool right = exact < reach - little ? std::abs(canonical - exact) <= little : canonical >= reach - 2 * little;
   if (!right)
-    throw std::logic_error("the formula gives a distance of " + std::to_string(canonical) + " where the nearest image is " +
-                           std::to_string(exact) + " away");
+    throw std::logic_error("the formula gives a distance of " + std::to_string(canonical) +
+                           " where the nearest image is " + std::to_string(exact) + " away");
 }
 
 template <class T>

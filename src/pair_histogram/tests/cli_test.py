@@ -465,10 +465,10 @@ class PairHistogram(Case):
         self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
         self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
         # Moved by whole vectors.
-        moved = self.file("m.csv", "0.5,0.5,0.5\n-15.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
+        moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
         self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
         self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
-        away = self.file("m.xyz", '3\nLattice="%s"\nH 0.5 0.5 0.5\nH -15.5 -8.5 20.5\nH 100.5 0.5 8.5\n' % cell.replace(",", " "))
+        away = self.file("m.xyz", '3\nLattice="%s"\nH 0.5 0.5 0.5\nH -13.5 -8.5 20.5\nH 100.5 0.5 8.5\n' % cell.replace(",", " "))
         result = self.succeed("pair-histogram", away, *job)
         self.assertIn("2 atoms of 1 frame lay outside", result.stderr)
         self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["0", "1", "2", "0"])
