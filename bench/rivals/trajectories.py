@@ -41,7 +41,7 @@ CELLS = {
     "triclinic": [[24.0, 0, 0], [7.0, 26.0, 0], [-5.0, 9.0, 25.0]],
     "rotated": [[20.0, 9.0, 3.0], [-8.0, 23.0, 2.5], [1.5, -6.0, 24.0]],
 }
-FRAMES = 4
+FRAMES = 3
 BINS = 50
 
 
@@ -52,7 +52,7 @@ def frames_of(make, cell, seed):
     random = numpy.random.default_rng(seed)
     frames = []
     for _ in range(FRAMES):
-        symbols, positions = make(random, numpy.array(cell), 343)
+        symbols, positions = make(random, numpy.array(cell), 216)
         frames.append(ase.Atoms(symbols, positions=positions, cell=cell, pbc=True))
     return frames
 
