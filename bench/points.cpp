@@ -10,6 +10,7 @@
 #include "core/generate.hpp"
 #include "core/names.hpp"
 #include "cpu/threads.hpp"
+#include "io/trajectory.hpp"
 
 namespace gradus::bench {
 
@@ -86,8 +87,16 @@ io::Points make_points(const PointSet& set, io::ElementType type, io::ReadOption
 
 void require_table_for_header(const io::ReadOptions& reading, const std::vector<std::string>& paths) {
   const auto is_table = [](const std::string& path) { return !path.empty() && io::is_table(path); };
-  if (reading.header != io::HeaderLine::automatic && std::ranges::none_of(paths, is_table))
-    throw UsageError("--header is for tables of text (.csv, .tsv, .txt, standard input); no input is one");
+  const bool header = reading.header != io::HeaderLine::automatic;
+  if ((header || !reading.style.is_default()) && std::ranges::none_of(paths, is_table))
+    throw UsageError(std::string(header                     ? "--header is"
+                                 : reading.style.group != 0 ? "--thousands is"
+                                                            : "--decimal is") +
+                     " for tables of text (.csv, .tsv, .txt, standard input); no input is one");
+  if (!reading.columns.empty() && std::ranges::any_of(paths, io::names_trajectory))
+    throw UsageError(
+        "--columns and --drop-columns are for tables and arrays; a trajectory says itself which columns are "
+        "coordinates");
 }
 
 bool PointAxes::is_file() const { return !is_generator(data_); }

@@ -22,8 +22,8 @@ using Action = std::function<int()>;
 enum class Common : std::uint8_t {
   none,    ///< prints text for a shell or a pager
   output,  ///< --json, --quiet: Session::json, Session::quiet
-  place,   ///< also --device, --threads: Session::execution
-  job      ///< also --variant, --pin, --block-size, --memory-limit, --gpu-memory-limit
+  place,   ///< also --device, --threads, --memory-limit, --gpu-memory-limit: Session::execution
+  job      ///< also --variant, --pin, --block-size
 };
 
 /// The headings of these options in the help.

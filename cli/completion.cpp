@@ -49,7 +49,9 @@ struct Tree {
 
 std::string bash_candidates(const OptionValue& value) {
   std::string commands;
-  if (!value.choices.empty()) commands += fmt::format("compgen -W '{}' -- \"$current\"; ", joined(value.choices, " "));
+  const std::string_view words =
+      value.list ? "compgen -P \"$begun\" -W '{}' -- \"$last\"; " : "compgen -W '{}' -- \"$current\"; ";
+  if (!value.choices.empty()) commands += fmt::format(fmt::runtime(words), joined(value.choices, " "));
   if (value.file) commands += "compgen -f -- \"$current\"; ";
   return commands.empty() ? "return" : "mapfile -t COMPREPLY < <(" + commands.substr(0, commands.size() - 2) + ")";
 }
@@ -86,11 +88,14 @@ _gradus() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}"
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '{1} help --help --version' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W '{1} help --help --version -V' -- "$current")
     return
   fi
   # bash takes --option=value apart at the equals sign.
   if [[ $current == "=" ]]; then current=""; elif [[ $previous == "=" ]]; then previous="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
+  # Of a list what comes before the last comma stays as it is.
+  local last="${{current##*,}}"
+  local begun="${{current%"$last"}}"
   case "$command:$previous" in
 {2}  esac
   if [[ $current == -* ]]; then
@@ -122,6 +127,7 @@ std::string zsh_escaped(std::string text) {
 
 std::string zsh_action(const OptionValue& value) {
   const std::string choices = zsh_escaped(joined(value.choices, " "));
+  if (value.list && !choices.empty()) return "_sequence compadd - " + choices;
   if (value.file) return choices.empty() ? "_files" : "{compadd -- " + choices + "; _files}";
   return choices.empty() ? "" : "(" + choices + ")";
 }
@@ -203,7 +209,8 @@ std::string fish(const Tree& tree) {
       if (takes_value(*option)) {
         const OptionValue value = tree.value_of(*option);
         text += value.file ? " -r -F" : " -x";
-        if (!value.choices.empty()) text += " -a " + fish_quoted(joined(value.choices, " "));
+        const std::string choices = joined(value.choices, " ");
+        if (!choices.empty()) text += " -a " + fish_quoted(value.list ? "(__fish_append , " + choices + ")" : choices);
       }
       text += " -d " + fish_quoted(option->get_description()) + "\n";
     }

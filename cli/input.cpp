@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "core/stop.hpp"
-#include "io/file.hpp"
-#include "io/npy.hpp"
 
 namespace gradus::cli {
 
 namespace {
-
-bool is_binary(const std::string& path) { return path != "-" && io::looks_like_npy(io::MappedFile(path).bytes()); }
 
 [[noreturn]] void refuse_rounding(const std::string& path, std::int64_t row, std::int64_t column, double value) {
   throw InputError(
@@ -28,9 +25,25 @@ bool is_binary(const std::string& path) { return path != "-" && io::looks_like_n
 void add_header_option(Options& options, const Session& session, io::ReadOptions& reading) {
   options.choice("--header", reading.header, bench::header_choices, std::string(bench::header_help));
   // A file that is read once for each type is in doubt once.
-  reading.note = [&session, said = std::make_shared<std::string>()](const std::string& note) {
-    if (std::exchange(*said, note) != note) session.note(note);
+  reading.note = [&session, said = std::make_shared<std::set<std::string>>()](const std::string& note) {
+    if (said->insert(note).second) session.note(note);
   };
+}
+
+void add_column_options(Options& options, io::ReadOptions& reading, bool with_id) {
+  io::ColumnChoice& choice = reading.columns;
+  choice.offers_columns = true;
+  choice.offers_id = with_id;
+  options.value("--columns", "LIST",
+                "the coordinates: columns by name, number from 1, or range, such as x,3,5-7 or 2- [all columns]",
+                [&choice](const std::string& text) { choice.taken = io::ColumnList("--columns", text); });
+  options.useless_where(
+      options.value("--drop-columns", "LIST", "leave these columns out",
+                    [&choice](const std::string& text) { choice.dropped = io::ColumnList("--drop-columns", text); }),
+      [&choice] { return choice.taken.empty() ? "" : "--columns says which columns are taken"; });
+  if (with_id)
+    options.value("--id-column", "NAME|N", "the column that names the rows: no coordinate, but beside each answer",
+                  [&choice](const std::string& text) { choice.id = io::ColumnList("--id-column", text); });
 }
 
 void add_reading_options(Options& options, const Session& session, io::ReadOptions& reading) {
@@ -42,11 +55,27 @@ void add_reading_options(Options& options, const Session& session, io::ReadOptio
                 },
                 {.choices = choices});
   add_header_option(options, session, reading);
+  options.choice("--decimal", reading.style.decimal,
+                 {{"auto", io::Decimal::automatic}, {"point", io::Decimal::point}, {"comma", io::Decimal::comma}},
+                 "what decimals follow in tables of text");
+  constexpr std::string_view marks = ",.'_ ";
+  const std::vector<std::string> words{"comma", "point", "apostrophe", "underscore", "blank"};
+  options.value(
+      "--thousands", "MARK",
+      "what groups digits by threes in tables of text: comma, point, apostrophe, underscore or blank [nothing]",
+      [&reading, marks, words](const std::string& text) {
+        const bool itself = text.size() == 1 && marks.find(text) != std::string_view::npos;
+        reading.style.group = itself ? text.front() : marks[parse_choice("--thousands", text, words)];
+      },
+      {.choices = words});
   reading.stop = session.execution.stop;
 }
 
 void require_one_standard_input(const std::vector<std::string>& paths) {
-  if (std::ranges::count(paths, "-") > 1)
+  const auto is_standard_input = [](const std::string& path) {
+    return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
+  };
+  if (std::ranges::count_if(paths, is_standard_input) > 1)
     throw UsageError("'-' stands for standard input, which can be read once only; name a file for the other input");
 }
 
@@ -55,7 +84,7 @@ io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading)
   reading.type.reset();
   io::Points points = io::read_points(path, reading);
   if constexpr (sizeof(T) == 4)
-    if (points.type() == io::ElementType::f64 && is_binary(path)) {
+    if (points.type() == io::ElementType::f64 && !points.from_text) {
       const MatrixView<const double> view = points.view<double>();
       const std::int64_t stretch = core::stretch_length(view.rows(), view.columns());
       for (std::int64_t row = 0; row < view.rows(); ++row) {
@@ -73,7 +102,7 @@ io::PointsOf<T> read_matrix_as(const std::string& path, io::ReadOptions reading)
 
 template <class T>
 io::VectorOf<T> read_vector_as(const std::string& path, const io::ReadOptions& reading) {
-  const io::PointsOf<T> matrix = read_matrix_as<T>(path, reading);
+  const io::PointsOf<T> matrix = read_matrix_as<T>(path, io::with_all_columns(reading));
   const std::int64_t rows = matrix.view.rows();
   const std::int64_t columns = matrix.view.columns();
   if (rows != 1 && columns != 1)

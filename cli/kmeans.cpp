@@ -4,18 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_choose.hpp"
+#include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
 
@@ -34,7 +38,13 @@ struct Arguments {
   std::string centroids;  ///< the file of --init
   std::string init = "k-means++";
   io::ReadOptions reading;
-  KMeansOptions options;  ///< all but initial_centroids and weights
+  bool standardize = false;
+  KMeansOptions options;  ///< all but initial_centroids and weights; `clusters`: of the fit at hand, or that is kept
+  std::vector<std::int64_t> cluster_counts;  ///< ascending
+  Criterion criterion = Criterion::silhouette;
+  std::int64_t silhouette_points = KMeansCriteriaOptions{}.silhouette_points;
+
+  bool chooses() const { return cluster_counts.size() > 1; }
 };
 
 const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
@@ -165,7 +175,13 @@ std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result,
 }
 
 const std::vector<std::string>& result_names() {
-  static const std::vector<std::string> names{"centroids.npy", "labels.npy", "quantized.png",
+  static const std::vector<std::string> names{std::string(centroids_name),
+                                              "labels.npy",
+                                              "centroids.csv",
+                                              "labels.csv",
+                                              "quantized.png",
+                                              "choice.csv",
+                                              std::string(standardized_name),
                                               std::string(summary_name)};
   return names;
 }
@@ -177,52 +193,153 @@ std::vector<std::string> output_files(const Arguments& arguments) {
   return files;
 }
 
+/// What is fitted: the rows, as they come or standardized, and a fit of them.
 template <class T>
-int cluster(const Arguments& arguments, const Session& session, const io::Points& points,
-            core::Clock::time_point start) {
-  const KMeansOptions& options = arguments.options;
+struct Fitting {
+  MatrixView<const T> rows;
+  std::function<KMeansResult<T>(const KMeansOptions&)> fit;
+};
+
+/// The fit of `options`, or of several numbers of clusters the one that the criterion takes.
+template <class T>
+struct Choice {
+  KMeansResult<T> result;
+  std::vector<Candidate> candidates;   ///< where there are several
+  std::size_t chosen = 0;              ///< of these
+  std::int64_t silhouette_points = 0;  ///< of which the silhouette is
+};
+
+/// Criteria, where a fit has any.
+template <class T>
+void add_criteria(const Arguments& arguments, const Session& session, MatrixView<const T> rows,
+                  const std::vector<KMeansResult<T>>& results, Choice<T>& choice) {
+  std::vector<VectorView<const std::int32_t>> labelings;
+  std::vector<std::size_t> owners;
+  for (std::size_t index = 0; index < results.size(); ++index) {
+    const auto used = std::ranges::count_if(results[index].counts, [](std::int64_t count) { return count > 0; });
+    if (used < 2 || used >= rows.rows()) continue;
+    labelings.push_back(results[index].labels.view());
+    owners.push_back(index);
+  }
+  const KMeansCriteriaResult criteria = kmeans_criteria(rows, labelings,
+                                                        {.metric = arguments.options.metric,
+                                                         .silhouette_points = arguments.silhouette_points,
+                                                         .seed = arguments.options.seed},
+                                                        session.execution);
+  for (std::size_t index = 0; index < owners.size(); ++index)
+    choice.candidates[owners[index]].criteria = criteria.labelings[index];
+  choice.silhouette_points = criteria.silhouette_points;
+}
+
+template <class T>
+Choice<T> fit_all(const Arguments& arguments, const Session& session, const Fitting<T>& fitting) {
+  Choice<T> choice;
+  if (!arguments.chooses()) {
+    choice.result = fitting.fit(arguments.options);
+    return choice;
+  }
+  std::vector<KMeansResult<T>> results;
+  KMeansOptions options = arguments.options;
+  for (const std::int64_t clusters : arguments.cluster_counts) {
+    const auto start = core::Clock::now();
+    options.clusters = clusters;
+    results.push_back(fitting.fit(options));
+    const KMeansResult<T>& result = results.back();
+    choice.candidates.push_back({clusters, result.inertia, result.iterations, core::seconds_since(start), {}});
+  }
+  add_criteria(arguments, session, fitting.rows, results, choice);
+  choice.chosen = taken_by(choice.candidates, arguments.criterion).value_or(0);
+  choice.result = std::move(results[choice.chosen]);
+  return choice;
+}
+
+/// What more restarts would do, where it takes no time to find out and makes a difference.
+template <class T>
+std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitting, double inertia, double seconds) {
+  constexpr double soon = 0.01;
+  constexpr double difference = 1e-3;
+  constexpr int restarts = 10;
+  if (seconds > soon || arguments.options.restarts > 1 || !why_nothing_is_random(arguments.options.init).empty() ||
+      !arguments.options.graph_file.empty())
+    return "";
+  KMeansOptions options = arguments.options;
+  options.restarts = restarts;
+  const double best = fitting.fit(options).inertia;
+  if (!(best < inertia * (1 - difference))) return "";
+  return fmt::format("other seeds lead elsewhere: --restarts {} keeps the best of {}, of inertia {}, {:.2g} % less",
+                     restarts, restarts, brief(best), 100 * (1 - best / inertia));
+}
+
+template <class T>
+int cluster(const Arguments& given, const Session& session, const io::Points& points, core::Clock::time_point start) {
+  Arguments arguments = given;
+  KMeansOptions& options = arguments.options;
   KMeansMemory<T> memory;
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
     require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
-    initial = read_matrix_as<T>(arguments.centroids, arguments.reading);
+    initial = read_matrix_as<T>(arguments.centroids, io::with_all_columns(arguments.reading));
   }
   if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
-  memory.initial_centroids = initial.view;
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
+  const std::vector<std::pair<std::string_view, std::string>> roles{
+      {"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}};
+  std::optional<StandardizedPoints<T>> scaled;
+  if (arguments.standardize) naming_files(roles, [&] { scaled.emplace(points.view<T>(), session.execution, initial); });
+  memory.initial_centroids = initial.view;
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* centroids_file = nullptr;
   core::AtomicFile* labels_file = nullptr;
   core::AtomicFile* picture_file = nullptr;
+  core::AtomicFile* standardized_file = nullptr;
+  core::AtomicFile* choice_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
+  std::optional<TextResult> text_result;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    centroids_file = &outputs->add("centroids.npy", io::npy_size<T>(options.clusters, points.columns()));
+    centroids_file = &outputs->add(centroids_name, io::npy_size<T>(arguments.cluster_counts.back(), points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
+    if (scaled)
+      standardized_file =
+          &outputs->add(standardized_name, io::npy_size<T>(arguments.cluster_counts.back(), points.columns()));
+    if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
+    if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
-  const KMeansResult<T> result = naming_files(
-      {{"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}},
-      [&] { return kmeans(points.view<T>(), options, memory, session.execution); });
+  const Fitting<T> fitting{scaled ? scaled->rows() : points.view<T>(), [&](const KMeansOptions& wanted) {
+                             return scaled ? scaled->fit(wanted, memory)
+                                           : kmeans(points.view<T>(), wanted, memory, session.execution);
+                           }};
+  const auto fit_start = core::Clock::now();
+  Choice<T> choice = naming_files(roles, [&] { return fit_all(arguments, session, fitting); });
+  const double fit_seconds = core::seconds_since(fit_start);
+  KMeansResult<T>& result = choice.result;
+  options.clusters = result.centroids.rows();
   session.end_progress();
 
   const auto write_start = core::Clock::now();
   if (outputs) {
+    if (standardized_file) io::write_npy(*standardized_file, result.centroids.view());
+    if (scaled) scaled->restore(result);
+    if (text_result) text_result->write(result);
     io::write_npy(*centroids_file, result.centroids.view());
     io::write_npy(*labels_file, result.labels.view());
     if (picture_file) {
       const Buffer<std::uint8_t> pixels = quantized(*points.picture, result, session.execution.stop);
       io::write_png(*picture_file, *points.picture, {pixels.data(), static_cast<std::size_t>(pixels.size())});
     }
-    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file})
+    if (choice_file) choice_file->write(choice_csv(choice.candidates));
+    for (core::AtomicFile* file : {centroids_file, labels_file, picture_file, standardized_file, choice_file})
       if (file) file->finish();
+  } else if (scaled) {
+    scaled->restore(result);
   }
   Json summary = summary_of(arguments, points.columns(), result,
                             kmeans_memory({.points = points.rows(),
@@ -230,11 +347,18 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
                                            .element_bytes = static_cast<int>(sizeof(T)),
                                            .weighted = !memory.weights.empty()},
                                           options, session.execution)
-                                .host);
+                                    .host +
+                                (scaled ? scaled->bytes() : 0));
+  add_table_facts(summary, points, scaled ? &scaled->by() : nullptr);
   const double seconds = core::seconds_since(start);
+  if (arguments.chooses())
+    summary["choice"] = choice_json(choice.candidates, arguments.criterion, choice.silhouette_points);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
-    summary["files"] = facts_of_files({centroids_file, labels_file, picture_file});
+    std::vector<const core::AtomicFile*> files{centroids_file, labels_file, picture_file, standardized_file,
+                                               choice_file};
+    if (text_result) files.insert(files.end(), {&text_result->centroids(), &text_result->labels()});
+    summary["files"] = facts_of_files(files);
     summary_file->write(json_text(summary));
     outputs->commit();
   }
@@ -242,10 +366,21 @@ int cluster(const Arguments& arguments, const Session& session, const io::Points
     session.print_json(summary);
     return 0;
   }
-  session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
+  if (!outputs || !session.quiet) {  // the result must go somewhere
+    if (arguments.chooses())
+      session.print(choice_text(session, choice.candidates, choice.chosen, arguments.criterion,
+                                choice.silhouette_points, points.rows()) +
+                    "\n");
+    session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
+  }
   if (outputs)
-    session.note(fmt::format("wrote centroids.npy, labels.npy, {}summary.json to '{}'",
-                             picture_file ? "quantized.png, " : "", arguments.output));
+    session.note(fmt::format(
+        "wrote centroids.npy, labels.npy, {}{}{}{}summary.json to '{}'",
+        text_result ? "centroids.csv, labels.csv, " : "", standardized_file ? "standardized_centroids.npy, " : "",
+        picture_file ? "quantized.png, " : "", choice_file ? "choice.csv, " : "", arguments.output));
+  if (session.quiet || arguments.chooses()) return 0;
+  const std::string hint = hint_of_restarts(arguments, fitting, result.inertia, fit_seconds);
+  if (!hint.empty()) session.note(hint);
   return 0;
 }
 
@@ -253,22 +388,40 @@ Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   KMeansOptions& fit = arguments->options;
   Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
-                                 "standard input"));
-  Options::required(options.value("-k,--clusters", "N", "number of clusters", [&fit](const std::string& text) {
-    fit.clusters = parse_whole("-k", text, 1, std::numeric_limits<std::int32_t>::max());
-  }));
-  options.value("-o,--output", "DIR",
-                "write centroids.npy, labels.npy and summary.json there; for a picture also quantized.png",
-                [arguments = arguments.get()](const std::string& text) {
-                  if (text.empty() || text == "-")
-                    throw UsageError("--output: " + core::excerpt(text) +
-                                     " is not a folder; the result is several files (--json prints its summary)");
-                  arguments->output = text;
-                },
-                {.choices = {}, .file = true});
+                                 "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
+                                 "pixels; - for CSV on standard input"));
+  Options::required(options.value("-k,--clusters", "N",
+                                  "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
+                                  [arguments = arguments.get()](const std::string& text) {
+                                    arguments->cluster_counts = parse_cluster_counts(text);
+                                    arguments->options.clusters = arguments->cluster_counts.back();
+                                  }));
+  options.value(
+      "-o,--output", "DIR",
+      "write centroids.npy, labels.npy and summary.json there; for a table also centroids.csv and labels.csv, "
+      "for a picture quantized.png",
+      [arguments = arguments.get()](const std::string& text) {
+        if (text.empty() || text == "-")
+          throw UsageError("--output: " + core::excerpt(text) +
+                           " is not a folder; the result is several files (--json prints its summary)");
+        arguments->output = text;
+      },
+      {.choices = {}, .file = true});
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
+  add_column_options(options, arguments->reading, true);
+
+  options.heading("Which number of clusters", [arguments = arguments.get()] {
+    return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
+  });
+  options.choice("--choose", arguments->criterion,
+                 {{"silhouette", Criterion::silhouette},
+                  {"calinski-harabasz", Criterion::calinski_harabasz},
+                  {"davies-bouldin", Criterion::davies_bouldin}},
+                 "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
+                 "least Davies-Bouldin index; as scikit-learn defines them, without weights");
+  options.whole("--silhouette-points", arguments->silhouette_points,
+                "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
 
   options.heading("How to cluster");
   std::vector<std::string> methods;
@@ -295,6 +448,8 @@ Action setup_kmeans(Options& options, Session& session) {
                   {"error", KMeansEmptyCluster::error}},
                  "a cluster that lost its points moves to the farthest point, stays, or ends the job");
   add_metric_option(options, fit.metric);
+  options.flag("--standardize", arguments->standardize,
+               "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data");
   options.file("--dump-graph", fit.graph_file, "FILE.dot",
                "write the graph of tasks of a task-graph variant (Graphviz)");
   options.value("--lock", "NAME", "the lock that the variant openmp_locked takes ('gradus list locks')",
@@ -305,8 +460,13 @@ Action setup_kmeans(Options& options, Session& session) {
 
   return [arguments, &session] {
     const auto start = core::Clock::now();
+    arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
     require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
+    if (arguments->chooses() && arguments->options.init == KMeansInit::given)
+      throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
+    if (arguments->chooses() && !arguments->options.graph_file.empty())
+      throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
     require_no_input_overwritten(output_files(*arguments),
                                  {arguments->input, arguments->weights, arguments->centroids});
     const io::Points points = io::read_points(arguments->input, arguments->reading);
@@ -317,9 +477,11 @@ Action setup_kmeans(Options& options, Session& session) {
 
 }  // namespace
 
-void add_metric_option(Options& options, KMeansMetric& metric) {
-  options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
-                 "what is near: a short distance, or a small angle");
+void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless) {
+  CLI::Option& option =
+      options.choice("--metric", metric, {{"euclidean", KMeansMetric::euclidean}, {"cosine", KMeansMetric::cosine}},
+                     "what is near: a short distance, or a small angle");
+  if (why_useless) options.useless_where(option, std::move(why_useless));
 }
 
 ProblemCommands kmeans_commands();
@@ -330,7 +492,8 @@ ProblemCommands kmeans_commands() {
                         "cluster points into k groups",
                         "gradus kmeans points.npy -k 16 -o clusters\n"
                         "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
-                        "cut -d, -f2,3 table.csv | gradus kmeans - -k 5",
+                        "gradus kmeans table.csv -k 2..20 -o best\n"
+                        "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize",
                         Common::job,
                         problem_name,
                         setup_kmeans,
@@ -338,14 +501,16 @@ ProblemCommands kmeans_commands() {
                         "cluster your own points",
                         {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
                          {"labels.npy", "n values of type int32: the cluster of each point"},
+                         {"centroids.csv", "where the points are a table: the same centroids, with the columns' names"},
+                         {"labels.csv", "where the points are a table: row, or the names of rows, and label"},
+                         {"standardized_centroids.npy", "with --standardize: the centroids as the fit saw them"},
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
-                         {"quantized.png", "where the points are a picture: the picture in its k colours"}}},
+                         {"quantized.png", "where the points are a picture: the picture in its k colours"},
+                         {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}}},
                        {"predict", "label new points by the nearest of given centroids",
-                        "gradus predict clusters/centroids.npy more.npy -o labels.npy", Common::job, problem_name,
-                        setup_predict},
+                        "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
                        {"transform", "distances of points to given centroids",
-                        "gradus transform clusters/centroids.npy points.npy -o distances.npy", Common::place, "",
-                        setup_transform}},
+                        "gradus transform clusters points.npy -o distances.npy", Common::place, "", setup_transform}},
           .examples = {{"list", "gradus list kmeans"},
                        {"verify", "gradus verify kmeans"},
                        {"bench", "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json"},

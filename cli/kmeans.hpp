@@ -7,7 +7,8 @@
 
 namespace gradus::cli {
 
-void add_metric_option(Options& options, KMeansMetric& metric);
+/// --metric; where it has no effect, `why_useless` says so.
+void add_metric_option(Options& options, KMeansMetric& metric, WhyUseless why_useless = {});
 
 Action setup_demo(Options& options, Session& session);
 Action setup_predict(Options& options, Session& session);

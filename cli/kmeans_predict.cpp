@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,8 +11,11 @@
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
 #include "io/npy.hpp"
 
 namespace gradus::cli {
@@ -30,35 +35,80 @@ struct Arguments {
 struct Inputs {
   io::Points centroids;
   io::Points points;
+  KMeansMetric metric = KMeansMetric::euclidean;
   double read_seconds = 0;
 };
 
+/// The points as the fit saw its own.
+void standardize(io::Points& points, const Standardization& by, const Arguments& arguments, const Session& session) {
+  const int threads = cpu::thread_count(session.execution);
+  std::visit([&](auto& values) { values = io::own(standardized(values.view, by, threads, arguments.reading.stop)); },
+             points.values);
+}
+
 /// Both in one type: the one asked for, or the wider of the files' types, which changes no value.
-Inputs read_inputs(const Arguments& arguments) {
+Inputs read_inputs(const Arguments& arguments, const Session& session) {
   const auto start = core::Clock::now();
-  require_one_standard_input({arguments.centroids, arguments.input});
-  require_table_for_header(arguments.reading, {arguments.centroids, arguments.input});
-  require_no_input_overwritten({arguments.output}, {arguments.centroids, arguments.input});
-  require_whole_result("kmeans", arguments.centroids, arguments.reading.stop);
-  io::Points centroids = io::read_points(arguments.centroids, arguments.reading);
-  io::Points points = io::read_points(arguments.input, arguments.reading);
+  io::ReadOptions reading = arguments.reading;
+  reading.threads = cpu::thread_count(session.execution);
+  FittedFolder fit{
+      .centroids = arguments.centroids, .metric = arguments.metric, .column_names = {}, .standardization = {}};
+  const bool folder = is_folder(arguments.centroids);
+  if (folder) fit = open_fit(arguments.centroids, reading.stop);
+  require_one_standard_input({fit.centroids, arguments.input});
+  require_table_for_header(reading, {fit.centroids, arguments.input});
+  std::vector<std::string> inputs{fit.centroids, arguments.input};
+  if (folder)
+    for (const std::string_view name : {centroids_name, standardized_name, summary_name})
+      inputs.push_back(std::filesystem::path(arguments.centroids) / name);
+  require_no_input_overwritten({arguments.output}, inputs);
+  if (!folder) {
+    require_whole_result("kmeans", arguments.centroids, reading.stop);
+    refuse_standardized_file(arguments.centroids);
+  }
+  io::Points centroids = io::read_points(fit.centroids, io::with_all_columns(reading));
+  io::Points points = io::read_points(arguments.input, reading);
+  if (folder) require_columns_of_fit(points, centroids.columns(), fit, arguments.centroids, arguments.input);
   const io::ElementType type = std::max(centroids.type(), points.type());
-  centroids = io::convert(std::move(centroids), type, arguments.centroids, arguments.reading.stop);
-  points = io::convert(std::move(points), type, arguments.input, arguments.reading.stop);
-  return {std::move(centroids), std::move(points), core::seconds_since(start)};
+  centroids = io::convert(std::move(centroids), type, fit.centroids, reading.stop);
+  points = io::convert(std::move(points), type, arguments.input, reading.stop);
+  if (fit.standardization) standardize(points, *fit.standardization, arguments, session);
+  return {std::move(centroids), std::move(points), fit.metric, core::seconds_since(start)};
+}
+
+/// Distances as rows of text, each behind the name of its point where points have names.
+template <class T>
+void put_distances(MatrixView<const T> distances, const io::RowNames& names, const std::stop_token& stop,
+                   const std::function<void(std::string_view)>& put) {
+  std::string text = heading_of(&names);
+  for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
+  text += '\n';
+  core::RareLook look(stop, "stopped while writing the result");
+  constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
+  for (std::int64_t row = 0; row < distances.rows(); ++row) {
+    look.honour_stop();
+    text += row_name(&names, row) + ',' + csv_rows(distances.slice(row, 1));
+    if (text.size() < bytes_of_a_piece) continue;
+    put(text);
+    text.clear();
+  }
+  put(text);
 }
 
 template <class T>
-void write_distances(Destination& destination, MatrixView<const T> distances) {
-  write_table(destination.file(), destination.format(), distances);
+void write_distances(Destination& destination, MatrixView<const T> distances, const io::RowNames* names) {
+  if (names && destination.format() == TableFormat::csv)
+    put_distances(distances, *names, destination.file().stop(),
+                  [&](std::string_view text) { destination.file().write(text); });
+  else write_table(destination.file(), destination.format(), distances);
   destination.file().commit();
 }
 
-void write_labels(Destination& destination, VectorView<const std::int32_t> labels) {
+void write_labels(Destination& destination, VectorView<const std::int32_t> labels, const io::RowNames* names) {
   if (destination.format() == TableFormat::npy) io::write_npy(destination.file(), labels);
   else
-    write_csv_rows(destination.file(), MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), 0,
-                   labels.size());
+    put_labels(labels, names, destination.file().stop(),
+               [&](std::string_view text) { destination.file().write(text); });
   destination.file().commit();
 }
 
@@ -70,7 +120,14 @@ Json facts_of(const Arguments& arguments, const Inputs& inputs) {
           {"d", inputs.points.columns()},
           {"k", inputs.centroids.rows()},
           {"dtype", io::to_string(inputs.points.type())},
-          {"metric", arguments.metric == KMeansMetric::cosine ? "cosine" : "euclidean"}};
+          {"metric", inputs.metric == KMeansMetric::cosine ? "cosine" : "euclidean"}};
+}
+
+/// The names of rows, if there are some, for the JSON that goes to standard output.
+void add_row_names(Json& facts, const io::RowNames* names) {
+  if (!names) return;
+  Json& list = facts["ids"] = Json::array();
+  for (std::int64_t row = 0; row < names->size(); ++row) list.push_back((*names)[row]);
 }
 
 template <class T, class Function>
@@ -85,10 +142,12 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
   const auto start = core::Clock::now();
   const KMeansPrediction prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_predict(centroids, points, arguments.metric, session.execution);
+    return kmeans_predict(centroids, points, inputs.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
-  if (destination.is_file()) write_labels(destination, std::as_const(prediction.labels).view());
+  const VectorView<const std::int32_t> labels = prediction.labels.view();
+  const io::RowNames* const names = inputs.points.row_names.get();
+  if (destination.is_file()) write_labels(destination, labels, names);
   const std::int64_t n = inputs.points.rows();
   if (session.json) {
     Json facts = facts_of(arguments, inputs);
@@ -96,11 +155,16 @@ int predict(const Arguments& arguments, const Session& session, const Inputs& in
     for (const std::int32_t label : prediction.labels) ++counts[static_cast<std::size_t>(label)];
     facts["inertia"] = prediction.inertia;
     facts["counts"] = counts;
-    if (!destination.is_file()) facts["labels"] = std::vector(prediction.labels.begin(), prediction.labels.end());
+    if (!destination.is_file()) {
+      add_row_names(facts, names);
+      facts["labels"] = std::vector(prediction.labels.begin(), prediction.labels.end());
+    }
     facts["seconds"] = {{"read", inputs.read_seconds}, {"assign", seconds}};
     session.print_json(facts);
+  } else if (!destination.is_file() && names) {
+    put_labels(labels, names, session.execution.stop, [&](std::string_view text) { session.print(text); });
   } else if (!destination.is_file()) {
-    print_rows(session, MatrixView<const std::int32_t>(prediction.labels.data(), n, 1));
+    print_rows(session, MatrixView<const std::int32_t>(labels.data(), n, 1));
   } else {
     session.note(fmt::format("wrote the label{} of {} to '{}'; inertia {:.8g}", n == 1 ? "" : "s", counted(n, "point"),
                              arguments.output, prediction.inertia));
@@ -114,19 +178,24 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
   destination.expect<T>(inputs.points.rows(), inputs.centroids.rows());
   const auto start = core::Clock::now();
   const Matrix<T> distances = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_transform(centroids, points, arguments.metric, session.execution);
+    return kmeans_transform(centroids, points, inputs.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
-  if (destination.is_file()) write_distances(destination, distances.view());
+  const io::RowNames* const names = inputs.points.row_names.get();
+  if (destination.is_file()) write_distances(destination, distances.view(), names);
   if (session.json) {
     Json facts = facts_of(arguments, inputs);
     if (!destination.is_file()) {
+      add_row_names(facts, names);
       facts["distances"] = Json::array();
       for (std::int64_t row = 0; row < distances.rows(); ++row)
         facts["distances"].push_back(std::vector(distances.row(row), distances.row(row) + distances.columns()));
     }
     facts["seconds"] = {{"read", inputs.read_seconds}, {"transform", seconds}};
     session.print_json(facts);
+  } else if (!destination.is_file() && names) {
+    put_distances(distances.view(), *names, session.execution.stop,
+                  [&](std::string_view text) { session.print(text); });
   } else if (!destination.is_file()) {
     print_rows(session, distances.view());
   } else {
@@ -138,14 +207,19 @@ int transform(const Arguments& arguments, const Session& session, const Inputs& 
 
 std::shared_ptr<Arguments> add_arguments(Options& options, const Session& session, const std::string& written) {
   auto arguments = std::make_shared<Arguments>();
-  Options::required(options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
-                                 "centroids.npy of 'gradus kmeans', or any file with a centroid per row"));
+  Options::required(
+      options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
+                   "the folder that 'gradus kmeans' wrote, with its metric and standardization; or any file "
+                   "with a centroid per row"));
   Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points, one per row: .npy, .csv, .tsv; .png or .jpg for its pixels; - for CSV on "
-                                 "standard input"));
+                                 "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
+                                 "pixels; - for CSV on standard input"));
   add_table_output(options, arguments->output, written + " [text on standard output]");
   add_reading_options(options, session, arguments->reading);
-  add_metric_option(options, arguments->metric);
+  add_column_options(options, arguments->reading, true);
+  add_metric_option(options, arguments->metric, [arguments = arguments.get()] {
+    return is_folder(arguments->centroids) ? "the folder of CENTROIDS says which metric its fit had" : "";
+  });
   return arguments;
 }
 
@@ -154,7 +228,7 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const Session& sessio
 Action setup_predict(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv");
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments);
+    const Inputs inputs = read_inputs(*arguments, session);
     return inputs.points.type() == io::ElementType::f32 ? predict<float>(*arguments, session, inputs)
                                                         : predict<double>(*arguments, session, inputs);
   };
@@ -163,7 +237,7 @@ Action setup_predict(Options& options, Session& session) {
 Action setup_transform(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv");
   return [arguments, &session] {
-    const Inputs inputs = read_inputs(*arguments);
+    const Inputs inputs = read_inputs(*arguments, session);
     return inputs.points.type() == io::ElementType::f32 ? transform<float>(*arguments, session, inputs)
                                                         : transform<double>(*arguments, session, inputs);
   };

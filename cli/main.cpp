@@ -78,6 +78,13 @@ void add_device(Options& options, Execution& execution) {
                 {.choices = {"auto", "cpu", "gpu"}});
 }
 
+void add_limits(Options& options, Execution& execution) {
+  options.bytes("--memory-limit", execution.memory_limit,
+                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
+  options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
+                "take no more of the GPU's memory, or refuse the job [what is free]");
+}
+
 void add_job_options(Options& options, Session& session, std::string_view problem) {
   Execution& execution = session.execution;
   options.heading(std::string(job_heading));
@@ -96,10 +103,7 @@ void add_job_options(Options& options, Session& session, std::string_view proble
                 [&execution](const std::string& text) {
                   execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
                 });
-  options.bytes("--memory-limit", execution.memory_limit,
-                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
-  options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "take no more of the GPU's memory, or refuse the job [what is free]");
+  add_limits(options, execution);
 }
 
 /// The nearest name of an option of the subcommand to the one that was typed.
@@ -203,7 +207,7 @@ int run(int argument_count, char** arguments, Session& session) {
   CLI::App& root = *session.root;
   root.formatter(std::make_shared<HelpFormatter>());
   root.set_help_flag("-h,--help", "explain the command and its options");
-  root.set_version_flag("--version", fmt::format("gradus {}", version()), "print the version");
+  root.set_version_flag("-V,--version", fmt::format("gradus {}", version()), "print the version");
   root.allow_extras(false)->require_subcommand(0, 1);
   Action action;
   for (const Command& command : commands()) {
@@ -215,6 +219,7 @@ int run(int argument_count, char** arguments, Session& session) {
       options.heading(std::string(job_heading));
       add_device(options, session.execution);
       add_threads(options, session.execution);
+      add_limits(options, session.execution);
     }
     if (command.common != Common::none) add_output_options(options, session);
     app->final_callback([&action, chosen] { action = chosen; });
@@ -255,7 +260,8 @@ int run_and_report(int argument_count, char** arguments) {
   io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
   const char* no_colour = std::getenv("NO_COLOR");
-  session.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+  session.columns = terminal_columns(STDOUT_FILENO);
+  session.colour = session.columns > 0 && !(no_colour && *no_colour);
   // Known before the options are, so that their own errors are JSON too.
   const std::vector<std::string_view> words(arguments, arguments + argument_count);
   const auto end_of_options = std::ranges::find(words, "--");

@@ -94,7 +94,7 @@ std::string page(const Session& session) {
   for (const CLI::App* app : apps) text += command_text(*app);
   text += ".SH COMMON OPTIONS\n" + common_text(apps);
   text += ".SS Everywhere\n" + paragraph("-h, --help", "explain the command and its options") +
-          paragraph("--version", "print the version");
+          paragraph("-V, --version", "print the version");
   text += ".SH EXIT STATUS\n";
   constexpr std::pair<std::string_view, std::string_view> statuses[] = {
       {"0", "done"},

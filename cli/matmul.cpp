@@ -17,6 +17,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/ways.hpp"
 #include "io/npy.hpp"
@@ -210,12 +211,15 @@ void spread(const io::Tensor& added, const Sizes& strides, const Plan& plan, Buf
   const std::int64_t columns = plan.shape.empty() ? 1 : plan.shape.back();
   const std::int64_t step = plan.shape.empty() ? 0 : strides.back();
   for (std::int64_t first = 0; first < plan.elements; first += columns) {
-    core::honour_stop(stop, "stopped while copying what is added to the product");
     std::int64_t rest = first / columns;
     std::int64_t place = 0;
     for (std::size_t dim = plan.shape.empty() ? 0 : plan.shape.size() - 1; dim-- > 0; rest /= plan.shape[dim])
       place += rest % plan.shape[dim] * strides[dim];
-    for (std::int64_t column = 0; column < columns; ++column) to[first + column] = from[place + column * step];
+    for (std::int64_t begin = 0; begin < columns; begin += core::operations_between_looks) {
+      core::honour_stop(stop, "stopped while copying what is added to the product");
+      const std::int64_t end = std::min(begin + core::operations_between_looks, columns);
+      for (std::int64_t column = begin; column < end; ++column) to[first + column] = from[place + column * step];
+    }
   }
 }
 
@@ -475,6 +479,7 @@ Action setup_matmul(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     const std::vector<std::string> files{arguments->a, arguments->b, arguments->added};
+    arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input(files);
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);

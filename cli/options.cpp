@@ -41,6 +41,7 @@ CLI::Option& Options::value(const std::string& names, const std::string& placeho
   CLI::Option* option = app_.add_option_function<std::string>(
       names, [parse = std::move(parse)](const std::string& text) { parse(text); }, description);
   option->option_text(placeholder);
+  offered.list = placeholder.find(",...") != std::string::npos;
   values_[option] = std::move(offered);
   return added(*option);
 }

@@ -27,6 +27,7 @@ namespace gradus::cli {
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
+  bool list = false;  ///< several values separated by commas, as the placeholder says: "NAME,..."
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "cli/help.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -18,11 +19,6 @@
 namespace gradus::cli {
 
 namespace {
-
-/// Columns that UTF-8 text takes on a terminal, as long as each character takes one.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
-}
 
 /// Calls use(some rows, the first one's number) for one piece after the other, which take some milliseconds to be
 /// written as text.
@@ -46,19 +42,49 @@ std::string TextTable::text(const Session& session) const {
   for (const std::vector<std::string>& row : rows_)
     for (std::size_t index = 0; index < row.size(); ++index)
       widths[index] = std::max(widths[index], width_of(row[index]));
+  std::size_t width = 0;
+  for (const std::size_t one : widths) width += one + (width > 0 ? gap : 0);
+  if (session.columns > 0 && width > session.columns) return folded(session);
   const auto line = [&](const auto& cell_at) {
     std::string result;
     for (std::size_t index = 0; index < columns_.size(); ++index) {
       const std::string padding(widths[index] - width_of(cell_at(index)), ' ');
       const bool left = columns_[index].align == Align::left;
       const bool last = index + 1 == columns_.size();
-      result += (index == 0 ? "" : "  ") + (left ? cell_at(index) + (last ? "" : padding) : padding + cell_at(index));
+      result += (index == 0 ? "" : std::string(gap, ' ')) +
+                (left ? cell_at(index) + (last ? "" : padding) : padding + cell_at(index));
     }
     return result.substr(0, result.find_last_not_of(' ') + 1);
   };
   std::string result = session.bold(line([&](std::size_t index) { return columns_[index].heading; })) + "\n";
   for (const std::vector<std::string>& row : rows_)
     result += line([&](std::size_t index) { return row[index]; }) + "\n";
+  return result;
+}
+
+// For a terminal that is too narrow: each row's first cell on a line of its own, and below it the others, each with its
+// heading, as many on a line as fit.
+std::string TextTable::folded(const Session& session) const {
+  constexpr std::size_t indent = 4;
+  std::string result;
+  for (const std::vector<std::string>& row : rows_) {
+    result += session.bold(row.empty() ? "" : row.front()) + "\n";
+    std::size_t used = 0;
+    for (std::size_t index = 1; index < row.size(); ++index) {
+      if (row[index].empty()) continue;
+      const std::string& heading = columns_[index].heading;
+      const std::string label = heading.empty() ? "" : session.faint(heading) + " ";
+      const std::size_t needed = width_of(heading) + (heading.empty() ? 0 : 1) + width_of(row[index]);
+      const bool fits = used > 0 && used + gap + needed <= session.columns;
+      if (used > 0 && !fits) result += '\n';
+      result += std::string(fits ? gap : indent, ' ') + label;
+      const std::size_t below = indent + width_of(heading) + 1;  // where a long cell goes on
+      result += !fits && indent + needed > session.columns ? wrapped(row[index], below, session.columns).substr(below)
+                                                           : row[index];
+      used = (fits ? used + gap : indent) + needed;
+    }
+    if (used > 0) result += '\n';
+  }
   return result;
 }
 

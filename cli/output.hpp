@@ -15,7 +15,8 @@
 
 namespace gradus::cli {
 
-/// A table for a person: the first column to the left where it holds words, numbers to the right.
+/// A table for a person: the first column to the left where it holds words, numbers to the right. On a terminal that is
+/// narrower than the table, a row takes several lines.
 class TextTable {
  public:
   enum class Align : std::uint8_t { left, right };
@@ -29,6 +30,9 @@ class TextTable {
   std::string text(const Session& session) const;
 
  private:
+  static constexpr std::size_t gap = 2;  ///< between columns
+  std::string folded(const Session& session) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -22,6 +22,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/threads.hpp"
 #include "io/atom_selection.hpp"
 #include "io/npy.hpp"
 #include "io/trajectory.hpp"
@@ -749,6 +750,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
       [arguments = arguments.get()] { return arguments->others.empty() ? "it needs --cross" : ""; });
   add_reading_options(options, session, arguments->reading);
+  add_column_options(options, arguments->reading, false);
   options.heading("Bins");
   for (const bench::Axis& axis : bench::bin_axes(arguments->bins, arguments->edges)) options.axis(axis);
   options.flag("--centers", arguments->centers, "also a column with the middle of each bin");
@@ -759,6 +761,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     bench::check_bins(arguments->bins, arguments->edges);
     const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
                                           arguments->other_weights, arguments->edges};
+    arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input(inputs);
     require_table_for_header(arguments->reading, inputs);
     require_no_input_overwritten({arguments->output}, inputs);

@@ -17,9 +17,17 @@ namespace gradus::cli {
 
 namespace {
 
-int terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+/// Goes back to where a line of so many columns begins. A terminal that has become narrower since shows it on several
+/// rows.
+std::string back_over(std::size_t drawn, std::size_t columns) {
+  const std::size_t rows = drawn == 0 ? 0 : (drawn - 1) / columns;
+  return rows == 0 ? "\r" : fmt::format("\r\x1b[{}A", rows);
+}
+
+/// As many of the first characters as fit.
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  while (width_of(text) > columns) text.remove_suffix(1);
+  return text;
 }
 
 std::string duration_text(double seconds) {
@@ -30,6 +38,16 @@ std::string duration_text(double seconds) {
 }
 
 }  // namespace
+
+std::size_t terminal_columns(int descriptor) {
+  if (isatty(descriptor) == 0) return 0;
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
 
 std::string json_text(const nlohmann::ordered_json& value) {
   return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -58,18 +76,18 @@ void ProgressBar::update(const Progress& progress) {
   std::string line = fmt::format("{} [{}{}] {:3.0f} %{}", phase_, std::string(static_cast<std::size_t>(filled), '#'),
                                  std::string(static_cast<std::size_t>(bar_columns - filled), '.'), 100 * share, left);
   if (!progress.detail.empty()) line += fmt::format("  {}", progress.detail);
-  const auto columns = static_cast<std::size_t>(terminal_columns() - 1);
-  if (line.size() > columns) line.resize(columns);
-  fmt::print(stderr, "\r{}\x1b[K", line);
+  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2);
+  const std::string_view seen = first_columns(line, columns - 1);
+  fmt::print(stderr, "{}{}\x1b[J", back_over(drawn_, columns), seen);
   std::fflush(stderr);
-  drawn_ = true;
+  drawn_ = width_of(seen);
 }
 
 void ProgressBar::clear() {
-  if (!drawn_) return;
-  std::fputs("\r\x1b[K", stderr);
+  if (drawn_ == 0) return;
+  fmt::print(stderr, "{}\x1b[J", back_over(drawn_, std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2)));
   std::fflush(stderr);
-  drawn_ = false;
+  drawn_ = 0;
 }
 
 void Session::end_progress() const {

@@ -27,12 +27,18 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   bool shown_;
-  bool drawn_ = false;
+  std::size_t drawn_ = 0;  ///< columns of the line that is there
   std::string phase_;
   std::int64_t first_done_ = 0;
   Clock::time_point phase_start_;
   Clock::time_point last_drawn_;
 };
+
+/// Columns of the terminal that the file descriptor is; 0 where it is none, 80 where it does not say.
+std::size_t terminal_columns(int descriptor);
+
+/// Columns that UTF-8 text takes on a terminal, as long as each character takes one.
+std::size_t width_of(std::string_view text);
 
 /// Indented, with a line's end at the end. File names need not be UTF-8; what is not is replaced, so that the text is
 /// always valid JSON.
@@ -43,6 +49,7 @@ struct Session {
   bool json = false;         ///< results as JSON on standard output instead of text
   bool quiet = false;        ///< no messages and no progress
   bool colour = false;       ///< standard output is a terminal and NO_COLOR is not set
+  std::size_t columns = 0;   ///< of the terminal that standard output is; 0: it is none
   CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
   OptionValues values;
   Uses uses;

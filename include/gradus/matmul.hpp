@@ -26,13 +26,13 @@
 /// * `split`, float only: three passes of a GPU's tensor cores, which err less than float would on most matrices. The
 ///   bound is that of `strict` up to k = 16; from there on that, or the same formula with g = (16 + 3 min(k, 64) +
 ///   ceil(k / 64) + ceil(k / 128)) u where it is more.
-/// * `fast`, float only: one pass, with 11 bits of each factor: likewise, with 2^-10 + 2^-22 more.
+/// * `fast`, float only: one pass, with 11 bits of each factor: likewise, with (1 + 2^-9) g / (1 - g) + 2^-10 + 2^-22.
 ///
 /// Neither is ever chosen unasked. Both are `strict` where there are no tensor cores that serve (they are those of
 /// compute capability 9.0), or the product is too small to gain by them.
 ///
 /// Complexity: 2 m n k operations for each product of a batch; O((m + n) min(k, 1024)) elements of memory on a
-/// processor, and another m n where beta is not 0 or the elements of C do not lie side by side.
+/// processor, another m n where beta is not 0 or C's elements do not lie side by side, m n k / 256 where m or n is 1.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
 
+#include <cuda.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -117,12 +118,32 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
+  /// Whether that phase has ended; may take a moment to find out, and say no where it is about to.
+  __device__ bool has_ended(unsigned int parity) {
+    unsigned int done;
+    asm volatile(
+        "{\n.reg .pred done;\n"
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, done;\n}\n"
+        : "=r"(done)
+        : "r"(address()), "r"(parity)
+        : "memory");
+    return done != 0;
+  }
   /// Bytes, a multiple of 16, by the copy engine; their arrival counts here.
   __device__ void copy(void* to, const void* from, unsigned int bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
+  }
+  /// Likewise the box of a tensor map (tensor_map.hpp) whose first element is that of this column, row and matrix.
+  __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+            "r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
+        : "memory");
   }
 
  private:

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/columns.hpp"
 #include "io/header.hpp"
 #include "io/points.hpp"
 #include "io/text_input.hpp"
@@ -21,17 +23,25 @@ enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\
 struct CsvOptions {
   Separator separator = Separator::detect;
   HeaderLine header = HeaderLine::automatic;
+  ColumnChoice columns = {};
+  NumberStyle style = {};
+  int threads = 1;
+  std::size_t stretch = std::size_t{1} << 18;  ///< bytes, more or less, that a thread parses at a time
 };
 
 struct CsvTable {
   PointsOf<double> values;
-  std::vector<std::string> column_names;  ///< of the header line, or empty
-  std::string note;  ///< file:line: what the first line was taken for, where that may be wrong; or empty
+  std::vector<std::string> column_names;      ///< of the header line, or empty
+  std::shared_ptr<const RowNames> row_names;  ///< of the column that was asked for, or null
+  std::vector<std::string> notes;             ///< file:line: what was decided in doubt
 };
 
 /// A rectangle of finite numbers, each the double nearest to its text. Understood: a header line, quoted fields
-/// (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with '#', blank lines before the data and after it.
+/// (RFC 4180), LF and CRLF, a byte-order mark, lines that begin with '#', blank lines before the data and after it,
+/// a header that lacks the name of the first column (as R writes row names), decimals behind a comma where semicolons
+/// or tabs separate. Columns that are not chosen may hold any text.
 /// Anything else is an InputError with file:line:field. A stop request ends it with InterruptedError.
+CsvTable read_csv(TextInput& input, const CsvOptions& options = {}, const std::stop_token& stop = {});
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, const std::stop_token& stop = {});
 
 /// The same from memory; `name` stands in messages.
@@ -41,8 +51,5 @@ CsvTable parse_csv(std::span<const std::byte> bytes, std::string_view name, cons
 /// The same from a file descriptor, read to its end piece by piece.
 CsvTable read_csv_stream(int descriptor, std::string_view name, const CsvOptions& options = {},
                          const std::stop_token& stop = {});
-
-/// The same from text of which nothing was taken yet.
-CsvTable read_csv(TextInput&& input, const CsvOptions& options = {}, const std::stop_token& stop = {});
 
 }  // namespace gradus::io

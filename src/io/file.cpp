@@ -32,6 +32,17 @@ std::string ending_of(const std::string& path) {
   return ending;
 }
 
+bool is_stream(const std::string& path) {
+  if (path == "-") return true;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode);
+}
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
 namespace {
 
 /// All that are mapped, for the handler of a signal: it may take no lock. More than there is room for end by SIGBUS.
@@ -116,22 +127,16 @@ const char* truncated_file() { return truncated_known.load(std::memory_order_acq
 
 MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   const auto refuse = [&](const std::string& why) { throw InputError("cannot read '" + path + "'" + why); };
-  struct Descriptor {
-    int number;
-    ~Descriptor() {
-      if (number >= 0) ::close(number);
-    }
-  };
   // O_NONBLOCK: opening a pipe that nobody writes to would wait forever.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (file.number < 0 || ::fstat(file.number, &status) != 0) refuse(reason(errno));
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) refuse(reason(errno));
   if (S_ISDIR(status.st_mode)) refuse(reason(EISDIR));
   if (!S_ISREG(status.st_mode))
     refuse(": it is not a regular file; where - is taken as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED && errno == ENOMEM) throw Error("cannot read '" + path + "'" + reason(errno));
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);

@@ -13,6 +13,23 @@ namespace gradus::io {
 /// The ending of a file's name in small letters, with its dot; "" where there is none.
 std::string ending_of(const std::string& path);
 
+/// Whether the path names something that can be read once only, from its beginning to its end: "-", which is standard
+/// input, a pipe (also of a shell's process substitution) or a terminal. A missing file is none.
+bool is_stream(const std::string& path);
+
+/// A file descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor();
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 /// How a mapping will be read.
 enum class Access : unsigned char {
   once,     ///< from the beginning to the end, for parsers

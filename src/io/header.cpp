@@ -42,7 +42,7 @@ std::size_t punctuation(std::string_view text) {
   return length;
 }
 
-bool is_missing(std::string_view text) {
+bool stands_for_missing(std::string_view text) {
   static constexpr std::array<std::string_view, 11> words = {"na",      "n/a",       "nat",  "nil",  "none", "null",
                                                              "missing", "undefined", "n.a.", "n.d.", "nd"};
   const std::size_t skipped = text.starts_with('#') || text.starts_with('<') ? 1 : 0;
@@ -89,7 +89,7 @@ Look look_of(std::string_view text) {
   text = trimmed(text);
   if (text.empty()) return Look::empty;
   if (number_in(text)) return Look::number;
-  if (is_missing(text)) return Look::missing;
+  if (stands_for_missing(text)) return Look::missing;
   if (!is_digit(text[punctuation(text)])) return Look::word;
   return is_foreign_number(text) ? Look::foreign : Look::digits;
 }
@@ -111,6 +111,16 @@ bool looks_like_names(const std::vector<double>& values) {
 }
 
 }  // namespace
+
+bool is_text(std::string_view field) {
+  const Look look = look_of(field);
+  return look == Look::word || look == Look::digits;
+}
+
+bool is_missing(std::string_view field) {
+  const Look look = look_of(field);
+  return look == Look::empty || look == Look::missing;
+}
 
 bool all_numbers(std::span<const FirstField> fields) {
   return std::all_of(fields.begin(), fields.end(),

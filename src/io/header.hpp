@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gradus::io {
 
@@ -36,6 +37,12 @@ struct HeaderGuess {
 ///   in 1st,2nd.
 /// * Any other is a broken row: 1.5,N/A,2 and 0x10,2, for example.
 HeaderGuess guess_header(std::span<const FirstField> fields);
+
+/// Whether a field is neither empty, nor a number in any notation, nor what stands for a missing one.
+bool is_text(std::string_view field);
+
+/// Whether a field is empty or stands for a missing number: NA, N/A, null and the like.
+bool is_missing(std::string_view field);
 
 /// Whether all of the line is numbers, finite or not.
 bool all_numbers(std::span<const FirstField> fields);

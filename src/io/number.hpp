@@ -1,6 +1,7 @@
 // Words and numbers in text, as every reader of text takes them.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace gradus::io {
@@ -17,5 +18,39 @@ bool equal_but_for_case(std::string_view text, std::string_view lower);
 /// Parses the number at `begin` to the double nearest to its text, whatever the locale: the end of the number, or
 /// nullptr where there is none. Infinity where it overflows a double; also "nan" and "inf" are numbers here.
 const char* parse_number(const char* begin, const char* end, double& value);
+
+/// How the numbers of a table are written.
+struct NumberFormat {
+  char point = '.';  ///< before decimals; 0: there are none
+  char group = 0;    ///< between groups of three digits before them; 0: nothing is
+
+  bool is_plain() const { return point == '.' && group == 0; }
+};
+
+/// The same in another format than the plain one.
+const char* parse_foreign_number(const char* begin, const char* end, double& value, NumberFormat format);
+
+/// As parse_number(), of numbers with or without groups of digits. A group that has not three digits ends the number.
+inline const char* parse_number(const char* begin, const char* end, double& value, NumberFormat format) {
+  return format.is_plain() ? parse_number(begin, end, value) : parse_foreign_number(begin, end, value, format);
+}
+
+/// What decimals follow.
+enum class Decimal : std::uint8_t {
+  automatic,  ///< a point, or what the table at hand shows beyond doubt
+  point,
+  comma
+};
+
+/// How numbers are said to be written.
+struct NumberStyle {
+  Decimal decimal = Decimal::automatic;
+  char group = 0;  ///< as in NumberFormat
+
+  bool is_default() const { return decimal == Decimal::automatic && group == 0; }
+};
+
+/// Whether all of the text is a number.
+bool is_number(std::string_view text, NumberFormat format = {});
 
 }  // namespace gradus::io

@@ -1,7 +1,5 @@
 #include "io/points.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,19 +9,21 @@
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "io/npy.hpp"
+#include "io/npz.hpp"
 #include "io/text_input.hpp"
 #include "io/trajectory.hpp"
 
 namespace gradus::io {
 namespace {
 
-enum class Kind : std::uint8_t { npy, csv, tsv, image };
+enum class Kind : std::uint8_t { npy, npz, csv, tsv, image };
 
 std::optional<Kind> named_kind(const std::string& path) {
   const std::string ending = ending_of(path);
   // Text may be packed.
   const std::string inner = ending == ".gz" ? ending_of(path.substr(0, path.size() - ending.size())) : ending;
   if (ending == ".npy") return Kind::npy;
+  if (npz_path(path)) return Kind::npz;
   if (inner == ".tsv") return Kind::tsv;
   if (inner == ".csv" || inner == ".txt") return Kind::csv;
   if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return Kind::image;
@@ -40,27 +40,118 @@ Kind kind_of(const std::string& path) {
                      "': the frames of a trajectory, and one set of points is wanted; cut a frame out as .npy or .csv");
   throw InputError(
       "'" + path +
-      "': neither its name nor its content says what kind of file it is; .npy, .csv, .tsv, .txt, .png, "
+      "': neither its name nor its content says what kind of file it is; .npy, .npz, .csv, .tsv, .txt, .png, "
       ".jpg and .jpeg can be read, '-' is CSV from standard input, and commands that take trajectories read "
       ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
 }
 
-Points from_table(CsvTable&& table, const ReadOptions& options) {
-  if (!table.note.empty() && options.note) options.note(table.note);
-  return {.values = std::move(table.values), .picture = {}, .column_names = std::move(table.column_names)};
+/// The bytes of a .npy file, and what keeps them alive.
+struct NpyBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  std::string name;  ///< for messages
+};
+
+NpyBytes npz_bytes(std::span<const std::byte> bytes, const std::string& name, const std::string& array,
+                   const std::shared_ptr<const void>& owner, const std::stop_token& stop) {
+  NpzArray found = find_npz_array(bytes, name, array, owner, stop);
+  return {found.bytes, std::move(found.owner), std::move(found.name)};
 }
 
-Points read(const std::string& path, const ReadOptions& options) {
-  const auto csv = [&](Separator separator) { return CsvOptions{.separator = separator, .header = options.header}; };
-  if (path == "-")
-    return from_table(read_csv_stream(STDIN_FILENO, "standard input", csv(Separator::detect), options.stop), options);
+NpyBytes npz_bytes(const NpzPath& path, const std::stop_token& stop) {
+  const auto file = std::make_shared<const MappedFile>(path.file, Access::repeated);
+  return npz_bytes(file->bytes(), path.file, path.array, file, stop);
+}
+
+Points from_table(CsvTable&& table, const ReadOptions& options) {
+  if (options.note)
+    for (const std::string& note : table.notes) options.note(note);
+  return {.values = std::move(table.values),
+          .picture = {},
+          .column_names = std::move(table.column_names),
+          .row_names = std::move(table.row_names),
+          .from_text = true};
+}
+
+Points from_npy(NpyArray&& array) { return {.values = std::move(array.values), .picture = {}, .column_names = {}}; }
+Points from_npy(const NpyBytes& npy, const std::stop_token& stop) {
+  return from_npy(parse_npy(npy.bytes, npy.name, npy.owner, stop));
+}
+
+CsvOptions csv_options(Separator separator, const ReadOptions& options) {
+  return {.separator = separator,
+          .header = options.header,
+          .columns = options.columns,
+          .style = options.style,
+          .threads = options.threads};
+}
+
+/// What a stream holds: .npy, from an archive or as such, or nothing where it rather holds text.
+std::optional<NpyBytes> npy_of(TextInput& input, const std::stop_token& stop) {
+  const auto beginning = std::as_bytes(std::span(input.beginning()));
+  const bool packed = looks_like_zip(beginning);
+  if (!packed && !looks_like_npy(beginning)) return std::nullopt;
+  const auto all = input.rest();
+  const auto bytes = std::as_bytes(std::span(*all));
+  if (packed) return npz_bytes(bytes, input.name(), "", all, stop);
+  return NpyBytes{bytes, all, input.name()};
+}
+
+/// Some columns of points that are no table of text.
+template <class T>
+void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen, std::string_view name,
+                  const std::stop_token& stop) {
+  const std::int64_t rows = from.view.rows();
+  if (chosen.id) {
+    auto names = std::make_shared<RowNames>();
+    for (std::int64_t row = 0; row < rows; ++row)
+      names->add(core::number_text(static_cast<double>(from.view(row, static_cast<std::int64_t>(*chosen.id)))));
+    points.row_names = std::move(names);
+  }
+  Matrix<T> kept(rows, static_cast<std::int64_t>(chosen.taken.size()));
+  const std::int64_t stretch = core::stretch_length(rows, kept.columns());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (row % stretch == 0) core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+    for (std::size_t column = 0; column < chosen.taken.size(); ++column)
+      kept(row, static_cast<std::int64_t>(column)) = from.view(row, static_cast<std::int64_t>(chosen.taken[column]));
+  }
+  points.values = own(std::move(kept));
+}
+
+Points choose(Points points, const std::string& path, const ReadOptions& options) {
+  if (points.from_text || options.columns.empty()) return points;
+  if (points.picture)
+    throw InputError("'" + path +
+                     "': a picture, of which all channels are taken; columns are those of a table or array");
+  const ChosenColumns chosen =
+      choose_columns(options.columns, {}, static_cast<std::size_t>(points.columns()), "'" + path + "'");
+  std::visit([&](auto from) { keep_columns(points, std::move(from), chosen, path, options.stop); },
+             decltype(points.values)(points.values));
+  return points;
+}
+
+Points read_stream(TextInput& input, const ReadOptions& options) {
+  if (const std::optional<NpyBytes> npy = npy_of(input, options.stop)) return from_npy(*npy, options.stop);
+  return from_table(read_csv(input, csv_options(Separator::detect, options), options.stop), options);
+}
+
+Points read_all(const std::string& path, const ReadOptions& options) {
+  if (is_stream(path)) {
+    TextInput input(path, options.stop);
+    return read_stream(input, options);
+  }
   switch (kind_of(path)) {
-    case Kind::npy: return {.values = read_npy(path, options.stop).values, .picture = {}, .column_names = {}};
-    case Kind::csv: return from_table(read_csv(path, csv(Separator::detect), options.stop), options);
-    case Kind::tsv: return from_table(read_csv(path, csv(Separator::tab), options.stop), options);
+    case Kind::npy: return from_npy(read_npy(path, options.stop));
+    case Kind::npz: return from_npy(npz_bytes(*npz_path(path), options.stop), options.stop);
+    case Kind::csv: return from_table(read_csv(path, csv_options(Separator::detect, options), options.stop), options);
+    case Kind::tsv: return from_table(read_csv(path, csv_options(Separator::tab, options), options.stop), options);
     case Kind::image: return to_points(read_image(path, options.stop), options.stop);
   }
   __builtin_unreachable();
+}
+
+Points read(const std::string& path, const ReadOptions& options) {
+  return choose(read_all(path, options), path, options);
 }
 
 template <class To, class From>
@@ -97,7 +188,7 @@ constexpr ElementType element_type_of = sizeof(T) == 4 ? ElementType::f32 : Elem
 }  // namespace
 
 bool is_table(const std::string& path) {
-  if (path == "-") return true;
+  if (is_stream(path)) return true;
   if (names_trajectory(path)) return false;
   const Kind kind = kind_of(path);
   return kind == Kind::csv || kind == Kind::tsv;
@@ -105,7 +196,16 @@ bool is_table(const std::string& path) {
 
 bool names_points(const std::string& path) { return named_kind(path).has_value(); }
 
-bool is_npy(const std::string& path) { return path != "-" && !names_trajectory(path) && kind_of(path) == Kind::npy; }
+bool is_npy(const std::string& path) {
+  if (is_stream(path) || names_trajectory(path)) return false;
+  const Kind kind = kind_of(path);
+  return kind == Kind::npy || kind == Kind::npz;
+}
+
+ReadOptions with_all_columns(ReadOptions options) {
+  options.columns = {};
+  return options;
+}
 
 std::string_view to_string(ElementType type) { return type == ElementType::f32 ? "f32" : "f64"; }
 
@@ -140,10 +240,9 @@ Points read_points(const std::string& path, const ReadOptions& options) {
   return options.type ? convert(std::move(points), *options.type, path, options.stop) : points;
 }
 
-Points read_table(TextInput&& input, const ReadOptions& options) {
+Points read_points(TextInput& input, const ReadOptions& options) {
   const std::string name = input.name();
-  Points points = from_table(
-      read_csv(std::move(input), {.separator = Separator::detect, .header = options.header}, options.stop), options);
+  Points points = choose(read_stream(input, options), name, options);
   return options.type ? convert(std::move(points), *options.type, name, options.stop) : points;
 }
 
@@ -159,13 +258,31 @@ Tensor read_tensor(const std::string& path, const ReadOptions& options) {
         points.values);
     return tensor;
   };
-  Tensor tensor = is_npy(path) ? read_npy_tensor(path, options.stop) : of_points(read(path, options));
+  const auto of_npy = [&](const NpyBytes& npy) {
+    Tensor tensor = parse_npy_tensor(npy.bytes, npy.name, npy.owner, options.stop);
+    std::visit(
+        [&](const auto& all) {
+          tensor.own_bytes = static_cast<std::uint64_t>(all.view.rows()) * sizeof(*all.view.data());
+        },
+        tensor.values);
+    return tensor;
+  };
+  const auto of_stream = [&] {
+    TextInput input(path, options.stop);
+    if (const std::optional<NpyBytes> npy = npy_of(input, options.stop)) return of_npy(*npy);
+    return of_points(from_table(read_csv(input, csv_options(Separator::detect, options), options.stop), options));
+  };
+  const std::optional<NpzPath> npz = npz_path(path);
+  Tensor tensor = is_stream(path) ? of_stream()
+                  : npz           ? of_npy(npz_bytes(*npz, options.stop))
+                  : is_npy(path)  ? read_npy_tensor(path, options.stop)
+                                  : of_points(read(path, options));
   return options.type ? convert(std::move(tensor), *options.type, path, options.stop) : tensor;
 }
 
 template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options) {
-  const Points points = convert(read(path, options), element_type_of<T>, path, options.stop);
+  const Points points = convert(read(path, with_all_columns(options)), element_type_of<T>, path, options.stop);
   if (points.columns() != 1 && points.rows() != 1)
     throw InputError("'" + path + "': " + std::to_string(points.rows()) + " rows of " +
                      std::to_string(points.columns()) + " columns; one value per row is expected");

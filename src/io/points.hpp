@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "gradus/array.hpp"
+#include "io/columns.hpp"
 #include "io/header.hpp"
+#include "io/number.hpp"
 
 namespace gradus::io {
 
@@ -46,8 +48,10 @@ struct PictureShape {
 
 struct Points {
   std::variant<PointsOf<float>, PointsOf<double>> values;
-  std::optional<PictureShape> picture;    ///< where the points are the pixels of a picture, row after row
-  std::vector<std::string> column_names;  ///< where the file has them
+  std::optional<PictureShape> picture;                  ///< where the points are the pixels of a picture, row after row
+  std::vector<std::string> column_names;                ///< where the file has them
+  std::shared_ptr<const RowNames> row_names = nullptr;  ///< of ColumnChoice::id
+  bool from_text = false;                               ///< so that values were rounded to double
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
   std::int64_t rows() const {
@@ -93,26 +97,33 @@ struct ReadOptions {
   std::optional<ElementType> type;
   std::stop_token stop;                       ///< a stop request ends the reading with InterruptedError
   HeaderLine header = HeaderLine::automatic;  ///< of tables of text; without a meaning for other files
+  NumberStyle style = {};                     ///< likewise
+  ColumnChoice columns = {};                  ///< of read_points(); by number where columns have no names
+  int threads = 1;                            ///< that parse a table of text
   /// Called with what a person should hear: file:line: what was decided in doubt.
   std::function<void(const std::string&)> note = nullptr;
 };
 
-/// Whether read_points() takes the file for a table of text.
+/// Whether read_points() takes the file for a table of text; a stream, of which nobody knows yet, may be one.
 bool is_table(const std::string& path);
 
 /// Whether the name alone tells what kind of points the file holds.
 bool names_points(const std::string& path);
 
-/// Whether read_points() takes the file for a .npy array.
+/// Whether read_points() takes the file for an array of .npy or .npz. A stream is none, whatever it holds.
 bool is_npy(const std::string& path);
 
-/// Reads .npy, .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where the ending is another one), or CSV from standard
-/// input where the path is "-". One-dimensional arrays become n x 1.
+/// The same reading of another file of the same job, of which all columns are wanted.
+ReadOptions with_all_columns(ReadOptions options);
+
+/// Reads .npy, .npz ("a.npz:name" where it holds several arrays), .csv, .tsv, .txt, .png, .jpg, .jpeg (by content where
+/// the ending is another one). From a stream (see is_stream()) CSV, .npy or .npz, by content. One-dimensional arrays
+/// become n x 1.
 /// Throws InputError that says what is wrong with the file and where.
 Points read_points(const std::string& path, const ReadOptions& options = {});
 
-/// The same of a table as text of which nothing was taken yet; its name stands in messages.
-Points read_table(TextInput&& input, const ReadOptions& options = {});
+/// The same of a stream of which nothing was taken yet; its name stands in messages.
+Points read_points(TextInput& input, const ReadOptions& options = {});
 
 /// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});

@@ -1,5 +1,6 @@
 #include "io/text_input.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -26,14 +27,15 @@ constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
 /// A little packed data can stand for an endless line.
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
-/// Returns when a read will not block. A person may take forever to type, so that the stop request is looked at
-/// meanwhile: a signal need not interrupt this thread.
+/// Returns when a read will not block. A person may take forever to type, and a pipe to be written to, so that the stop
+/// request is looked at meanwhile: a signal need not interrupt this thread.
 void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
   constexpr int patience_milliseconds = 50;
+  if (descriptor < 0) return;  // the read says so
   pollfd wanted{descriptor, POLLIN, 0};
   do {
     if (stop.stop_requested()) throw InterruptedError("stopped while reading " + std::string(name));
-  } while (stop.stop_possible() && ::poll(&wanted, 1, patience_milliseconds) == 0);
+  } while (::poll(&wanted, 1, stop.stop_possible() ? patience_milliseconds : -1) == 0);
 }
 
 ReadBytes read_descriptor(int descriptor, const std::string& name, const std::stop_token& stop) {
@@ -42,7 +44,7 @@ ReadBytes read_descriptor(int descriptor, const std::string& name, const std::st
       wait_for_input(descriptor, name, stop);
       const ssize_t got = ::read(descriptor, into, room);
       if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) throw InputError("cannot read " + name + core::reason(errno));
+      if (errno != EINTR && errno != EAGAIN) throw InputError("cannot read " + name + core::reason(errno));
     }
   };
 }
@@ -156,6 +158,11 @@ TextInput::TextInput(const std::string& path, std::stop_token stop, ReadProgress
     : name_(path == "-" ? "standard input" : path), stop_(std::move(stop)), progress_(std::move(progress)) {
   if (path == "-") {
     start(read_descriptor(STDIN_FILENO, name_, stop_));
+  } else if (is_stream(path)) {
+    // O_NONBLOCK: opening a pipe would wait, deaf to a stop request, until somebody writes to it.
+    pipe_ = std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (pipe_->number() < 0) throw InputError("cannot read '" + path + "'" + core::reason(errno));
+    start(read_descriptor(pipe_->number(), name_, stop_));
   } else {
     file_ = std::make_unique<MappedFile>(path);
     start({reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()});
@@ -222,6 +229,15 @@ std::string_view TextInput::beginning() {
   if (!read_) return text_.substr(0, bytes_of_a_beginning);
   fill(bytes_of_a_beginning);
   return {buffer_.data(), filled_};
+}
+
+std::shared_ptr<const std::vector<char>> TextInput::rest() {
+  auto all = std::make_shared<std::vector<char>>();
+  feed([&](std::string_view text, bool) {
+    all->insert(all->end(), text.begin(), text.end());
+    return text.size();
+  });
+  return all;
 }
 
 void TextInput::feed_text(const TakeLines& take) {

@@ -39,7 +39,8 @@ using ReadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 class TextInput {
  public:
-  /// A file by its path, or standard input where that is "-". Throws as MappedFile does.
+  /// A file by its path, or standard input where that is "-". A pipe is read as it comes; otherwise it throws as
+  /// MappedFile does.
   explicit TextInput(const std::string& path, std::stop_token stop = {}, ReadProgress progress = {});
   /// Bytes that stay with the caller; `name` stands in messages.
   TextInput(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop = {});
@@ -55,6 +56,9 @@ class TextInput {
   /// Hands on all of the text, piece by piece. A line that outgrows a piece is offered again in a larger one.
   /// InterruptedError after a stop request.
   void feed(const TakeLines& take);
+
+  /// All that was not handed on yet, in memory of its own.
+  std::shared_ptr<const std::vector<char>> rest();
 
   /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that
   /// are asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
@@ -78,6 +82,7 @@ class TextInput {
   std::stop_token stop_;
   ReadProgress progress_;
   std::unique_ptr<MappedFile> file_;
+  std::unique_ptr<Descriptor> pipe_;
   std::string_view text_;     ///< all of it, where it lies in memory as it is
   ReadBytes read_;            ///< otherwise what gives it
   std::vector<char> buffer_;  ///< of which the first `filled_` bytes were read and not yet taken

@@ -66,7 +66,7 @@ bool is_whole_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
-bool is_number(std::string_view word) {
+bool reads_as_number(std::string_view word) {
   double value = 0;
   return !word.empty() && parse_number(word.data(), word.data() + word.size(), value) == word.data() + word.size();
 }
@@ -111,7 +111,7 @@ std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning
     const std::vector<std::string_view> words = words_of(third);
     constexpr std::size_t fewest = 3;
     const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;
-    const bool positions = words.size() > fewest && is_number(words[1]) && is_number(words[2]) && is_number(words[3]);
+    const bool positions = words.size() > fewest && reads_as_number(words[1]) && reads_as_number(words[2]) && reads_as_number(words[3]);
     const bool named = second.find("Properties=") != std::string_view::npos;
     if (!table && (positions || named)) return TrajectoryFormat::xyz;
   }
@@ -146,16 +146,16 @@ FrameReader::FrameReader(std::string path, ReadOptions options, bool labels)
   if (!format) {
     refuse_unread(path_);
     // The name tells of tables and pictures; whatever else is a matter of the content.
-    if (path_ != "-" && names_points(path_)) return;
+    if (!is_stream(path_) && names_points(path_)) return;
     text = std::make_unique<TextInput>(path_, options_.stop);
     format = trajectory_by_content(text->beginning());
     if (!format) {
-      if (path_ == "-") table_ = std::move(text);
+      if (is_stream(path_)) table_ = std::move(text);
       return;
     }
   }
   if (format == TrajectoryFormat::dcd) {
-    if (path_ == "-" || ending_of(path_) == ".gz")
+    if (is_stream(path_) || ending_of(path_) == ".gz")
       throw UnsupportedError("'" + path_ + "': DCD is read from a file that is not packed; write it to one");
     trajectory_ = std::make_unique<TrajectoryReader>(std::make_unique<MappedFile>(path_), options_.stop);
     return;
@@ -174,7 +174,7 @@ std::optional<Frame> FrameReader::next() {
   }
   if (std::exchange(done_, true)) return std::nullopt;
   Frame frame;
-  frame.points = table_ ? read_table(std::move(*table_), options_) : read_points(path_, options_);
+  frame.points = table_ ? read_points(*table_, options_) : read_points(path_, options_);
   return frame;
 }
 

@@ -16,7 +16,7 @@
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
-#include "kmeans/lloyd/unit_length.hpp"
+#include "kmeans/lloyd/unit_rows.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus {
@@ -180,24 +180,6 @@ std::uint64_t device_memory(const room::Shape& shape, const Execution& execution
                   variant.memory(shape, cpu::thread_count(execution)).device);
 }
 
-template <class T>
-Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop) {
-  Matrix<T> unit(points.rows(), points.columns());
-  std::int64_t zero_row = points.rows();
-  const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : zero_row)
-  for (std::int64_t first = 0; first < points.rows(); first += stretch) {
-    if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row) {
-      std::copy_n(points.row(row), points.columns(), unit.row(row));
-      if (!room::scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
-    }
-  }
-  core::honour_stop(stop, "stopped while scaling the points to unit length");
-  if (zero_row < points.rows()) room::throw_zero_row(what, zero_row);
-  return unit;
-}
-
 /// What a job knows of its points before it starts, and the memory that this takes.
 template <class T>
 class Prepared {
@@ -296,14 +278,14 @@ class Prepared {
         return;
       }
     }
-    unit_points_ = unit_rows(points_, "points", threads_, stop_);
+    unit_points_ = room::unit_rows(points_, "points", threads_, stop_);
     points_ = std::as_const(unit_points_).view();
   }
 
   void to_unit_rows() {
     points_to_unit_rows();
     if (centroids_.rows() == 0) return;
-    unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, stop_);
+    unit_centroids_ = room::unit_rows(centroids_, "initial centroids", 1, stop_);
     centroids_ = std::as_const(unit_centroids_).view();
   }
 

@@ -5,6 +5,8 @@
 // of A and one down its column of B, and knows from the beginning whether they lie within the matrices; the border of k
 // is looked at once for 32 tiles and not in each. The addresses in shared memory are pointers of the thread too.
 //
+// What is kept costs registers: the launch bounds say how many there are.
+//
 // Barriers, operations and bytes: as `cuda_tiled`. Limits: as `cuda_tiled`.
 // Source: loop-invariant code motion; A. Aho, R. Sethi, J. Ullman, "Compilers" (1986), section 9.5. A compiler moves
 // what it can prove, and 64-bit products behind a comparison it does not.
@@ -59,9 +61,12 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
   return sum;
 }
 
-// Launch shape: a block for each tile of C, in it a thread for each element.
+// Launch shape: a block for each tile of C, in it a thread for each element. Two blocks at a time on a multiprocessor,
+// so that one multiplies while the other waits at its barrier: a thread may have 32 registers then. What stands before
+// the loops lives in registers all along, and left to itself the compiler takes 44 of double, with which there is room
+// for one block alone.
 template <class T>
-__global__ void __launch_bounds__(side* side) multiply(Product<T> product, Tiles tiles) {
+__global__ void __launch_bounds__(side* side, 2) multiply(Product<T> product, Tiles tiles) {
   __shared__ alignas(16) T a_tile[side * side];
   __shared__ alignas(16) T b_tile[side * side];
   const int x = static_cast<int>(threadIdx.x);

@@ -224,8 +224,8 @@ class PanelRun {
     const Step& step = steps_[number];
     const auto a = a_places_.place_for(number, a_wanted_);
     const auto b = b_places_.place_for(number, b_wanted_);
-    if (!a.is_filled) fill(a_of(step), way_of(a_of(step)), a.memory, a_unturned_, job);
-    if (!b.is_filled) fill(b_of(step), way_of(b_of(step)), b.memory, b_unturned_, job);
+    if (!a.is_filled) fill(a_of(step), way_of_panel(a_of(step), a_unturned_), a.memory, a_unturned_, job);
+    if (!b.is_filled) fill(b_of(step), way_of_panel(b_of(step), b_unturned_), b.memory, b_unturned_, job);
     const Given<T> c = c_of(step);
     if (problem_.beta != 0) fill(c, way_of(c), c_places_[number % 2], static_cast<T*>(nullptr), job);
     job.stream().wait();
@@ -235,6 +235,13 @@ class PanelRun {
   void take_away(std::size_t number, cuda::Job& job) {
     const Given<T> c = c_of(steps_[number]);
     take_back(in_rows(c, c_places_[number % 2]), c, job);
+  }
+
+  /// A panel may have lines where the whole has none: where it is of one row, or a batch's last product alone. There is
+  /// a place to turn it only where the whole is turned.
+  static Way way_of_panel(const Given<const T>& panel, const T* unturned) {
+    const Way way = way_of(panel);
+    return way == Way::sent_and_turned && unturned == nullptr ? Way::packed : way;
   }
 
   Given<const T> a_of(const Step& step) const {

@@ -206,6 +206,7 @@ struct ByK {
 /// For multiply_panels(): eight warps of 4 x 8 threads, each with 8 x 8 elements.
 class RegisterTile {
  public:
+  static constexpr bool loads_ahead = false;
   static constexpr int stages = 3;
   static constexpr int tile_bytes = plain_tile_bytes<float>;
   static constexpr int stage_bytes = 2 * tile_bytes;
@@ -317,6 +318,7 @@ void launch(Kernel kernel, const Product<T>& product, const Tiles& tiles, const 
   const Wide wide{has_vectors(product.b), has_vectors(product.c)};
   switch (kernel) {
     case Kernel::rows: multiply_rows<<<blocks, line_threads, 0, stream>>>(product, tiles, split); break;
+    case Kernel::long_rows: multiply_long_rows<<<blocks, LongRows::threads, 0, stream>>>(product, tiles, split); break;
     case Kernel::columns: multiply_columns<<<blocks, line_threads, 0, stream>>>(product, tiles, split, wide.b); break;
     case Kernel::large: launch_tiles<T, Kernel::large>(product, tiles, split, wide, blocks, stream); break;
     case Kernel::medium: launch_tiles<T, Kernel::medium>(product, tiles, split, wide, blocks, stream); break;
@@ -355,13 +357,15 @@ Done cuda_pipelined(const Problem<T>& problem, const Execution& execution, std::
   const cuda::Stream& stream = problem.gpu->stream();
   if constexpr (sizeof(T) == sizeof(float)) {
     if (packing_pays(shape) && has_copy_engine(*problem.gpu)) {
-      multiply_packed<RegisterTile>(packed_product<float, ByK>(problem, problem.gpu->memory(), stream), execution,
+      multiply_packed<RegisterTile>(packed_product<float, ByK, ByK>(problem, problem.gpu->memory(), stream), execution,
                                     problem.stop, problem.batches, stream);
       stream.wait();
       return {};
     }
   }
-  const Plan plan = plan_of(shape);
+  Plan plan = plan_of(shape);
+  if (plan.kernel == Kernel::rows && has_long_rows(problem) && has_copy_engine(*problem.gpu))
+    plan = by_long_rows(plan, shape);
   if (plan.kernel == Kernel::cells) {
     multiply_in_cells(problem, execution);
     stream.wait();

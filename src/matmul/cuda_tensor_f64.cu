@@ -4,18 +4,23 @@
 // further with one instruction of a warp (mma.sync in f64), twice as fast as the units of fma. It rounds as a chain of
 // fma with k ascending does, after each product, so that the sums are those of `strict`.
 //
-// * A is packed in the order in which the lanes of a warp want it: one load of 16 bytes brings a lane its two elements
-//   of 16 rows, and a warp's 512 bytes lie side by side. Rows of B are copied as they are, 128 columns at a time, where
-//   their addresses allow it; otherwise B is packed likewise.
+// * The copy engine finds a tile of A and one of B by row and column (cuda/tensor_map.hpp), and permutes units of 16
+// bytes
+//   on the way, so that the lanes of a warp read different banks. Where addresses or sizes do not allow it, A and B are
+//   packed into the same order.
 // * A warp has 64 x 32 elements, 64 sums of each thread. The totals over the blocks of 256 of k would be another 128
 //   registers of a thread. They are touched once in 256 steps, and lie in shared memory.
+// * The two warps that share a tensor core come to the end of a tile at the same time. So the first operands of the
+// next
+//   tile are loaded between the last products of this one, and whether it is there is asked a whole step before.
 //
-// Operations: 2 m n k, m and n rounded up to 128. Bytes: A twice read and once written, and as `cuda_pipelined`.
+// Operations: 2 m n k, m and n rounded up to 128. Bytes: as `cuda_pipelined`, without its packing.
 // The rate of the tensor cores is the floor.
 //
 // Limits: double; compute capability 9.0, whose instruction this is.
 //
 // Source: NVIDIA, PTX ISA: mma.sync.m16n8k4 for f64; how it rounds was measured (docs/decisions/matmul.md).
+#include "cuda/tensor_map.hpp"
 #include "matmul/gpu/pack.cuh"
 #include "matmul/gpu/vectors.cuh"
 #include "matmul/variants.hpp"
@@ -24,127 +29,148 @@ namespace gradus::matmul_detail {
 
 namespace {
 
-/// Four of k for 128 lines lie together: for each sixteen lines the elements of a lane, those of line lane / 4 and
-/// eight more at k = lane % 4.
-struct ByLanes {
-  static constexpr int depth = 4;
-  __device__ static int line(int place) { return place % 512 / 64 * 16 + place % 2 * 8 + place % 64 / 8; }
-  __device__ static int k(int place) { return place / 512 * 4 + place / 2 % 4; }
+constexpr int depth = plain_tile_depth<double>;
+constexpr int row_bytes = 128;  ///< in shared memory; eight units, permuted by the row
+constexpr int group = 16;       ///< neighbouring columns of B that have such a row for each k
+static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
+
+/// Which element of a tile lies where: of A 16 of k of a line in a row, of B 16 lines in a row, k after k.
+struct RowsOfA {
+  static constexpr int depth = matmul_detail::depth;
+  __device__ static int line(int place) { return place / 16; }
+  __device__ static int k(int place) { return (place / 2 % 8 ^ line(place) % 8) * 2 + place % 2; }
+};
+struct RowsOfB {
+  static constexpr int depth = matmul_detail::depth;
+  __device__ static int k(int place) { return place / 16 % depth; }
+  __device__ static int line(int place) {
+    return place / (16 * depth) * group + (place / 2 % 8 ^ k(place) % 8) * 2 + place % 2;
+  }
 };
 
-/// sums += rows columns' for four of k: of a lane rows lane / 4 and 8 more at k = lane % 4, and column lane / 4; sums
-/// are those of these rows and columns 2 (lane % 4) and 1 more.
+/// A product whose operands the copy engine takes from where they are.
+struct MappedProduct : PackedProduct<double> {
+  CUtensorMap a_map;
+  CUtensorMap b_map;
+
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  class Source {
+   public:
+    __device__ Source(const MappedProduct& mapped, const Tiles::Place& place)
+        : mapped_(mapped), row_(static_cast<int>(place.row) * panel_lines),
+          column_(static_cast<int>(place.column) * panel_lines),
+          a_matrix_(mapped.a_panels.matrices == 1 ? 0 : static_cast<int>(place.batch)),
+          b_matrix_(mapped.b_panels.matrices == 1 ? 0 : static_cast<int>(place.batch)) {}
+    __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
+      constexpr int bytes = plain_tile_bytes<double>;
+      filled.arrive_for(2 * bytes);
+      filled.copy_box(stage, mapped_.a_map, k_, row_, a_matrix_);
+#pragma unroll
+      for (int first = 0; first < panel_lines; first += group)
+        filled.copy_box(stage + bytes + first * depth * int{sizeof(double)}, mapped_.b_map, column_ + first, k_,
+                        b_matrix_);
+      k_ += depth;
+    }
+
+   private:
+    const MappedProduct& mapped_;
+    int row_;
+    int column_;
+    int a_matrix_;
+    int b_matrix_;
+    int k_ = 0;
+  };
+#endif
+};
+
+cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t batches) {
+  return {operand.data,        rows, columns, operand.batch_stride == 0 ? 1 : batches, operand.row_stride,
+          operand.batch_stride};
+}
+
+/// sums += rows columns' for four of k: of a lane two rows at k = lane % 4, and a column at the same k; sums are those
+/// of these rows and of two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
                : "d"(rows.at[0]), "d"(rows.at[1]), "d"(column));
 }
 
-/// A product with A packed, and B as it is: rows of a tile are 1 KiB side by side, and come one by one.
-struct HalfPacked : PackedProduct<double> {
-  static constexpr int pitch = panel_lines + 4;  ///< in shared memory; the room turns banks from one k to the next
-
-#ifdef GRADUS_WARPGROUP_PRODUCT
-  class Source {
-   public:
-    __device__ Source(const HalfPacked& packed, const Tiles::Place& place)
-        : a_(panel(packed.a, packed.a_panels, place.batch, place.row)),
-          row_(&packed.product.b.at(place.batch)(0, place.column * panel_lines)),
-          row_stride_(packed.product.b.row_stride),
-          row_bytes_(static_cast<unsigned int>(
-              min(std::int64_t{panel_lines}, packed.product.n - place.column * panel_lines) * sizeof(double))) {}
-    __device__ void order(unsigned char* stage, cuda::Barrier& filled) {
-      constexpr int depth = plain_tile_depth<double>;
-      constexpr unsigned int a_bytes = plain_tile_bytes<double>;
-      filled.arrive_for(a_bytes + depth * row_bytes_);
-      filled.copy(stage, a_, a_bytes);
-      a_ += a_bytes;
-      double* to = reinterpret_cast<double*>(stage + a_bytes);
-#pragma unroll
-      for (int inner = 0; inner < depth; ++inner, row_ += row_stride_)
-        filled.copy(to + inner * pitch, row_, row_bytes_);
-    }
-
-   private:
-    const unsigned char* a_;
-    const double* row_;
-    std::int64_t row_stride_;
-    unsigned int row_bytes_;
-  };
-#endif
-};
-/// Whether rows can be copied: from and to multiples of 16 bytes, and no tile ends beyond k.
-bool has_copied_rows(const Problem<double>& problem) {
-  return has_vectors(problem.b) && problem.n % vector_length<double> == 0 && problem.k % plain_tile_depth<double> == 0;
-}
-
 /// For multiply_panels(): eight warps, 64 x 32 elements each.
 template <class AnyJob>
 class TensorCells {
  public:
-  static constexpr bool b_is_packed = std::is_same_v<AnyJob, PackedProduct<double>>;
-  static constexpr int stages = 6;
+  static constexpr bool loads_ahead = true;
+  static constexpr int stages = 3;
   static constexpr int tile_bytes = plain_tile_bytes<double>;
-  static constexpr int stage_bytes =
-      tile_bytes + (b_is_packed ? tile_bytes : int{sizeof(double)} * plain_tile_depth<double> * HalfPacked::pitch);
+  static constexpr int stage_bytes = 2 * tile_bytes;
   static constexpr int warp_rows = 64;
   static constexpr int warp_columns = 32;
   static constexpr int own_sums = warp_rows * warp_columns / 32;  ///< of a thread
   static constexpr std::size_t own_shared_bytes = sizeof(double) * own_sums * multiplying_threads;
   using Job = AnyJob;
 
+  // Lanes 4 i to 4 i + 3 read row i of eight and column i of eight, at k = 0 to 3. Which rows and columns these are is
+  // free; with these the 16 lanes that are served together read 16 different pairs of banks.
   __device__ TensorCells(const Job& job, unsigned char* shared) : job_(job) {
     const int thread = static_cast<int>(threadIdx.x) - copying_threads;
-    lane_ = thread % 32;
-    row_ = thread / 32 / warps_across * warp_rows;
-    column_ = thread / 32 % warps_across * warp_columns;
-    totals_ = reinterpret_cast<double*>(shared) + thread;
+    const int lane = thread % 32;
+    const int i = lane / 4;
+    const int k = lane % 4;
+    const int row_of_eight = i % 4 * 2 + i / 4;
+    const int unit_of_b = i % 2 * 4 + i / 2;
+    row_ = thread / 32 / warps_across * warp_rows + row_of_eight;
+    first_column_ = thread / 32 % warps_across * warp_columns + 2 * k;
+    a_ = row_ * row_bytes + (k / 2 ^ row_of_eight) * 16 + k % 2 * 8;
+    b_ = tile_bytes + thread / 32 % warps_across * (warp_columns * depth * int{sizeof(double)}) + k * row_bytes +
+         (unit_of_b ^ k) * 16;
+    totals_ = reinterpret_cast<Vector<double>*>(shared) + thread;
 #pragma unroll
     for (int index = 0; index < own_sums; ++index) sum(index) = 0;
   }
 
-  __device__ __forceinline__ void multiply(const unsigned char* tile, std::int64_t) {
-    const double* const a = reinterpret_cast<const double*>(tile) + row_ * 4 + lane_ * 2;
-    const double* const b =
-        reinterpret_cast<const double*>(tile + tile_bytes) +
-        (b_is_packed ? column_ * 4 + lane_ * 2 : lane_ % 4 * HalfPacked::pitch + column_ + lane_ / 4);
-    constexpr int steps = plain_tile_depth<double> / 4;
-    constexpr int between_steps = panel_lines * 4;
-    Vector<double> rows[2][down];
-    Vector<double> columns[2][across / 2];
-    const auto load = [&](int step) {
+  /// The operands of the first step.
+  __device__ __forceinline__ void load(const unsigned char* tile) {
+    load_columns(tile, 0);
 #pragma unroll
-      for (int r = 0; r < down; ++r) rows[step % 2][r] = load_vector(a + step * between_steps + r * 64);
-#pragma unroll
-      for (int c = 0; c < across / 2; ++c)
-        if constexpr (b_is_packed) columns[step % 2][c] = load_vector(b + step * between_steps + c * 64);
-        else
-          columns[step % 2][c] = {
-              {b[step * 4 * HalfPacked::pitch + c * 16], b[step * 4 * HalfPacked::pitch + c * 16 + 8]}};
-    };
-    load(0);
+    for (int r = 0; r < down; ++r) load_rows(tile, 0, r);
+  }
+  /// Multiplies a tile whose first operands are loaded, and loads those of the next one, for which wait() waits.
+  template <class Wait>
+  __device__ __forceinline__ void multiply(const unsigned char* tile, const unsigned char* next, const Wait& wait) {
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      if (step + 1 < steps) load(step + 1);
+      const bool is_last = step + 1 == steps;
+      if (is_last) wait();
+      const unsigned char* const from = is_last ? next : tile;
+      const int coming = is_last ? 0 : step + 1;
+      load_columns(from, coming);
 #pragma unroll
-      for (int r = 0; r < down; ++r)
+      for (int r = 0; r < down; ++r) {
+        load_rows(from, coming, r);
 #pragma unroll
         for (int c = 0; c < across; ++c)
-          multiply_add(sums_[r][c], rows[step % 2][r], columns[step % 2][c / 2].at[c % 2]);
+          multiply_add(sums_[r][c], rows_[step % 2][r], columns_[step % 2][c / 2].at[c % 2]);
+      }
     }
   }
 
   __device__ __forceinline__ void add(std::int64_t tile, bool is_last) {
-    constexpr int tiles_of_a_block = block_depth / plain_tile_depth<double>;
+    constexpr int tiles_of_a_block = block_depth / depth;
     if ((tile + 1) % tiles_of_a_block != 0 && !is_last) return;
     const bool is_first = tile < tiles_of_a_block;
 #pragma unroll
-    for (int index = 0; index < own_sums; ++index) {
-      double& total = totals_[index * multiplying_threads];
-      if (!is_first) sum(index) = total + sum(index);
-      if (is_last) continue;
-      total = sum(index);
-      sum(index) = 0;
+    for (int pair = 0; pair < own_sums / 2; ++pair) {
+      Vector<double>& total = totals_[pair * multiplying_threads];
+      Vector<double> sums{{sum(2 * pair), sum(2 * pair + 1)}};
+      if (!is_first) {
+        const Vector<double> before = total;
+        sums = {{before.at[0] + sums.at[0], before.at[1] + sums.at[1]}};
+      }
+      if (!is_last) total = sums;
+      sum(2 * pair) = is_last ? sums.at[0] : 0;
+      sum(2 * pair + 1) = is_last ? sums.at[1] : 0;
     }
   }
 
@@ -157,25 +183,45 @@ class TensorCells {
 #pragma unroll
       for (int half = 0; half < 2; ++half)
 #pragma unroll
-        for (int c = 0; c < across; ++c)
-          finish_along_row(product, place.row * panel_lines + row_ + 16 * r + 8 * half + lane_ / 4,
-                           place.column * panel_lines + column_ + 8 * c + lane_ % 4 * 2,
-                           Vector<double>{{sums_[r][c][2 * half], sums_[r][c][2 * half + 1]}}, wide);
+        for (int c = 0; c < across; c += 2)
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            finish_along_row(product, place.row * panel_lines + row_ + 16 * r + 8 * half,
+                             place.column * panel_lines + first_column_ + 8 * c + 8 * e,
+                             Vector<double>{{sums_[r][c][2 * half + e], sums_[r][c + 1][2 * half + e]}}, wide);
   }
 
  private:
   static constexpr int warps_across = panel_lines / warp_columns;
   static constexpr int down = warp_rows / 16;
   static constexpr int across = warp_columns / 8;
+  static constexpr int steps = depth / 4;
+
+  /// For a step of four of k: of a lane rows row_ and 8 more at k = lane % 4.
+  __device__ __forceinline__ void load_rows(const unsigned char* tile, int step, int r) {
+    const unsigned char* const from = tile + (a_ ^ step * 32) + r * 16 * row_bytes;
+    rows_[step % 2][r] = {
+        {*reinterpret_cast<const double*>(from), *reinterpret_cast<const double*>(from + 8 * row_bytes)}};
+  }
+  /// Neighbouring columns lie in a unit, and become the same one of eight in two products.
+  __device__ __forceinline__ void load_columns(const unsigned char* tile, int step) {
+    const unsigned char* const from = tile + (b_ ^ step % 2 * 64) + step * 4 * row_bytes;
+#pragma unroll
+    for (int pair = 0; pair < across / 2; ++pair)
+      columns_[step % 2][pair] = *reinterpret_cast<const Vector<double>*>(from + pair * depth * row_bytes);
+  }
 
   __device__ double& sum(int index) { return sums_[index / (4 * across)][index / 4 % across][index % 4]; }
 
   const Job& job_;
-  int lane_;
-  int row_;
-  int column_;
-  double* totals_;
+  int row_;           ///< the first of the own ones
+  int first_column_;  ///< likewise
+  int a_;             ///< where the own elements lie in a tile, in bytes
+  int b_;
+  Vector<double>* totals_;
   double sums_[down][across][4];
+  Vector<double> rows_[2][down];
+  Vector<double> columns_[2][across / 2];
 };
 
 }  // namespace
@@ -185,13 +231,20 @@ Done cuda_tensor_f64(const Problem<T>& problem, const Execution& execution, std:
   if constexpr (sizeof(T) == sizeof(double)) {
     const cuda::Stream& stream = problem.gpu->stream();
     const core::PhaseTimer timer(phases, "multiply");
-    cuda::Arena& memory = problem.gpu->memory();
-    if (has_copied_rows(problem))
-      multiply_packed<TensorCells<HalfPacked>>({packed_product<double, ByLanes, false>(problem, memory, stream)},
-                                               execution, problem.stop, problem.batches, stream);
-    else
-      multiply_packed<TensorCells<PackedProduct<double>>>(packed_product<double, ByLanes>(problem, memory, stream),
-                                                          execution, problem.stop, problem.batches, stream);
+    const cuda::MappedMatrices a = matrices_of(problem.a, problem.m, problem.k, problem.batches);
+    const cuda::MappedMatrices b = matrices_of(problem.b, problem.k, problem.n, problem.batches);
+    // No tile ends beyond k, where the engine would bring +0, and the product of two of these changes a sum of -0.
+    if (problem.k % depth == 0 && a.can_be_mapped() && b.can_be_mapped()) {
+      const MappedProduct mapped{{problem, plain_panels<double>(a.matrices, problem.m, problem.k),
+                                  plain_panels<double>(b.matrices, problem.n, problem.k), nullptr, nullptr},
+                                 cuda::tensor_map(a, panel_lines),
+                                 cuda::tensor_map(b, depth)};
+      multiply_packed<TensorCells<MappedProduct>>(mapped, execution, problem.stop, problem.batches, stream);
+    } else {
+      multiply_packed<TensorCells<PackedProduct<double>>>(
+          packed_product<double, RowsOfA, RowsOfB>(problem, problem.gpu->memory(), stream), execution, problem.stop,
+          problem.batches, stream);
+    }
     stream.wait();
     return {};
   } else {

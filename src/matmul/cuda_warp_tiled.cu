@@ -9,7 +9,10 @@
 // * From global memory, too, come 16 bytes with an instruction, where address and stride are multiples of that.
 //   A's are turned on their way into shared memory, which is scattered by k.
 // * The next tiles are on their way to registers while these are used, and there are two pairs of tiles in shared
-//   memory: one barrier for each instead of two.
+//   memory: one barrier for each instead of two. Pointers walk as in `cuda_hoisted`; whether the tile of C lies within
+//   the matrices is asked once, and only what does not is loaded with an eye on the borders.
+// * The columns of a row are gone through there, and back in the next row, so that each multiply-add has an operand in
+//   common with the one before, which need not be read from the registers again.
 // * Tiles of C that follow each other are taken from eight rows of tiles, so that those under way share A and B in the
 //   second-level cache.
 //
@@ -39,12 +42,11 @@ template <class T>
 constexpr int rows = warps_down* lanes_down* own<T>;
 template <class T>
 constexpr int columns = warps_across* lanes_across* own<T>;
+constexpr int depth = 16;  // of k, that a tile has
 template <class T>
-constexpr int depth = 4 * vector_length<T>;  // of k, that a tile has
-template <class T>
-constexpr int loads = rows<T>* depth<T> / vector_length<T> / block_threads;  // of a thread, for each of both tiles
-static_assert(rows<float> == columns<float> && loads<float> > 0 && block_depth % depth<float> == 0);
-static_assert(rows<double> == columns<double> && loads<double> > 0 && block_depth % depth<double> == 0);
+constexpr int loads = rows<T>* depth / vector_length<T> / block_threads;  // of a thread, for each of both tiles
+static_assert(rows<float> == columns<float> && loads<float> > 0 && block_depth % depth == 0);
+static_assert(rows<double> == columns<double> && loads<double> > 0 && block_depth % depth == 0);
 
 // Launch shape: a block of 256 threads for each tile of C. `wide_a`: vectors of A may be loaded.
 template <class T>
@@ -52,8 +54,8 @@ __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
   // By k; the room turns banks from one k to the next.
-  __shared__ alignas(16) T a_tiles[2][depth<T>][rows<T> + vector];
-  __shared__ alignas(16) T b_tiles[2][depth<T>][columns<T>];
+  __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
+  __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);
   product.select(place.batch);
   const std::int64_t top = place.row * rows<T>;
@@ -65,16 +67,29 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int row = warp / warps_across * (lanes_down * own<T>)+lane / lanes_across * vector;
   const int column = warp % warps_across * (lanes_across * own<T>)+lane % lanes_across * vector;
   // What it copies first; then as much further as all threads do at once.
-  const int a_row = thread / (depth<T> / vector);
-  const int a_inner = thread % (depth<T> / vector) * vector;
+  const int a_row = thread / (depth / vector);
+  const int a_inner = thread % (depth / vector) * vector;
   constexpr int a_rows_at_once = rows<T> / loads<T>;
   const int b_inner = thread / (columns<T> / vector);
   const int b_column = thread % (columns<T> / vector) * vector;
-  constexpr int b_inner_at_once = depth<T> / loads<T>;
+  constexpr int b_inner_at_once = depth / loads<T>;
 
   Vector<T> from_a[loads<T>];
   Vector<T> from_b[loads<T>];
+  const bool is_inside = wide_a && wide_b && top + rows<T> <= product.m && left + columns<T> <= product.n;
+  const T* next_a = product.a.data + (top + a_row) * product.a.row_stride + a_inner;
+  const T* next_b = product.b.data + b_inner * product.b.row_stride + left + b_column;
   const auto load = [&](std::int64_t first) {
+    if (is_inside && first + depth <= product.k) {
+#pragma unroll
+      for (int turn = 0; turn < loads<T>; ++turn) {
+        from_a[turn] = load_vector(next_a + turn * a_rows_at_once * product.a.row_stride);
+        from_b[turn] = load_vector(next_b + turn * b_inner_at_once * product.b.row_stride);
+      }
+      next_a += depth;
+      next_b += depth * product.b.row_stride;
+      return;
+    }
 #pragma unroll
     for (int turn = 0; turn < loads<T>; ++turn) {
       from_a[turn] = load_along_a(product, top + a_row + turn * a_rows_at_once, first + a_inner, wide_a);
@@ -105,11 +120,11 @@ __global__ void __launch_bounds__(block_threads, 1)
   __syncthreads();  // the first tiles are there
   int buffer = 0;
 #pragma unroll 1
-  for (std::int64_t first = 0; first < product.k; first += depth<T>) {
-    const bool has_next = first + depth<T> < product.k;
-    if (has_next) load(first + depth<T>);
+  for (std::int64_t first = 0; first < product.k; first += depth) {
+    const bool has_next = first + depth < product.k;
+    if (has_next) load(first + depth);
 #pragma unroll
-    for (int inner = 0; inner < depth<T>; ++inner) {
+    for (int inner = 0; inner < depth; ++inner) {
       Vector<T> here[groups];
       Vector<T> there[groups];
 #pragma unroll
@@ -120,15 +135,17 @@ __global__ void __launch_bounds__(block_threads, 1)
 #pragma unroll
       for (int r = 0; r < own<T>; ++r)
 #pragma unroll
-        for (int c = 0; c < own<T>; ++c)
+        for (int turn = 0; turn < own<T>; ++turn) {
+          const int c = r % 2 == 0 ? turn : own<T> - 1 - turn;
           sums[r][c] = fma(here[r / vector].at[r % vector], there[c / vector].at[c % vector], sums[r][c]);
+        }
     }
     if (has_next) {
       buffer = 1 - buffer;
       store(buffer);
       __syncthreads();  // the next tiles are there, and nobody reads the ones before
     }
-    if ((first + depth<T>) % block_depth != 0 && has_next) continue;
+    if ((first + depth) % block_depth != 0 && has_next) continue;
 #pragma unroll
     for (int r = 0; r < own<T>; ++r)
 #pragma unroll

@@ -79,17 +79,25 @@ std::int64_t batches_of(MatmulView<const A> a, MatmulView<const B> b) {
                    std::to_string(b.batches()) + "; these numbers must be the same, or one of them 1");
 }
 
+/// Calls visit(index) for all of a row, which may be as long as memory is large, and honours a stop request.
+template <class Visit>
+void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_view message, const Visit& visit) {
+  for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
+    core::honour_stop(stop, message);
+    const std::int64_t end = std::min(first + core::operations_between_looks, count);
+    for (std::int64_t index = first; index < end; ++index) visit(index);
+  }
+}
+
 /// beta C, where there is nothing to be added to it.
 template <class T>
 void scale(const room::Problem<T>& problem) {
   for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
     const room::Operand<T> c = problem.c.at(batch);
-    for (std::int64_t row = 0; row < problem.m; ++row) {
-      core::honour_stop(problem.stop, "stopped while scaling the result");
-      for (std::int64_t column = 0; column < problem.n; ++column) {
+    for (std::int64_t row = 0; row < problem.m; ++row)
+      for_stretches(problem.n, problem.stop, "stopped while scaling the result", [&](std::int64_t column) {
         c(row, column) = room::scaled(problem.beta, problem.beta == 0 ? T{0} : c(row, column));
-      }
-    }
+      });
   }
 }
 
@@ -112,12 +120,17 @@ int worth_threads(const room::Shape& shape, const room::Variant& variant, int th
   const auto area = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
-  double work = shape.operations();
+  const auto worth = [&](double work) {
+    return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+  };
+  if (variant.backend != core::Backend::simd) return worth(shape.operations());
   // A vector at a time; then it also counts how much passes by.
-  if (variant.backend == core::Backend::simd)
-    work = work / 16 + static_cast<double>(shape.batches) *
-                           (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
-  return cpu::threads_for(static_cast<std::int64_t>(std::min(work, 1e18)), threads);
+  const double vector = 64.0 / shape.element_bytes;
+  const int several = worth(shape.operations() / vector +
+                            static_cast<double>(shape.batches) *
+                                (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4);
+  // To wake twice as many takes hardly longer.
+  return several > 1 ? std::min(2 * several, threads) : 1;
 }
 
 /// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,
@@ -199,11 +212,10 @@ class Input {
     if constexpr (is_copied) {
       copy_ = Matrix<T>(matrices() * given_.rows(), given_.columns());
       for (std::int64_t matrix = 0; matrix < matrices(); ++matrix)
-        for (std::int64_t row = 0; row < given_.rows(); ++row) {
-          core::honour_stop(execution.stop, "stopped while widening the input");
-          for (std::int64_t column = 0; column < given_.columns(); ++column)
+        for (std::int64_t row = 0; row < given_.rows(); ++row)
+          for_stretches(given_.columns(), execution.stop, "stopped while widening the input", [&](std::int64_t column) {
             copy_(matrix * given_.rows() + row, column) = given_(row, column, matrix);
-        }
+          });
     }
   }
 
@@ -228,6 +240,7 @@ class Call {
     m_ = a.rows();
     n_ = b.columns();
     execution::check_size({batches_, m_, n_, static_cast<std::int64_t>(sizeof(T))}, "C");
+    reads_ = static_cast<T>(options.alpha) != 0 && batches_ > 0 && m_ > 0 && n_ > 0;
     given_ = c_.data() != nullptr || c_.rows() != 0 || c_.columns() != 0;
     if (given_) {
       room::check_result(c_, batches_, m_, n_);
@@ -251,8 +264,10 @@ class Call {
     const room::Variant& variant = chosen(problem);
     int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(execution_);
     execution::check_memory(needed(variant, threads), execution_);
-    a_.copy(execution_);
-    b_.copy(execution_);
+    if (reads_) {
+      a_.copy(execution_);
+      b_.copy(execution_);
+    }
     MatmulResult<T> result;
     if (!given_) allocate(result.product);
     problem = joined_problem();
@@ -268,6 +283,12 @@ class Call {
   }
 
  private:
+  /// What is read of an operand: all or nothing.
+  template <class From>
+  MatmulView<const T> read(const Input<T, From>& input) const {
+    return reads_ ? input.view() : MatmulView<const T>();
+  }
+
   /// As the caller says it.
   room::Problem<T> problem() const {
     room::Problem<T> of = room::problem_of<T>(a_.view(), b_.view(), c_, options_.alpha, options_.beta);
@@ -298,11 +319,11 @@ class Call {
 
   /// Bytes of host memory that the call takes.
   std::uint64_t needed(const room::Variant& variant, int threads) const {
-    std::uint64_t bytes = variant.memory(shape_, threads).host + a_.bytes() + b_.bytes();
+    std::uint64_t bytes = variant.memory(shape_, threads).host + (reads_ ? a_.bytes() + b_.bytes() : 0);
     if (!given_) bytes += static_cast<std::uint64_t>(batches_ * m_ * n_) * sizeof(T);
     if (options_.measure_error)
-      bytes += room::ErrorSample<T>::bytes(problem()) + HostImage<T>::bytes(a_.view()) +
-               HostImage<T>::bytes(b_.view()) + HostImage<T>::bytes(MatmulView<const T>(c_));
+      bytes += room::ErrorSample<T>::bytes(problem()) + HostImage<T>::bytes(read(a_)) + HostImage<T>::bytes(read(b_)) +
+               HostImage<T>::bytes(MatmulView<const T>(c_));
     return bytes;
   }
 
@@ -329,7 +350,7 @@ class Call {
 
   MatmulError error_of(const room::ErrorSample<T>& sample, int threads, std::vector<Phase>& phases) const {
     const core::PhaseTimer timer(phases, "measure_error");
-    const HostImage<T> images[] = {{a_.view(), "A", execution_}, {b_.view(), "B", execution_}, {c_, "C", execution_}};
+    const HostImage<T> images[] = {{read(a_), "A", execution_}, {read(b_), "B", execution_}, {c_, "C", execution_}};
     room::Problem<T> after = problem();
     after.a.data = images[0].data();
     after.b.data = images[1].data();
@@ -342,6 +363,7 @@ class Call {
   Input<T, B> b_;
   MatmulView<T> c_;
   bool given_ = false;  ///< the memory of C
+  bool reads_ = false;  ///< A and B; otherwise they may be anything
   std::int64_t batches_ = 0;
   std::int64_t m_ = 0;
   std::int64_t n_ = 0;

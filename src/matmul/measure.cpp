@@ -35,6 +35,7 @@ std::uint64_t ErrorSample<T>::bytes(const Problem<T>& problem) {
 template <class T>
 ErrorSample<T>::ErrorSample(const Problem<T>& problem) : elements_(elements_of(problem)) {
   if (problem.beta == 0) return;
+  before_.reserve(static_cast<std::size_t>(elements_));
   for (std::int64_t index = 0; index < elements_; ++index) {
     const Place place = place_of(index, problem);
     before_.push_back(problem.c.at(place.batch)(place.row, place.column));
@@ -53,19 +54,27 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
   MatmulError error;
   double greatest = 0;
   std::int64_t compared = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : greatest) reduction(+ : compared)
-  for (std::int64_t index = 0; index < elements_; ++index) {
-    if (stop.stop_requested()) continue;
-    const core::DefaultRounding rounding;
+  constexpr std::int64_t operations_of_a_product = 32;  // in an exact type
+  const std::int64_t stretch = core::stretch_length(
+      elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_looks), threads);
+  const auto compare = [&](std::int64_t index, double& greatest_there, std::int64_t& compared_there) {
     const Place place = place_of(index, problem);
     const T before = before_.empty() ? T{0} : before_[static_cast<std::size_t>(index)];
     const Element<T> right = true_element(problem, place.batch, place.row, place.column, before);
     const Exact<T> difference = static_cast<Exact<T>>(problem.c.at(place.batch)(place.row, place.column)) - right.exact;
     // NOLINTNEXTLINE(misc-redundant-expression): false for NaN and infinity
-    if (!(difference - difference == 0)) continue;
-    ++compared;
-    if (difference == 0) continue;
-    greatest = std::max(greatest, static_cast<double>((difference < 0 ? -difference : difference) / right.magnitude));
+    if (!(difference - difference == 0)) return;
+    ++compared_there;
+    if (difference == 0) return;
+    greatest_there =
+        std::max(greatest_there, static_cast<double>((difference < 0 ? -difference : difference) / right.magnitude));
+  };
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : greatest) reduction(+ : compared)
+  for (std::int64_t first = 0; first < elements_; first += stretch) {
+    if (stop.stop_requested()) continue;
+    const core::DefaultRounding rounding;
+    for (std::int64_t index = first; index < std::min(first + stretch, elements_); ++index)
+      compare(index, greatest, compared);
   }
   core::honour_stop(stop, "stopped while measuring the error");
   error.greatest = greatest;

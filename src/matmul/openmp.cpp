@@ -25,26 +25,31 @@ template <class T>
 Done openmp(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
   const int threads = cpu::thread_count(execution);
+  const std::int64_t columns = core::stretch_length(problem.n, 1);
   const std::int64_t rows = threads * core::stretch_length(problem.m, problem.n * problem.k, threads);
-  for_rows(problem, execution, rows, [&](auto a, auto b, auto c, std::int64_t first, std::int64_t count) {
+  for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
 #pragma omp parallel num_threads(threads)
     {
       const core::DefaultRounding rounding;
-      Buffer<T> totals(problem.n);
+      Buffer<T> totals(block.columns);
 #pragma omp for schedule(static)
-      for (std::int64_t row = first; row < first + count; ++row) {
-        std::fill_n(totals.data(), problem.n, T{0});
-        for (std::int64_t inner = 0; inner < problem.k; ++inner) {
-          const T factor = a(row, inner);
-          if (b.column_stride == 1) {
-            const T* const row_of_b = &b(inner, 0);
-            for (std::int64_t column = 0; column < problem.n; ++column) totals[column] += factor * row_of_b[column];
-          } else {
-            for (std::int64_t column = 0; column < problem.n; ++column) totals[column] += factor * b(inner, column);
+      for (std::int64_t row = block.row; row < block.end_row(); ++row) {
+        std::fill_n(totals.data(), block.columns, T{0});
+        for_depths(problem, block.columns, [&](std::int64_t first, std::int64_t end) {
+          for (std::int64_t inner = first; inner < end; ++inner) {
+            const T factor = a(row, inner);
+            if (b.column_stride == 1) {
+              const T* const row_of_b = &b(inner, block.column);
+              for (std::int64_t column = 0; column < block.columns; ++column)
+                totals[column] += factor * row_of_b[column];
+            } else {
+              for (std::int64_t column = 0; column < block.columns; ++column)
+                totals[column] += factor * b(inner, block.column + column);
+            }
           }
-        }
-        for (std::int64_t column = 0; column < problem.n; ++column) {
-          T& result = c(row, column);
+        });
+        for (std::int64_t column = 0; column < block.columns; ++column) {
+          T& result = c(row, block.column + column);
           result = finished(totals[column], problem.alpha, problem.beta, problem.beta == 0 ? T{0} : result);
         }
       }

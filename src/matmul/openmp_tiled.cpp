@@ -105,16 +105,22 @@ Done openmp_tiled(const Problem<T>& problem, const Execution& execution, std::ve
   const int threads = cpu::thread_count(execution);
   const std::int64_t down = (problem.m + tile_rows - 1) / tile_rows;
   const std::int64_t across = (problem.n + tile_columns - 1) / tile_columns;
+  const std::int64_t of_a_product = down * across;
+  const std::int64_t count = problem.batches * of_a_product;
+  // One tile, or some where k is so small that to hand them out one by one would take longer.
+  const std::int64_t stretch =
+      core::stretch_length(count, tile_rows * tile_columns * std::min(problem.k, tile_depth), threads);
 #pragma omp parallel num_threads(threads)
   {
     const core::DefaultRounding rounding;
     Tiles<T> tiles;
-#pragma omp for collapse(3) schedule(dynamic)
-    for (std::int64_t batch = 0; batch < problem.batches; ++batch)
-      for (std::int64_t row = 0; row < down; ++row)
-        for (std::int64_t column = 0; column < across; ++column)
-          if (!problem.stop.stop_requested())
-            multiply_tile(problem, batch, row * tile_rows, column * tile_columns, tiles);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < count; first += stretch) {
+      if (problem.stop.stop_requested()) continue;
+      for (std::int64_t tile = first; tile < std::min(first + stretch, count); ++tile)
+        multiply_tile(problem, tile / of_a_product, tile / across % down * tile_rows, tile % across * tile_columns,
+                      tiles);
+    }
   }
   core::honour_stop(problem.stop, "stopped while multiplying");
   if (execution.progress) execution.progress({"multiply", problem.m, problem.m, {}});

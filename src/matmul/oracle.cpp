@@ -30,6 +30,7 @@ Element<T> true_element(const Problem<T>& problem, std::int64_t batch, std::int6
   X exact = 0;
   X magnitude = 0;
   for (std::int64_t first = 0; first < problem.k; first += block_depth) {
+    if (problem.stop.stop_requested()) break;
     T sum = 0;
     for (std::int64_t inner = first; inner < std::min(first + block_depth, problem.k); ++inner) {
       const T left = problem.a.at(batch)(row, inner);

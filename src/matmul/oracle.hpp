@@ -36,7 +36,8 @@ struct Element {
   Exact<T> magnitude;
 };
 
-/// One element of C: `before` stood there. Also where k = 0 or alpha = 0.
+/// One element of C: `before` stood there. Also where k = 0 or alpha = 0. Garbage after a stop request of the
+/// problem's.
 template <class T>
 Element<T> true_element(const Problem<T>& problem, std::int64_t batch, std::int64_t row, std::int64_t column, T before);
 

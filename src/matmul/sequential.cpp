@@ -17,12 +17,15 @@ namespace gradus::matmul_detail {
 template <class T>
 Done sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "multiply");
+  const std::int64_t columns = core::stretch_length(problem.n, problem.k);
   const std::int64_t rows = core::stretch_length(problem.m, problem.n * problem.k);
-  for_rows(problem, execution, rows, [&](auto a, auto b, auto c, std::int64_t first, std::int64_t count) {
-    for (std::int64_t row = first; row < first + count; ++row)
-      for (std::int64_t column = 0; column < problem.n; ++column) {
+  for_blocks(problem, execution, rows, columns, [&](auto a, auto b, auto c, const Block& block) {
+    for (std::int64_t row = block.row; row < block.end_row(); ++row)
+      for (std::int64_t column = block.column; column < block.end_column(); ++column) {
         T total = 0;
-        for (std::int64_t inner = 0; inner < problem.k; ++inner) total += a(row, inner) * b(inner, column);
+        for_depths(problem, 1, [&](std::int64_t first, std::int64_t end) {
+          for (std::int64_t inner = first; inner < end; ++inner) total += a(row, inner) * b(inner, column);
+        });
         T& result = c(row, column);
         result = finished(total, problem.alpha, problem.beta, problem.beta == 0 ? T{0} : result);
       }

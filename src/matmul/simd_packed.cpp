@@ -84,20 +84,32 @@ struct Plan {
     const std::int64_t slivers = (m + sliver - 1) / sliver;
     const bool few_rows = slivers <= 4;
     const bool few_columns = n <= 3 * panel;
+    // Of so many threads each has so little to do that packing, and waiting until all have packed, is a large part.
+    const bool large_team = threads > 8;
     const auto fits = [&](std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
       return static_cast<double>(rows) * static_cast<double>(columns) * element_bytes <= static_cast<double>(bytes);
     };
     const std::int64_t l1 = std::int64_t{32} << 10;
     // To pack what stays in the second cache anyway takes longer than to read it from where it lies.
-    const bool small_b = fits(k, n, half_l2());
+    const bool small_b = fits(k, n, large_team ? half_l2() / 2 * 3 : half_l2());
     // Rows a power of two apart would push each other out of the caches before the next sliver needs them.
-    const bool a_stays = fits(m, k, half_l2() / 4) || (a_line != 0 && a_line * element_bytes % 4096 != 0);
-    const bool b_stays = slivers == 1 || b_line * element_bytes % 1024 != 0;
-    const bool b_in_place = b_line != 0 && geometry.masks && (((few_rows || small_b) && b_stays) || fits(k, n, l1));
-    const bool a_in_place = few_columns || (small_b && a_stays) || fits(m, 2 * k, l1);
+    const bool a_apart = a_line != 0 && a_line * element_bytes % 4096 != 0;
+    const bool a_stays = fits(m, k, half_l2() / 4) || a_apart;
+    const bool b_stays = b_line != 0 && geometry.masks && (slivers == 1 || b_line * element_bytes % 1024 != 0);
+    const bool b_in_place = ((few_rows || small_b) && b_stays) || (b_line != 0 && geometry.masks && fits(k, n, l1));
+    const bool a_in_place =
+        few_columns || (small_b && a_stays) || fits(m, 2 * k, l1) || (few_rows && large_team && a_apart);
     a = a_in_place ? Reading::in_place : few_rows ? Reading::own : Reading::shared;
     b = b_in_place ? Reading::in_place : few_rows || few_columns ? Reading::own : Reading::shared;
     by_strips = few_rows;
+    // With columns of its own a thread waits for nobody; where their panels give all threads nearly as much to do.
+    const std::int64_t all_panels = (n + panel - 1) / panel;
+    const bool even = 10 * all_panels >= 7 * threads * ((all_panels + threads - 1) / threads);
+    if (large_team && b == Reading::shared && slivers <= 24 && a_apart && even) {
+      by_strips = true;
+      a = Reading::in_place;
+      b = slivers <= 8 && b_stays ? Reading::in_place : Reading::own;
+    }
     chunk = std::min(k, chunk_bytes / element_bytes);
     if (a == Reading::in_place && b == Reading::in_place && slivers == 1) {
       constexpr std::int64_t between_looks = 1024 * block_depth;  // at the stop request
@@ -113,7 +125,7 @@ struct Plan {
     constexpr std::int64_t enough = std::int64_t{1} << 14;  // products
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
-    if (by_strips) strips = std::max(strips, std::int64_t{threads});
+    if (by_strips) strips = rounded_up(strips, threads);
     else if (threads > 1)
       strips = std::max(strips, std::min((std::int64_t{4} * threads + rows - 1) / rows, panels / least));
     strip = (panels + std::min(strips, panels) - 1) / std::min(strips, panels) * panel;
@@ -161,6 +173,11 @@ class Workspace {
   T* own_a(int thread) { return totals(thread) + part(plan_.totals()); }
   T* own_b(int thread) { return own_a(thread) + part(plan_.own_a()); }
 
+  /// Whether all threads leave after the barrier of a turn: said by one before it, and read by all behind it. The next
+  /// turn has a place of its own, for some may still read.
+  void end_after(std::int64_t turn) { ends_[turn % 2] = true; }
+  bool ends_after(std::int64_t turn) const { return ends_[turn % 2]; }
+
  private:
   /// Each begins on a cache line, not all of them on the same lines of a page.
   static std::int64_t part(std::int64_t elements) { return elements == 0 ? 0 : rounded_up(elements, 64) + 64; }
@@ -171,6 +188,7 @@ class Workspace {
 
   const Plan& plan_;
   cpu::Scratch memory_;
+  bool ends_[2] = {};
 };
 
 /// One product, by the threads of a team or by one alone.
@@ -181,13 +199,15 @@ class Product {
   Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, int thread, int threads)
       : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), thread_(thread), threads_(threads) {}
 
-  /// What the thread does of it. All threads of the team come here.
+  /// What the thread does of it. All threads of the team come here, and after a stop request all leave at once: there
+  /// may be millions of chunks left, with a barrier each.
   void run() {
     for (std::int64_t column = 0; column < problem_.n; column += plan_.pass_n)
       for (std::int64_t row = 0; row < problem_.m; row += plan_.pass_m) {
         const Pass pass{row, std::min(plan_.pass_m, problem_.m - row), column,
                         std::min(plan_.pass_n, problem_.n - column)};
-        for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk, ++turn_) run_chunk(pass, chunk);
+        for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk, ++turn_)
+          if (!run_chunk(pass, chunk)) return;
       }
   }
 
@@ -225,7 +245,8 @@ class Product {
     }
   }
 
-  void run_chunk(const Pass& pass, std::int64_t chunk) {
+  /// False after a stop request, for all threads in the same turn where these wait for each other.
+  bool run_chunk(const Pass& pass, std::int64_t chunk) {
     const std::int64_t first = chunk * plan_.chunk;
     const std::int64_t steps = std::min(plan_.chunk, problem_.k - first);
     const std::int64_t slivers = (pass.rows + plan_.sliver - 1) / plan_.sliver;
@@ -238,7 +259,10 @@ class Product {
     if (plan_.a == Reading::shared) pack_a(pass, cpu::share(slivers, thread_, threads_), first, steps, a);
     if (plan_.a == Reading::own) pack_a(pass, {0, slivers}, first, steps, a);
     if (plan_.b == Reading::shared) pack_b(pass, cpu::share(panels, thread_, threads_), 0, first, steps, b);
+    const bool wait = threads_ > 1 && plan_.waits();
+    if (wait && thread_ == 0 && stopped()) workspace_.end_after(turn_);
     wait_for_others();
+    if (wait ? workspace_.ends_after(turn_) : stopped()) return false;
 
     // Strip by strip, so that a thread's strip of B stays in its second cache while the slivers pass by.
     const cpu::Range own = plan_.by_strips
@@ -273,6 +297,7 @@ class Product {
       }
       run_strip(strip, chunk, pass.row + row, pass.column + column);
     }
+    return true;
   }
 
   /// The first unit, a sliver times a strip, of a thread: all get as many panels, for the last strip may be narrow.
@@ -366,7 +391,8 @@ class Products {
       {
         const core::DefaultRounding rounding;
         const int thread = omp_get_thread_num();
-        for (cpu::Range own = lines.next(thread); own.size() > 0; own = lines.next(thread))
+        for (cpu::Range own = lines.next(thread); own.size() > 0 && !problem.stop.stop_requested();
+             own = lines.next(thread))
           multiply_lines(problem, own);
       }
       return;
@@ -438,13 +464,14 @@ core::Memory packed_memory(const Shape& shape, int threads) {
   const Geometry geometry =
       shape.element_bytes == sizeof(float) ? matmul_detail::geometry<float>() : matmul_detail::geometry<double>();
   std::int64_t elements = 0;
-  for (const bool turned : {false, true}) {
-    // Rows that do not lie side by side: all that can be packed is.
-    const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, 0, 0,
-                    geometry, shape.batches > 1 ? 1 : threads);
-    const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
-    elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
-  }
+  for (const bool turned : {false, true})
+    for (const std::int64_t a_line : {0, 1}) {
+      // Rows that do not lie side by side: all that can be packed is; or each thread packs columns of its own.
+      const Plan plan(turned ? shape.n : shape.m, turned ? shape.m : shape.n, shape.k, shape.element_bytes, a_line, 0,
+                      geometry, shape.batches > 1 ? 1 : threads);
+      const std::int64_t alone = Workspace<double>::elements(plan, 1) * threads;
+      elements = std::max(elements, shape.batches > 1 ? alone : Workspace<double>::elements(plan, threads));
+    }
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   auto bytes = static_cast<std::uint64_t>(elements) * element_bytes;
   const auto each_thread = static_cast<std::uint64_t>(shape.batches > 1 ? threads : 1);

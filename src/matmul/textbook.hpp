@@ -1,6 +1,8 @@
 // What the teaching rungs share: how they look at the stop request, and report progress.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "core/stop.hpp"
@@ -8,19 +10,47 @@
 
 namespace gradus::matmul_detail {
 
-/// Calls multiply(a, b, c, first row, rows) with all rows of C, matrix after matrix of the batch, some of them at a
-/// time: between two calls it reports progress, and honours a stop request.
+/// A block of C.
+struct Block {
+  std::int64_t row, rows, column, columns;
+
+  std::int64_t end_row() const { return row + rows; }
+  std::int64_t end_column() const { return column + columns; }
+};
+
+/// Calls multiply(a, b, c, block) with all of C, matrix after matrix of the batch, so many rows and columns at a time:
+/// between two calls it reports progress, and honours a stop request. Of a single element k may be too long for that:
+/// multiply() may end early after a stop request.
 template <class T, class Multiply>
-void for_rows(const Problem<T>& problem, const Execution& execution, std::int64_t at_a_time, const Multiply& multiply) {
-  for (std::int64_t batch = 0; batch < problem.batches; ++batch)
-    for (std::int64_t row = 0; row < problem.m; row += at_a_time) {
+void for_blocks(const Problem<T>& problem, const Execution& execution, std::int64_t rows, std::int64_t columns,
+                const Multiply& multiply) {
+  const auto honour_stop = [&](std::int64_t row) {
+    if (problem.stop.stop_requested())
       core::honour_stop(problem.stop,
                         "stopped after " + std::to_string(row) + " of " + std::to_string(problem.m) + " rows");
+  };
+  for (std::int64_t batch = 0; batch < problem.batches; ++batch)
+    for (std::int64_t row = 0; row < problem.m; row += rows) {
       if (execution.progress)
         execution.progress({"multiply", batch * problem.m + row, problem.batches * problem.m, {}});
-      multiply(problem.a.at(batch), problem.b.at(batch), problem.c.at(batch), row,
-               std::min(at_a_time, problem.m - row));
+      for (std::int64_t column = 0; column < problem.n; column += columns) {
+        honour_stop(row);
+        multiply(problem.a.at(batch), problem.b.at(batch), problem.c.at(batch),
+                 Block{row, std::min(rows, problem.m - row), column, std::min(columns, problem.n - column)});
+      }
     }
+  honour_stop(problem.m);
+}
+
+/// Calls add(first, end) for all of k, some of it at a time, as `operations` for each allow a look at the stop request;
+/// after one it returns early.
+template <class T, class Add>
+void for_depths(const Problem<T>& problem, std::int64_t operations, const Add& add) {
+  const std::int64_t stretch = core::stretch_length(problem.k, operations);
+  for (std::int64_t first = 0; first < problem.k; first += stretch) {
+    if (first > 0 && problem.stop.stop_requested()) return;
+    add(first, std::min(first + stretch, problem.k));
+  }
 }
 
 }  // namespace gradus::matmul_detail

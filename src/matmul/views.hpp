@@ -1,6 +1,7 @@
 // The checks of views with strides either way.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -43,9 +44,10 @@ void check_input(MatmulView<T> view, const char* what) {
   if (view.batches() < 0)
     throw UsageError(std::string(what) + ": a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
-    // Sizes and place alone.
-    return detail::check_view(
-        {view.data(), view.rows(), view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)}, what);
+    // Sizes and place alone. Of no matrices there are no rows, whatever they would be.
+    const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
+    return detail::check_view({view.data(), rows, view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)},
+                              what);
   }
   const Extent extent = extent_of(view, what);
   std::int64_t length = 0;

@@ -35,6 +35,7 @@ class Usage(ProgramCase):
 
     def test_version(self):
         self.assertRegex(self.succeed("--version").stdout, r"^gradus \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.succeed("-V").stdout, self.succeed("--version").stdout)
 
     def test_every_command_has_a_help_with_an_example(self):
         for command in self.commands():
@@ -330,6 +331,13 @@ class Tools(ProgramCase, CompletionCase):
     def test_bash_completes(self):
         self.assertEqual(self.complete("gradus", "generate", "lab"), ["lab-points", "lab-atoms"])
         self.assertEqual(self.complete("gradus", "list", ""), self.problems())
+        self.assertEqual(self.complete("gradus", "verify", "kmeans", "--variant", "sequential,simd_gr"),
+                         ["sequential,simd_grid"])
+        self.assertEqual(self.complete("gradus", "verify", "kmeans", "--variant", "=", "simd_grid,cuda_or"),
+                         ["simd_grid,cuda_ordered"])
+        self.assertEqual(self.complete("gradus", "kmeans", "--variant", "=", "simd_gr"), ["simd_grid"])
+        for command in ("kmeans", "predict", "transform", "pair-histogram", "matmul", "life", "shortest-paths"):
+            self.assertEqual(self.complete("gradus", command, "--memory-l"), ["--memory-limit"])
 
     def test_manual(self):
         page = self.succeed("manual").stdout
@@ -351,6 +359,23 @@ class Terminal(TerminalCase):
         environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         self.assertIn("\x1b[1m", self.on_terminal("list", env=dict(environment, NO_COLOR="")))
         self.assertNotIn("\x1b[1m", self.on_terminal("list", env={"NO_COLOR": "1"}))
+
+    def test_tables_fit(self):
+        plain = {"NO_COLOR": "1"}
+        wide = self.on_terminal("list", "kmeans", env=plain).replace("\r", "")
+        self.assertEqual(wide, self.succeed("list", "kmeans").stdout)
+        for columns in (40, 60, 100):
+            lines = self.on_terminal("list", "kmeans", env=plain, columns=columns).replace("\r", "").splitlines()
+            first = lines.index("sequential")
+            end = next(at for at in range(first, len(lines)) if not lines[at])
+            table = [line for line in lines[first:end] if " not here: " not in line]
+            self.assertLessEqual(max(map(len, table)), columns)
+            # Nothing is lost: the same words, with the headings before each.
+            told = " ".join(table).split()
+            for variant in json.loads(self.succeed("list", "kmeans", "--json").stdout)[0]["variants"]:
+                self.assertIn(variant["name"], table)
+                words = ["idea", *variant["summary"].split()]
+                self.assertTrue(any(told[at:at + len(words)] == words for at in range(len(told))), words)
 
 
 class Examples(ProgramCase):

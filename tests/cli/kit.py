@@ -1,5 +1,6 @@
 """What the black-box tests of the program `gradus` share: what a person types, sees, and finds on the disk."""
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 import zlib
@@ -248,8 +250,9 @@ class InterruptCase(Case):
 class TerminalCase(Case):
     """What is seen only on a terminal."""
 
-    def on_terminal(self, *arguments, env=None):
+    def on_terminal(self, *arguments, env=None, columns=400):
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         job = subprocess.Popen([GRADUS, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
                                env=dict(os.environ, **(env or {})))
         os.close(slave)

@@ -7,6 +7,7 @@ import gzip
 import io
 import pathlib
 import struct
+import zipfile
 import zlib
 
 import numpy as np
@@ -41,6 +42,39 @@ put_npy("version_2.npy", ramp.astype("<f4"), (2, 0))
 put_npy("version_3.npy", ramp.astype("<f8"), (3, 0))
 put_npy("structured.npy", np.zeros(2, [("a", "<f4"), ("b", "<i4")]))
 
+# ---- .npz ----
+
+
+def put_npz(name, save, **arrays):
+    target = io.BytesIO()
+    save(target, **arrays)
+    put("npz/" + name, target.getvalue())
+
+
+put_npz("stored.npz", np.savez, x=ramp.astype("<f8"))
+put_npz("deflated.npz", np.savez_compressed, x=ramp.astype("<f4"), y=np.arange(3), z=np.zeros((0, 2)))
+with zipfile.ZipFile(corpus / "npz/comment.npz", "w") as archive:
+    archive.writestr(zipfile.ZipInfo("x.npy"), (corpus / "npy/little_f4.npy").read_bytes())
+    archive.writestr(zipfile.ZipInfo("readme.txt"), "no array")
+    archive.comment = b"a comment"
+
+
+def zip64(name, content):
+    """What the zipfile module writes only for more than 4 GiB: all numbers stand in the fields of 64 bits."""
+    checksum, size, none = zlib.crc32(content), len(content), 0xFFFFFFFF
+    extra = struct.pack("<HHQQQ", 1, 24, size, size, 0)
+    local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, checksum, none, none, len(name), 20)
+    local += name + struct.pack("<HHQQ", 1, 16, size, size) + content
+    entry = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 0, 0, 33, checksum, none, none, len(name), len(extra),
+                        0, 0, 0, 0, none) + name + extra
+    end64 = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, 1, 1, len(entry), len(local))
+    locator = struct.pack("<IIQI", 0x07064B50, 0, len(local) + len(entry), 1)
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, none, none, 0)
+    return local + entry + end64 + locator + end
+
+
+put("npz/zip64.npz", zip64(b"x.npy", (corpus / "npy/little_f8.npy").read_bytes()))
+
 # ---- CSV ----
 
 put("csv/plain.csv", b"1,2.5,-3e-2\n4,5,6\n")
@@ -60,6 +94,14 @@ put("csv/quotes.csv", b'1,2\n3,"4 ""x"", 5"y\n')
 put("csv/spreadsheet.csv", b"1,2\n#N/A,3\n")
 put("csv/carriage_returns.csv", b"1,2\r3,4\r")
 put("csv/array.csv", b"\x93NUMPY\x01\x00")
+put("csv/text_column.csv", b"sepal,petal,species\n5.1,1.4,setosa\n4.9,1.3,setosa\n")
+put("csv/pandas.csv", b',x,y\n0,1.5,2\n1,2.5,3\n2,4.5,"7"\n')
+put("csv/write_csv.csv", b'"","x","name"\n"1",0.5,"a, ""b"""\n"2",0.25,"new\nline"\n')
+put("csv/write_table.txt", b'"x" "y"\n"1" 0.5 3\n"2" 0.25 1\n')
+put("csv/decimal_commas.csv", "gr\u00f6\u00dfe;b\r\n1,5;2\r\n3;-4,25e1\r\n".encode())
+put("csv/groups.csv", b'a,b\n"1,234,567","1,5"\n"12","1,234.5"\n')
+put("csv/points_as_groups.csv", b"a;b\n1.234,5;2\n12;1.000.000\n")
+put("csv/years_first.csv", b"year,a\n2001,3\n2002,5\n2004,4\n2005,1\n2006,6\n")
 put("csv/extremes.csv", b"1e308 4.9e-324\n1e-400 123456789012345678901234567890\n")
 
 # ---- Trajectories ----

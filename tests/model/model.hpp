@@ -289,6 +289,7 @@ struct policy {
     spinner() { detail::start_spinning(); }
     void rest(unsigned = 1) { detail::rest(); }  // not static, as those of programs
   };
+  using patient_spinner = spinner;
   static unsigned memory_node() { return static_cast<unsigned>(thread_index()) % 2; }
 
   template <class T>

@@ -29,7 +29,7 @@ class basic_mcs_lock {
     if (before != nullptr) {
       // release: who lets this thread in writes to a node that is in its first state.
       before->next.store(&own, std::memory_order_release);
-      typename Policy::spinner spinner;
+      typename Policy::patient_spinner spinner;
       // acquire: what the last holder did is done for this thread too.
       while (!own.is_let_in.load(std::memory_order_acquire)) spinner.rest();
     }
@@ -66,7 +66,7 @@ class basic_mcs_lock {
 
   // When somebody has come behind this node, and is about to say so.
   static node* next_of(node& one) noexcept {
-    typename Policy::spinner spinner;
+    typename Policy::patient_spinner spinner;
     for (;;) {
       // acquire: as in unlock().
       if (node* const next = one.next.load(std::memory_order_acquire)) return next;

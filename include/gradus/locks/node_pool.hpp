@@ -85,24 +85,29 @@ class GRADUS_EXPORT lock_node_pool {
 
   // The word before the first use of a new node, or 0.
   word make() noexcept {
-    // relaxed: each thread gets an index of its own.
-    const word index = made_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (index > most_nodes) {
-      made_.fetch_sub(1, std::memory_order_relaxed);
-      return 0;
+    // relaxed, twice: each thread gets an index of its own, and the chunk is looked for.
+    for (word made = made_.load(std::memory_order_relaxed);;) {
+      const word index = made + 1;
+      // It is taken only when its node is there: so where there is no memory none is lost, however often it is tried,
+      // and what has to be allocated does not grow by that.
+      if (index > most_nodes || !has_chunk_of(index)) return 0;
+      if (made_.compare_exchange_weak(made, index, std::memory_order_relaxed, std::memory_order_relaxed)) return index;
     }
+  }
+
+  // That the chunk of this index is there from now on. False where there is no memory.
+  bool has_chunk_of(word index) noexcept {
     const word shifted = index + first_chunk - 1;
     const auto chunk = static_cast<std::size_t>(std::bit_width(shifted / first_chunk) - 1);
     // acquire: another thread may have made the chunk.
-    if (chunks_[chunk].load(std::memory_order_acquire) == nullptr) {
-      node* const made = new (std::nothrow) node[static_cast<std::size_t>(first_chunk << chunk)];
-      node* nobody = nullptr;
-      if (made == nullptr) return 0;  // the index is lost, which is one of many
-      // release: the nodes are in their first state for who finds them; acquire: the same where another was faster.
-      if (!chunks_[chunk].compare_exchange_strong(nobody, made, std::memory_order_release, std::memory_order_acquire))
-        delete[] made;
-    }
-    return index;
+    if (chunks_[chunk].load(std::memory_order_acquire) != nullptr) return true;
+    node* const made = new (std::nothrow) node[static_cast<std::size_t>(first_chunk << chunk)];
+    node* nobody = nullptr;
+    if (made == nullptr) return false;
+    // release: the nodes are in their first state for who finds them; acquire: the same where another was faster.
+    if (!chunks_[chunk].compare_exchange_strong(nobody, made, std::memory_order_release, std::memory_order_acquire))
+      delete[] made;
+    return true;
   }
 
   alignas(lock_padding) typename Policy::template atomic<word> top_{0};

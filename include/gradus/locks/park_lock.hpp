@@ -75,12 +75,14 @@ class alignas(lock_padding) basic_park_lock {
   }
 
  private:
-  // The state: whether it is held; whether a wake is on its way to a sleeper; how many threads watch; how many sleep.
+  // The state: whether it is held; whether a wake is on its way to a sleeper; how many threads watch, of whom there are
+  // never more than one beyond the policy's number, even with the one who is on its way; how many sleep.
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t waking = 2;
   static constexpr std::uint32_t one_watcher = 4;
   static constexpr std::uint32_t all_watchers = 3 * one_watcher;
   static constexpr std::uint32_t one_sleeper = 16;
+  static_assert((Policy::most_watchers + 1) * one_watcher <= all_watchers);
 
   // A sleeper is woken where nobody watches, or where too many passed it; one at a time.
   static bool shall_wake(std::uint32_t seen, bool is_due) noexcept {
@@ -110,16 +112,21 @@ class alignas(lock_padding) basic_park_lock {
     return true;
   }
 
+  // For a thread that is counted as `own` and has just seen the lock free: whether it has the lock, and is not counted
+  // any more.
+  bool take(std::uint32_t& seen, std::uint32_t own) noexcept {
+    const std::uint32_t after = (seen - own) | held;
+    if (!state_.compare_exchange_weak(seen, after, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+    seen_by_holder_ = after;
+    return true;
+  }
+
   // Where the lock is free, this thread, which is counted as `own`, has it; otherwise it is counted as `other`. In one
   // exchange, so that who unlocks from then on sees it. Whether this thread has it.
   bool take_or_become(std::uint32_t& seen, std::uint32_t own, std::uint32_t other) noexcept {
     for (;;) {
       if ((seen & held) == 0) {
-        const std::uint32_t after = (seen - own) | held;
-        if (state_.compare_exchange_weak(seen, after, std::memory_order_acquire, std::memory_order_relaxed)) {
-          seen_by_holder_ = after;
-          return true;
-        }
+        if (take(seen, own)) return true;
       } else if (state_.compare_exchange_weak(seen, seen - own + other, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
         return false;
@@ -130,10 +137,18 @@ class alignas(lock_padding) basic_park_lock {
   // For a thread that found it held: it watches, where few others do. Whether it has the lock; otherwise it is
   // counted as a sleeper.
   bool come() noexcept {
-    std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    const std::uint32_t watchers = (seen & all_watchers) / one_watcher + ((seen & waking) != 0 ? 1 : 0);
-    const bool is_watched = watchers >= Policy::most_watchers;
-    return take_or_become(seen, 0, is_watched ? one_sleeper : one_watcher) || (!is_watched && watch());
+    for (std::uint32_t seen = state_.load(std::memory_order_relaxed);;) {
+      if ((seen & held) == 0) {
+        if (take(seen, 0)) return true;
+        continue;
+      }
+      // Counted anew at each attempt: of threads that come all at once no more may watch than there are bits for.
+      const std::uint32_t watchers = (seen & all_watchers) / one_watcher + ((seen & waking) != 0 ? 1 : 0);
+      const bool is_watched = watchers >= Policy::most_watchers;
+      if (state_.compare_exchange_weak(seen, seen + (is_watched ? one_sleeper : one_watcher), std::memory_order_relaxed,
+                                       std::memory_order_relaxed))
+        return !is_watched && watch();
+    }
   }
 
   // As come(), for a sleeper to which a wake came. The next unlock() may wake another.

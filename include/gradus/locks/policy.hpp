@@ -17,6 +17,10 @@
 #if defined(__linux__) && defined(__GLIBC__) && defined(_GNU_SOURCE)
 #include <sched.h>
 #endif
+// For pthread_setcancelstate() alone, which keeps a thread that naps from being cancelled.
+#if defined(__unix__) && !defined(__ANDROID__)
+#include <pthread.h>
+#endif
 
 namespace gradus {
 
@@ -37,8 +41,9 @@ struct GRADUS_EXPORT lock_policy {
     constexpr explicit semaphore(int tokens) noexcept : tokens_(tokens) {}
     /// While there is no token.
     void release() noexcept {
-      // release and, below, acquire: as in a lock. After the store nothing but the address is used.
-      tokens_.store(1, std::memory_order_release);
+      // release and, below, acquire: as in a lock. An exchange, for notify_one() may ask by a mere load whether anybody
+      // waits, which on x86 might be done before a store is seen. After it nothing but the address is used.
+      tokens_.exchange(1, std::memory_order_release);
       tokens_.notify_one();
     }
     void acquire() noexcept {
@@ -54,7 +59,7 @@ struct GRADUS_EXPORT lock_policy {
         // In floating point, since two times that are far apart have no difference in ticks.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) - now.time_since_epoch();
-        std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(left, long_nap));
+        nap(std::min<std::chrono::duration<double>>(left, long_nap));
       }
       return true;
     }
@@ -69,7 +74,7 @@ struct GRADUS_EXPORT lock_policy {
   /// How often a thread looks before it sleeps, where it does that: first after so many pauses, then after twice as
   /// many each time, together some microseconds, and at last after others had its processor. Not sooner: each look
   /// takes the lock's cache line away from its holder.
-  static constexpr unsigned first_pauses = 32;
+  static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
   /// How many look at a time, where the others sleep at once.
   static constexpr std::uint32_t most_watchers = 2;
@@ -92,11 +97,26 @@ struct GRADUS_EXPORT lock_policy {
   /// How many hand-offs in a row overtake a thread of another node of the memory.
   static constexpr std::uint32_t most_near = 256;
 
+  /// Sleeps. As in the waits of std::mutex, pthread_cancel() ends no thread here, which would end the program: a lock's
+  /// functions throw nothing.
+  template <class Rep, class Period>
+  static void nap(const std::chrono::duration<Rep, Period>& time) noexcept {
+#if defined(__unix__) && !defined(__ANDROID__)
+    int before = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    std::this_thread::sleep_for(time);
+    pthread_setcancelstate(before, &before);
+#else
+    std::this_thread::sleep_for(time);
+#endif
+  }
+
   /// A thread that waits for others: it rests for a moment between two looks. When that was in vain for some
   /// microseconds, the thread that it waits for may have no processor, and so it gives its own away; and when that did
   /// not help for milliseconds either, because other programs took it, it sleeps. Not sooner: who sleeps in a queue
   /// keeps all behind it waiting, who then sleep as well.
-  class spinner {
+  template <unsigned most_pauses>
+  class basic_spinner {
    public:
     /// Rests for `pauses` of the processor's own.
     void rest(unsigned pauses = 1) noexcept {
@@ -107,18 +127,21 @@ struct GRADUS_EXPORT lock_policy {
         ++yields_;
         std::this_thread::yield();
       } else {
-        std::this_thread::sleep_for(nap);
+        nap(short_nap);
       }
     }
 
    private:
-    // Together some microseconds, as long as a thread takes to fall asleep and to be woken.
-    static constexpr unsigned most_pauses = 128;
     static constexpr unsigned most_yields = 2048;
-    static constexpr std::chrono::microseconds nap{20};  // to which the system adds its own delay, on Linux 50 more
+    // To which the system adds its own delay, on Linux 50 more.
+    static constexpr std::chrono::microseconds short_nap{20};
     unsigned rested_ = 0;
     unsigned yields_ = 0;
   };
+  /// Together some microseconds, as long as a thread takes to fall asleep and to be woken.
+  using spinner = basic_spinner<128>;
+  /// As long as a turn takes where sixteen threads queue: who is away when it is let in keeps all behind it waiting.
+  using patient_spinner = basic_spinner<512>;
 
   /// The node of the machine's memory near which the thread runs, as far as that is known; for speed alone.
   static unsigned memory_node() noexcept {

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <thread>
 
-#include "gradus/sets/detail/thread_number.hpp"
-
 namespace gradus {
 
 /// The policy of all sets that programs use.
@@ -24,13 +22,23 @@ struct set_policy {
   /// Of a hash set.
   static constexpr std::uint64_t first_buckets = 64;
 
-  /// Numbers for the heights of a skip list's nodes: xorshift, of each thread's own.
+  /// Numbers for the heights of a skip list's nodes: xorshift, of each thread's own. No thread begins as another one
+  /// did, or where each inserts a single key and ends, all nodes would have one height.
   static std::uint64_t random() noexcept {
-    thread_local std::uint64_t state = 0x9E3779B97F4A7C15 * (sets_detail::thread_number() + 1);
+    thread_local std::uint64_t state = first_state();
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
     return state;
+  }
+
+  static std::uint64_t first_state() noexcept {
+    static constinit std::atomic<std::uint64_t> threads{0};
+    // relaxed: each thread gets a number of its own. The finalizer of MurmurHash3, which makes 0 of 0 alone.
+    std::uint64_t bits = 0x9E3779B97F4A7C15 * (threads.fetch_add(1, std::memory_order_relaxed) + 1);
+    bits = (bits ^ bits >> 33) * 0xFF51AFD7ED558CCD;
+    bits = (bits ^ bits >> 33) * 0xC4CEB9FE1A85EC53;
+    return bits ^ bits >> 33;
   }
 
   /// A thread that waits for others: it rests for a moment between two looks, and gives its processor away when that

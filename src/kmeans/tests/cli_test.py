@@ -10,6 +10,7 @@ import struct
 import subprocess
 import termios
 import time
+import zipfile
 import zlib
 
 from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, read_png,
@@ -37,8 +38,9 @@ INPUTS = {
     "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
     "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
     "photo.png": 'cp "$DATA/picture.png" photo.png',
-    "clusters/centroids.npy":
-        "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters",
+    "clusters": "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters",
+    "flowers.csv": r"printf 'id,length,width,species\nf1,5.1,3.5,setosa\nf2,4.9,3.0,setosa\nf3,7.0,3.2,versicolor\n"
+                   r"f4,6.4,3.1,versicolor\nf5,6.3,3.3,virginica\n' > flowers.csv",
 }
 
 
@@ -384,10 +386,9 @@ class BadInput(Case):
         array = content(write_npy(self.path("a.npy"), "<f4", (2, 2), [1, 2, 3, 4]))
         for name in ("a.csv", "a.txt", "a.tsv"):
             self.refuse(3, self.file(name, array), "-k", 1, says=[name, "this is a .npy array", "ends in .npy"])
-        with open(self.path("a.npy"), "rb") as file:
-            result = subprocess.run([GRADUS, "kmeans", "-", "-k", "1"], stdin=file, capture_output=True, text=True, timeout=60)
-        self.assertEqual((result.returncode, result.stdout), (3, ""))
-        self.assertIn("standard input:1: this is a .npy array", result.stderr)
+        result = gradus("kmeans", "-", "-k", 1, stdin=content(os.path.join(DATA, "picture.png")), text=False)
+        self.assertEqual((result.returncode, result.stdout), (3, b""))
+        self.assertIn(b"standard input:1: this is a picture", result.stderr)
 
     def test_values(self):
         nan, inf = float("nan"), float("inf")
@@ -791,6 +792,216 @@ class Predict(Case):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
 
+class Tables(Case):
+    """Tables with names and text beside the numbers."""
+
+    FLOWERS = ("id,length,width,species\n" + "".join(
+        "f%d,%s,%s,%s\n" % (row, length, width, species) for row, (length, width, species) in enumerate([
+            (5.1, 3.5, "setosa"), (4.9, 3.0, "setosa"), (7.0, 3.2, "versicolor"), (6.4, 3.1, "versicolor"),
+            (6.3, 3.3, "virginica"), (5.8, 2.7, '"virginica, or so"')])))
+
+    def flowers(self):
+        return self.file("flowers.csv", self.FLOWERS)
+
+    def fit(self, *options, name="fit"):
+        out = self.path(name)
+        self.succeed("kmeans", self.flowers(), "-k", 2, "--id-column", "id", "--drop-columns", "species", "-o", out, *options)
+        return out
+
+    def summary(self, out):
+        with open(os.path.join(out, "summary.json")) as file:
+            return json.load(file)
+
+    def test_columns_of_every_command(self):
+        flowers = self.flowers()
+        centroids = self.file("c.csv", "5,3\n7,3\n")
+        for command in (["kmeans", flowers, "-k", 2], ["predict", centroids, flowers], ["transform", centroids, flowers],
+                        ["pair-histogram", flowers, "--bin-width", 1, "--bins", 5]):
+            self.refused(3, *command, says=["flowers.csv:2:1: 'f0' is not a number", "columns 'id' and 'species' are text",
+                                            "--drop-columns id,species"])
+            whole = self.succeed(*command, "--drop-columns", "id,species").stdout
+            for columns in (["--columns", "length,width"], ["--columns", "2-3"], ["--columns", "2,width"],
+                            ["--drop-columns", "1,4"]):
+                self.assertEqual(self.succeed(*command, *columns).stdout.split("inertia")[0], whole.split("inertia")[0])
+            for options, status, says in [
+                    (["--columns", "lenght,width"], 3, ["there is no column 'lenght' (did you mean 'length'?)", "'species'"]),
+                    (["--columns", "2-9"], 3, ["'2-9' is beyond the table, whose columns are 1 to 4"]),
+                    (["--columns", "2,2"], 3, ["column 2 is there twice"]),
+                    (["--columns", "2-4"], 3, ["column 'species' is text", "take it out of --columns"]),
+                    (["--columns", "3-2"], 2, ["--columns", "counts down"]),
+                    (["--columns", ""], 2, ["--columns", "empty"]),
+                    (["--drop-columns", "1-4"], 3, ["no column is left"]),
+                    (["--columns", "2", "--drop-columns", "1"], 2, ["--drop-columns has no effect"]),
+                    (["--thousands", "x"], 2, ["--thousands", "comma, point"]),
+            ]:
+                self.refused(status, *command, *options, says=says)
+
+    def test_warnings(self):
+        pandas = self.file("pandas.csv", ",x,y\n" + "".join("%d,%d,%d\n" % (row, row % 3, row % 2) for row in range(9)))
+        years = self.file("years.csv", "year,x\n" + "".join("%d,%d\n" % (2001 + row, row % 3) for row in range(9)))
+        for table, name in ((pandas, "1"), (years, "year")):
+            self.assertIn("--id-column " + name, self.succeed("kmeans", table, "-k", 2).stderr)
+            for options in (["--id-column", "1"], ["--columns", "1-"], ["--drop-columns", "1"], ["--quiet"]):
+                self.assertEqual(self.succeed("kmeans", table, "-k", 2, *options).stderr, "", options)
+        self.assertIn("--drop-columns year", self.succeed("pair-histogram", years, "--bin-width", 1, "--bins", 5).stderr)
+
+    def test_decimals(self):
+        plain = self.file("a.csv", "x;y\n1.5;2\n1234.25;4\n-3;5\n")
+        comma = self.file("b.csv", "x;y\r\n1,5;2\r\n1234,25;4\r\n-3;5\r\n")
+        groups = self.file("c.csv", "x;y\n1,5;2\n1.234,25;4\n-3;5\n")
+        centroid = self.file("o.csv", "0,0\n")
+        expected = self.succeed("transform", centroid, plain).stdout
+        result = self.succeed("transform", centroid, comma)
+        self.assertEqual(result.stdout, expected)
+        self.assertIn("b.csv: decimals are taken to follow a comma", result.stderr)
+        for table, options in ((comma, ["--decimal", "comma"]), (groups, ["--thousands", "."]), (groups, ["--thousands", "point"])):
+            result = self.succeed("transform", centroid, table, *options)
+            self.assertEqual((result.stdout, result.stderr), (expected, ""))
+        self.refused(3, "transform", centroid, groups, says=["c.csv:3:1: '1.234,25'", "--thousands"])
+        array = self.points()
+        self.refused(2, "kmeans", array, "-k", 2, "--decimal", "comma", says=["--decimal is for tables of text"])
+        self.refused(2, "kmeans", array, "-k", 2, "--thousands", "comma", says=["--thousands is for tables of text"])
+
+    def test_files_of_a_table(self):
+        out = self.fit()
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.csv", "centroids.npy", "labels.csv", "labels.npy", "summary.json"])
+        summary = self.summary(out)
+        self.assertEqual((summary["columns"], summary["id_column"], summary["d"]), (["length", "width"], "id", 2))
+        self.assertEqual(sorted(summary["files"]), ["centroids.csv", "centroids.npy", "labels.csv", "labels.npy"])
+        labels = read_npy(os.path.join(out, "labels.npy"))[2]
+        table = content(os.path.join(out, "labels.csv"), "r")
+        self.assertEqual(table, "id,label\n" + "".join("f%d,%d\n" % row for row in enumerate(labels)))
+        lines = content(os.path.join(out, "centroids.csv"), "r").splitlines()
+        self.assertEqual(lines[0], "length,width")
+        values = [float(field) for line in lines[1:] for field in line.split(",")]
+        self.assertEqual(values, read_npy(os.path.join(out, "centroids.npy"))[2])
+        # Without names rows count from 0; what would be taken apart stands in quotes.
+        out = self.path("plain")
+        self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "-o", out)
+        self.assertEqual(content(os.path.join(out, "labels.csv"), "r").splitlines()[:2], ["row,label", "0,%d" % labels[0]])
+        out = self.path("species")
+        self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "--id-column", "species", "-o", out)
+        self.assertRegex(content(os.path.join(out, "labels.csv"), "r"), '\n"virginica, or so",[01]\n$')
+        # They go when another result takes their place.
+        self.succeed("kmeans", self.points(), "-k", 2, "-o", out)
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
+
+    def test_quiet_prints_nothing_where_the_result_is_in_files(self):
+        result = self.succeed("kmeans", self.points(), "-k", 2, "-o", self.path("out"), "--quiet")
+        self.assertEqual((result.stdout, result.stderr), ("", ""))
+        self.assertIn("cluster", self.succeed("kmeans", self.points(), "-k", 2, "--quiet").stdout)
+
+    def test_standardize(self):
+        # Mean 3 and 500, scale 2 and 100; a column of equal values stays.
+        rows = [(1, 400, 7), (1, 600, 7), (5, 400, 7), (5, 600, 7)]
+        table = self.file("t.csv", "a,b,c\n" + "".join("%d,%d,%d\n" % row for row in rows))
+        out = self.path("out")
+        start = self.file("start.csv", "1,400,7\n1,600,7\n5,400,7\n5,600,7\n")
+        self.succeed("kmeans", table, "-k", 4, "--standardize", "--init", start, "-o", out)
+        summary = self.summary(out)
+        self.assertEqual(summary["standardize"], {"mean": [3, 500, 7], "scale": [2, 100, 1]})
+        self.assertEqual((summary["inertia"], summary["counts"]), (0, [1, 1, 1, 1]))
+        self.assertEqual(read_npy(os.path.join(out, "centroids.npy"))[2], [value for row in rows for value in row])
+        scaled = [value for row in [(-1, -1, 0), (-1, 1, 0), (1, -1, 0), (1, 1, 0)] for value in row]
+        self.assertEqual(read_npy(os.path.join(out, "standardized_centroids.npy"))[2], scaled)
+        self.assertIn("standardized_centroids.npy", summary["files"])
+        self.refused(3, "kmeans", write_npy(self.path("n.npy"), "<f8", (2, 1), [1, float("nan")]), "-k", 1, "--standardize",
+                     says=["n.npy", "row 1", "NaN"])
+        self.refused(3, "kmeans", write_npy(self.path("n.npy"), "<f8", (2, 1), [-1e308, 1e308]), "-k", 1, "--standardize",
+                     says=["n.npy", "too large to be standardized"])
+        self.refused(1, "kmeans", self.points(), "-k", 2, "--standardize", "--memory-limit", 100, says=["standardized copy"])
+
+    def test_standardized_columns_are_the_same_bits_on_any_number_of_threads(self):
+        points = self.path("p.npy")
+        for dtype in ("f32", "f64"):
+            self.succeed("generate", "blobs", "-n", 3000, "-d", 5, "--dtype", dtype, "-o", points)
+            seen = set()
+            for threads in (1, 2, 3, 7):
+                out = self.path("out%d" % threads)
+                self.succeed("kmeans", points, "-k", 5, "--standardize", "--threads", threads, "-o", out)
+                seen.add(tuple(content(os.path.join(out, name)) for name in ("centroids.npy", "labels.npy")) +
+                         (json.dumps(self.summary(out)["standardize"]),))
+                # Mean 0 and variance 1, as the labels of the folder's prediction show, too.
+                self.succeed("predict", out, points, "-o", self.path("l.npy"))
+                self.assertEqual(content(self.path("l.npy")), content(os.path.join(out, "labels.npy")))
+            self.assertEqual(len(seen), 1, dtype)
+            by = self.summary(out)["standardize"]
+            values = read_npy(points)[2]
+            for column in range(5):
+                mean = sum(values[column::5]) / 3000
+                variance = sum((value - mean) ** 2 for value in values[column::5]) / 3000
+                self.assertLess(abs(by["mean"][column] - mean), 1e-12 * max(abs(mean), 1))
+                self.assertLess(abs(by["scale"][column] ** 2 - variance), 1e-12 * variance)
+
+    def test_a_folder_says_how_to_predict(self):
+        options = ("--id-column", "id", "--drop-columns", "species")
+        for more in ([], ["--standardize"], ["--metric", "cosine"], ["--standardize", "--metric", "cosine"]):
+            out = self.fit(*more, name="fit%d" % len(more))
+            again = self.path("again.csv")
+            self.succeed("predict", out, self.flowers(), *options, "-o", again)
+            self.assertEqual(content(again), content(os.path.join(out, "labels.csv")), more)
+            self.assertEqual(self.succeed("predict", out, self.flowers(), *options).stdout, content(again, "r"))
+            answer = json.loads(self.succeed("predict", out, self.flowers(), *options, "--json").stdout)
+            self.assertEqual(answer["inertia"], self.summary(out)["inertia"])
+            self.assertEqual((answer["metric"], answer["ids"][0]), (self.summary(out)["metric"], "f0"))
+            lines = self.succeed("transform", out, self.flowers(), *options).stdout.splitlines()
+            self.assertEqual((lines[0], len(lines)), ("id,distance_0,distance_1", 7))
+            nearest = [min((float(field), label) for label, field in enumerate(line.split(",")[1:]))[1] for line in lines[1:]]
+            self.assertEqual(nearest, read_npy(os.path.join(out, "labels.npy"))[2])
+        self.refused(2, "predict", out, self.flowers(), *options, "--metric", "cosine", says=["--metric has no effect", "folder"])
+        # The centroids alone do not say how columns were standardized.
+        for name in ("centroids.npy", "centroids.csv"):
+            self.refused(3, "predict", os.path.join(out, name), self.flowers(), *options, says=["standardized", "name the folder"])
+
+    def test_a_folder_checks_the_columns(self):
+        out = self.fit()
+        for text, says in [
+                ("width,length\n1,2\n", ["2 columns ('width', 'length')", "2 columns ('length', 'width')", "--columns length,width"]),
+                ("length,width,more\n1,2,3\n", ["3 columns ('length', 'width', 'more')", "2 columns ('length', 'width')"]),
+                ("1,2.5,7\n", ["has 3 columns,", "2 columns ('length', 'width')"]),
+        ]:
+            self.refused(3, "predict", out, self.file("more.csv", text), says=["more.csv", "fit"] + says)
+        self.assertEqual(len(self.succeed("predict", out, self.file("more.csv", "5.5,2.5\n")).stdout.splitlines()), 1)
+        self.succeed("predict", out, self.file("more.csv", "width,length\n1,2\n"), "--columns", "length,width")
+        self.refused(3, "predict", self.folder, self.flowers(), says=["holds no result of 'gradus kmeans --output'"])
+        summary = self.summary(self.fit("--standardize"))
+        summary["standardize"]["scale"] = [0, 1]
+        self.file("fit/summary.json", json.dumps(summary))
+        self.refused(3, "predict", out, self.flowers(), says=["summary.json", "standardization"])
+        self.refused_to_overwrite([os.path.join(self.fit(name="b"), "centroids.npy")], "predict", self.path("b"), self.flowers(),
+                                  "-o", self.path("b/centroids.npy"))
+
+    def test_streams(self):
+        array = content(self.points())
+        expected = self.succeed("predict", self.points(), self.points()).stdout
+        result = gradus("predict", self.points(), "-", stdin=array, text=False)
+        self.assertEqual((result.returncode, result.stdout.decode()), (0, expected))
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        script = '"$0" predict <(echo 0,0; echo 3,4) <(printf "a,b\n0,1\n3,3\n") && cat "$1" | "$0" kmeans /dev/stdin -k 2'
+        result = subprocess.run(["bash", "-c", script, GRADUS, self.file("p.csv", "1,2\n3,4\n5,6\n")], capture_output=True,
+                                text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith("0\n1\ncluster"), result.stdout)
+        self.refused(2, "predict", "-", "/dev/stdin", says=["standard input, which can be read once only"])
+
+    def test_archives(self):
+        array = content(write_npy(self.path("a.npy"), "<f8", (3, 2), [1, 2, 3, 4, 5, 6]))
+        for kind, name in ((zipfile.ZIP_STORED, "a.npz"), (zipfile.ZIP_DEFLATED, "b.npz")):
+            with zipfile.ZipFile(self.path(name), "w", kind) as archive:
+                archive.writestr("x.npy", array)
+                archive.writestr("y.npy", array[:-8])
+            expected = self.succeed("kmeans", self.path("a.npy"), "-k", 1, "--json").stdout
+            answer = self.succeed("kmeans", self.path(name) + ":x", "-k", 1, "--json").stdout
+            self.assertEqual(json.loads(answer)["history"][0]["inertia"], json.loads(expected)["history"][0]["inertia"])
+            self.succeed("kmeans", self.path(name) + ":x", "-k", 1, "--columns", "2", "--id-column", "1")
+            self.refused(3, "kmeans", self.path(name), "-k", 1, says=[name, "2 arrays", name + ":x", name + ":y"])
+            self.refused(3, "kmeans", self.path(name) + ":z", "-k", 1, says=[name, "there is no array 'z'"])
+            self.refused(3, "kmeans", self.path(name) + ":y", "-k", 1, says=[name + ":y", "are there"])
+        whole = content(self.path("b.npz"))
+        self.refused(3, "kmeans", self.file("c.npz", whole[:-9]) + ":x", "-k", 1, says=["c.npz", "cut off"])
+
+
 class Demo(Case):
     def test_demo(self):
         result = self.succeed("demo", cwd=self.folder)
@@ -830,6 +1041,77 @@ class Completion(CompletionCase):
         result = subprocess.run(["fish", "-c", "source %s; complete -C 'gradus kmeans --pin sc'" % script],
                                 capture_output=True, text=True, env=dict(os.environ, HOME=self.folder))
         self.assertEqual(result.stdout.split()[0], "scatter", result.stderr)
+
+
+class WhichK(Case):
+    """Several numbers of clusters at a time."""
+
+    def blobs(self):
+        points = self.path("blobs.npy")
+        self.succeed("generate", "blobs", "-n", 600, "-d", 2, "--clusters", 4, "--seed", 3, "-o", points)
+        return points
+
+    def test_choice(self):
+        points, out = self.blobs(), self.path("out")
+        result = self.succeed("kmeans", points, "-k", "2..5,8", "--restarts", 5, "-o", out)
+        self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "choice.csv", "labels.npy", "summary.json"])
+        with open(os.path.join(out, "summary.json")) as file:
+            summary = json.load(file)
+        fits = summary["choice"]["fits"]
+        self.assertEqual([fit["k"] for fit in fits], [2, 3, 4, 5, 8])
+        best = max(fits, key=lambda fit: fit["silhouette"])
+        self.assertEqual((summary["k"], summary["inertia"]), (best["k"], best["inertia"]))
+        self.assertEqual(summary["choice"]["by"], "silhouette")
+        self.assertEqual(summary["choice"]["silhouette_points"], 600)
+        takes = {"silhouette": best["k"],
+                 "calinski-harabasz": max(fits, key=lambda fit: fit["calinski_harabasz"])["k"],
+                 "davies-bouldin": min(fits, key=lambda fit: fit["davies_bouldin"])["k"]}
+        self.assertEqual(summary["choice"]["takes"], takes)
+        for name, k in takes.items():
+            self.assertIn(f"{name} takes k = {k}", result.stdout)
+        _, shape, _ = read_npy(os.path.join(out, "centroids.npy"))
+        self.assertEqual(shape, (best["k"], 2))
+        with open(os.path.join(out, "choice.csv")) as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
+        self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
+        # The fit that is kept is the fit of that k alone.
+        alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
+        self.assertEqual((alone["inertia"], alone["counts"]), (summary["inertia"], summary["counts"]))
+        for criterion, k in takes.items():
+            chosen = json.loads(self.succeed("kmeans", points, "-k", "8,2..5", "--restarts", 5, "--choose", criterion,
+                                             "--json").stdout)
+            self.assertEqual(chosen["k"], k)
+
+    def test_without_criteria(self):
+        points = self.file("four.csv", "0,0\n0,1\n5,5\n9,1\n")
+        summary = json.loads(self.succeed("kmeans", points, "-k", "1..4", "--json").stdout)
+        fits = summary["choice"]["fits"]
+        self.assertEqual([fit["silhouette"] is None for fit in fits], [True, False, False, True])
+        summary = json.loads(self.succeed("kmeans", points, "-k", "1,4", "--json").stdout)
+        self.assertEqual((summary["k"], summary["choice"]["takes"]["silhouette"]), (1, None))
+
+    def test_sample(self):
+        result = self.succeed("kmeans", self.blobs(), "-k", "2..4", "--silhouette-points", 200)
+        self.assertIn("200 of the 600 points", result.stdout)
+
+    def test_bad_numbers(self):
+        points = self.points()
+        for text, says in (("5..2", "ends before it begins"), ("2..", "-k"), ("..3", "-k"), ("2,,3", "-k"), ("0..3", "-k"),
+                           ("1..5000", "more than 1000 fits"), ("2-5", "-k"), ("1..900,1000..1200", "more than 1000")):
+            self.refused(2, "kmeans", points, "-k", text, says=[says])
+        self.refused(2, "kmeans", points, "-k", 3, "--choose", "silhouette", says=["--choose", "nothing to choose"])
+        self.refused(2, "kmeans", points, "-k", "2..3", "--init", self.file("c.csv", "0,0,0\n1,1,1\n"), says=["--init", "several"])
+        self.refused(3, "kmeans", points, "-k", "2..300", says=["201 clusters"])
+
+    def test_hint_of_restarts(self):
+        hint = "--restarts 10"
+        few = self.file("few.csv", "0,0\n0,1\n9,9\n9,8\n")
+        self.assertNotIn(hint, self.succeed("kmeans", few, "-k", 2).stderr)
+        seeds = [self.succeed("kmeans", self.blobs(), "-k", 4, "--init", "random", "--seed", seed).stderr
+                 for seed in range(5)]
+        self.assertTrue(any(hint in stderr for stderr in seeds), seeds)
+        self.assertEqual(self.succeed("kmeans", self.blobs(), "-k", 4, "--init", "random", "--quiet").stderr, "")
 
 
 class Terminal(TerminalCase):

@@ -2,6 +2,7 @@
 // memory, and tiny ones; and blocks of k that are shared among blocks of threads.
 #pragma once
 
+#include "cuda/warpgroup.cuh"
 #include "matmul/gpu/product.cuh"
 #include "matmul/gpu/vectors.cuh"
 
@@ -94,6 +95,112 @@ __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product
     ++block;
   }
   if (split.sums == nullptr) product.finish(top + lane, 0, total);
+}
+
+// The same by the copy engine, for rows that begin at multiples of 16 bytes: one warp orders 512 bytes of each of 32
+// rows and of the column, the other has a row for each thread. The 16 bytes between rows let eight threads read
+// different banks. Memory gives the more the more is under way; this is 34 KiB of a block, six blocks of a
+// multiprocessor, and no register holds any of it.
+struct LongRows {
+  static constexpr int rows = 32;
+  static constexpr int threads = 64;
+  static constexpr int stages = 2;
+  static constexpr int bytes = 512;  ///< of a row
+  static constexpr int pitch = bytes + 16;
+  static constexpr int stage_bytes = rows * pitch + bytes;
+};
+
+/// Whether rows and column may be copied so. Only float: double, with half as many additions for the bytes, waits for
+/// memory alone by multiply_rows() too.
+template <class T>
+bool has_long_rows(const Problem<T>& problem) {
+  if (sizeof(T) != sizeof(float)) return false;
+  const Operand<const T> column{problem.b.data, vector_length<T>, 1, problem.b.batch_stride};
+  return problem.n == 1 && problem.b.row_stride == 1 && has_vectors(problem.a) && has_vectors(column) &&
+         problem.k % vector_length<T> == 0;
+}
+
+// Launch shape: a block of two warps for each 32 rows of C, or for each part of k of them.
+template <class T>
+__global__ void __launch_bounds__(LongRows::threads)
+    multiply_long_rows(Product<T> product, Tiles tiles, Split<T> split) {
+#ifdef GRADUS_WARPGROUP_PRODUCT
+  using Shape = LongRows;
+  constexpr int columns = Shape::bytes / sizeof(T);
+  constexpr int vector = vector_length<T>;
+  static_assert(block_depth % columns == 0);
+  __shared__ alignas(128) unsigned char memory[Shape::stages][Shape::stage_bytes];
+  __shared__ cuda::Barrier filled[Shape::stages];
+  __shared__ cuda::Barrier emptied[Shape::stages];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Shape::stages; ++stage) {
+      filled[stage].start(1);
+      emptied[stage].start(1);
+    }
+    cuda::make_barriers_known();
+  }
+  __syncthreads();  // the barriers are there
+  const Share share = share_of(tiles, split);
+  product.select(share.batch);
+  const std::int64_t top = share.row * Shape::rows;
+  const bool has_row = top + lane < product.m;
+  const std::int64_t end = min(share.end_block * block_depth, product.k);
+  int stage = 0;
+  unsigned int parity = 0;
+  const auto advance = [&] {
+    if (++stage == Shape::stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  };
+  if (threadIdx.x >= 32) {
+    const T* const row = &product.a(has_row ? top + lane : top, 0);
+    const auto rows = static_cast<unsigned int>(min(std::int64_t{Shape::rows}, product.m - top));
+    for (std::int64_t first = share.first_block * block_depth; first < end; first += columns, advance()) {
+      emptied[stage].wait(parity ^ 1);  // the first time around, they are
+      const auto bytes = static_cast<unsigned int>(min(std::int64_t{columns}, end - first) * sizeof(T));
+      if (lane == 0) {
+        filled[stage].arrive_for((rows + 1) * bytes);
+        filled[stage].copy(memory[stage] + Shape::rows * Shape::pitch, product.b.data + first, bytes);
+      }
+      __syncwarp();  // how much will come is said before it does
+      if (has_row) filled[stage].copy(memory[stage] + lane * Shape::pitch, row + first, bytes);
+    }
+    return;
+  }
+  T total = T(-0.0);
+  T sum = 0;
+  std::int64_t block = share.first_block;
+  for (std::int64_t first = block * block_depth; first < end; first += columns) {
+    filled[stage].wait(parity);
+    const T* const row = reinterpret_cast<const T*>(memory[stage] + lane * Shape::pitch);
+    const T* const column = reinterpret_cast<const T*>(memory[stage] + Shape::rows * Shape::pitch);
+    const auto add = [&](int inner) {
+      const Vector<T> here = load_vector(row + inner);
+      const Vector<T> there = load_vector(column + inner);
+#pragma unroll
+      for (int index = 0; index < vector; ++index) sum = fma(here.at[index], there.at[index], sum);
+    };
+    if (first + columns <= end) {
+#pragma unroll 8
+      for (int inner = 0; inner < columns; inner += vector) add(inner);
+    } else {
+      for (int inner = 0; inner < static_cast<int>(end - first); inner += vector) add(inner);
+    }
+    __syncwarp();  // all have read
+    if (lane == 0) emptied[stage].arrive();
+    advance();
+    if ((first + columns) % block_depth != 0 && first + columns < end) continue;
+    if (split.sums != nullptr && has_row) split.slice(block, product.m, share.batch)[top + lane] = sum;
+    total += sum;
+    sum = 0;
+    ++block;
+  }
+  if (split.sums == nullptr) product.finish(top + lane, 0, total);
+#else
+  __trap();
+#endif
 }
 
 // A thread has a vector of neighbouring columns, whose elements it reads one below the other, its neighbours theirs

@@ -72,15 +72,14 @@ T* packed_operand(const Operand<const T>& matrices, const Panels& panels, T beyo
   return packed;
 }
 
-/// A product with both operands packed, or only A: then B is as it would be packed, and its place null.
-template <class T, class Order, bool with_b = true>
+/// A product with both operands packed, each in an order of its own.
+template <class T, class OrderOfA, class OrderOfB>
 PackedProduct<T> packed_product(const Problem<T>& problem, cuda::Arena& memory, const cuda::Stream& stream) {
   const auto a = plain_panels<T>(problem.a.batch_stride == 0 ? 1 : problem.batches, problem.m, problem.k);
   const auto b = plain_panels<T>(problem.b.batch_stride == 0 ? 1 : problem.batches, problem.n, problem.k);
   // The product of what is beyond k is -0, which changes no sum.
-  const T* const packed_a = packed_operand<T, Order, true>(problem.a, a, T(-0.0), memory, stream);
-  const T* packed_b = nullptr;
-  if constexpr (with_b) packed_b = packed_operand<T, Order, false>(problem.b, b, T(0), memory, stream);
+  const T* const packed_a = packed_operand<T, OrderOfA, true>(problem.a, a, T(-0.0), memory, stream);
+  const T* const packed_b = packed_operand<T, OrderOfB, false>(problem.b, b, T(0), memory, stream);
   return {problem, a, b, reinterpret_cast<const unsigned char*>(packed_a),
           reinterpret_cast<const unsigned char*>(packed_b)};
 }

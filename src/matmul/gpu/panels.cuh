@@ -76,6 +76,8 @@ constexpr std::size_t packed_shared_bytes =
 //   multiply(stage, number)   what Source::order() has brought there
 //   add(number, is_last)      what is to be done with the sums, when the stage is free again
 //   finish(place)             stores the tile of C
+// One that `loads_ahead` has load(stage) for the first stage, and multiply(stage, next stage, wait), which loads from
+// the next one when it has called wait().
 //
 // Launch shape: packed_threads, a block for each tile of C. (Blocks that stay, and take tiles in turn, come apart from
 // each other after some tiles, share less in the second-level cache and are slower.)
@@ -119,13 +121,31 @@ __global__ void __launch_bounds__(packed_threads, 1)
   } else {
     cuda::take_registers<232>();
     Consumer consumer(job, memory + stages * bytes);
-#pragma unroll 1
-    for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+    if constexpr (Consumer::loads_ahead) {
       filled[stage].wait(parity);
-      consumer.multiply(memory + stage * bytes, tile);
-      emptied[stage].arrive();
-      advance();
-      consumer.add(tile, tile + 1 == tiles_deep);
+      consumer.load(memory + stage * bytes);
+#pragma unroll 1
+      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+        const int now = stage;
+        advance();
+        const bool is_last = tile + 1 == tiles_deep;
+        // Behind the last one nothing comes, and what is loaded from there is not used.
+        const bool is_there = is_last || filled[stage].has_ended(parity);
+        consumer.multiply(memory + now * bytes, memory + stage * bytes, [&] {
+          if (!is_there) filled[stage].wait(parity);
+        });
+        emptied[now].arrive();
+        consumer.add(tile, is_last);
+      }
+    } else {
+#pragma unroll 1
+      for (std::int64_t tile = 0; tile < tiles_deep; ++tile) {
+        filled[stage].wait(parity);
+        consumer.multiply(memory + stage * bytes, tile);
+        emptied[stage].arrive();
+        advance();
+        consumer.add(tile, tile + 1 == tiles_deep);
+      }
     }
     consumer.finish(place);
   }

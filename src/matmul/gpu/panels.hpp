@@ -30,9 +30,9 @@ struct Panels {
   std::int64_t bytes() const { return tiles() * tile_bytes; }
 };
 
-/// k that a tile of plain elements holds: of float 64, of double 8.
+/// k that a tile of plain elements holds: of float 64, of double 16.
 template <class T>
-constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 8;
+constexpr int plain_tile_depth = sizeof(T) == sizeof(float) ? 64 : 16;
 template <class T>
 constexpr int plain_tile_bytes = panel_lines* plain_tile_depth<T>* static_cast<int>(sizeof(T));
 

@@ -17,10 +17,11 @@ namespace gradus::matmul_detail {
 inline std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + piece - 1) / piece; }
 
 enum class Kernel : std::uint8_t {
-  cells,    ///< a thread for each element: products of a few elements each
-  rows,     ///< a matrix times a column
-  columns,  ///< a row times a matrix
-  large,    ///< tiles; their sizes are in PipelineShape
+  cells,      ///< a thread for each element: products of a few elements each
+  rows,       ///< a matrix times a column
+  long_rows,  ///< likewise, by the copy engine
+  columns,    ///< a row times a matrix
+  large,      ///< tiles; their sizes are in PipelineShape
   medium,
   small,
   tall,  ///< for few columns
@@ -36,6 +37,7 @@ constexpr TileSize tile_of(Kernel kernel, int element_bytes) {
   switch (kernel) {
     case Kernel::cells: return {1, 256};  // of all elements in a row
     case Kernel::rows: return {128, 1};
+    case Kernel::long_rows: return {32, 1};
     case Kernel::columns: return {1, 128 * 16 / element_bytes};
     case Kernel::large: return {element_bytes == 4 ? 128 : 64, 128};
     case Kernel::medium: return {64, 64};
@@ -95,6 +97,7 @@ constexpr int threads_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::cells:
     case Kernel::large: return 256;
+    case Kernel::long_rows:
     case Kernel::small: return 64;
     default: return 128;
   }
@@ -140,6 +143,18 @@ inline Plan plan_of(const Shape& shape) {
   const double side_by_side = threads * static_cast<double>(plan.slices);
   plan.blocks_at_once =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(side_by_side / (8 * static_cast<double>(many_threads))));
+  return plan;
+}
+
+/// The plan for a matrix times a column, where the copy engine can bring it: in as many parts as are at work at once,
+/// of no more slices than the plan for any GPU.
+inline Plan by_long_rows(Plan plan, const Shape& shape) {
+  constexpr std::int64_t at_once = 6 * multiprocessors;
+  plan.kernel = Kernel::long_rows;
+  const std::int64_t parts =
+      at_once / (shape.batches * pieces(shape.m, tile_of(plan.kernel, shape.element_bytes).rows));
+  if (parts < 2) plan.slices = 0;
+  if (plan.slices > 0) plan.blocks_at_once = pieces(plan.slices, parts);
   return plan;
 }
 

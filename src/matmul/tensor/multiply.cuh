@@ -71,6 +71,7 @@ __device__ inline void store(const HalfProduct& packed, const Tiles::Place& tile
 template <int parts>
 class TensorCores {
  public:
+  static constexpr bool loads_ahead = false;
   static constexpr int stages = 6 / parts;
   static constexpr int tile_bytes = parts * part_bytes;
   static constexpr int stage_bytes = 2 * tile_bytes;
@@ -167,11 +168,12 @@ struct Batches {
 
 // Launch shape: a block for each 128 columns of C; blocks beside each other along y take the odd rows in turn.
 static __global__ void __launch_bounds__(odd_threads)
-    multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, OddLines odd) {
+    multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
+                      std::int64_t count) {
   const std::int64_t column = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
   if (column >= packed.product.n) return;
-  for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
-    const std::int64_t line = odd.lines[index];
+  for (std::int64_t index = blockIdx.y; index < count; index += gridDim.y) {
+    const std::int64_t line = lines[index];
     const Batches in(packed.a_panels, line, batches);
     for (std::int64_t batch = in.first; batch < in.end; ++batch) {
       Product<float> product = packed.product;
@@ -184,11 +186,12 @@ static __global__ void __launch_bounds__(odd_threads)
 
 // Likewise a block for each 128 rows of C; those that are odd themselves are done.
 static __global__ void __launch_bounds__(odd_threads)
-    multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, OddLines odd) {
+    multiply_odd_columns(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
+                         std::int64_t count) {
   const std::int64_t row = std::int64_t{blockIdx.x} * odd_threads + threadIdx.x;
   if (row >= packed.product.m) return;
-  for (int index = static_cast<int>(blockIdx.y); index < *odd.count; index += static_cast<int>(gridDim.y)) {
-    const std::int64_t line = odd.lines[index];
+  for (std::int64_t index = blockIdx.y; index < count; index += gridDim.y) {
+    const std::int64_t line = lines[index];
     const Batches in(packed.b_panels, line, batches);
     for (std::int64_t batch = in.first; batch < in.end; ++batch) {
       if (packed.a_lifts_of(batch)[row] == odd_line) continue;
@@ -246,16 +249,23 @@ bool multiply(const Problem<float>& problem, const Execution& execution, std::ve
 
   const HalfProduct packed{{problem, a, b, a_packed, b_packed}, a_lifts, b_lifts, has_pairs(problem.c)};
   multiply_packed<TensorCores<parts>>(packed, execution, problem.stop, problem.batches, stream);
-  constexpr int most_beside = 4096;
-  if (odd[0] > 0)
-    multiply_odd_rows<<<dim3(cuda::blocks_for(problem.n, odd_threads),
-                             static_cast<unsigned>(std::min(odd[0], most_beside))),
-                        odd_threads, 0, stream>>>(packed, problem.batches, odd_rows);
-  if (odd[1] > 0)
-    multiply_odd_columns<<<dim3(cuda::blocks_for(problem.m, odd_threads),
-                                static_cast<unsigned>(std::min(odd[1], most_beside))),
-                           odd_threads, 0, stream>>>(packed, problem.batches, odd_columns);
-  cuda::check_launch("multiply_odd_lines");
+  const auto multiply_odd = [&](auto kernel, const Panels& panels, const OddLines& lines, int count,
+                                std::int64_t across) {
+    constexpr std::int64_t most_beside = 4096;
+    const std::int64_t products = panels.matrices == 1 ? problem.batches : 1;  // of a line
+    // Columns of A lie apart: that is slower by far than what portions are reckoned with.
+    constexpr double slower = 64;
+    cuda::Portions(problem.stop, first_portion<float>() / slower)
+        .run(count, static_cast<double>(products * across) * static_cast<double>(problem.k), 1, stream,
+             [&](std::int64_t first, std::int64_t number) {
+               kernel<<<dim3(cuda::blocks_for(across, odd_threads),
+                             static_cast<unsigned>(std::min(number, most_beside))),
+                        odd_threads, 0, stream>>>(packed, problem.batches, lines.lines + first, number);
+               cuda::check_launch("multiply_odd_lines");
+             });
+  };
+  if (odd[0] > 0) multiply_odd(multiply_odd_rows, a, odd_rows, odd[0], problem.n);
+  if (odd[1] > 0) multiply_odd(multiply_odd_columns, b, odd_columns, odd[1], problem.m);
   stream.wait();
   return true;
 }

@@ -1,6 +1,8 @@
 // What the public call promises beside the numbers, which the ladder's test compares.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -181,6 +183,36 @@ TEST(Matmul, OneOfFloatAndOneOfDoubleAreMultipliedInDouble) {
   EXPECT_TRUE(tests::same_bits(product.product, matmul(wide, b).product));
 }
 
+// What cannot be read is not, whatever has to be done before a product.
+TEST(Matmul, WhereAlphaIsZeroNeitherFactorIsReadInAnyTypes) {
+  constexpr std::size_t page = 4096;
+  void* const unreadable = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(unreadable, MAP_FAILED);
+  MatmulOptions options;
+  options.alpha = 0;
+  options.beta = 3;
+  options.measure_error = true;
+  const auto check = [&]<class A, class B>(A, B) {
+    using T = std::common_type_t<A, B>;
+    Matrix<T> c(4, 4);
+    std::fill_n(c.data(), 16, T{2});
+    const MatmulView<const A> a(static_cast<const A*>(unreadable), 4, 4, 4, 1);
+    const MatmulView<const B> b(static_cast<const B*>(unreadable), 4, 4, 4, 1);
+    // Nor is there a copy of them.
+    Execution execution{.device = Device::cpu, .threads = 1};
+    execution.memory_limit =
+        16 * sizeof(T) +
+        matmul_memory({.rows = 4, .columns = 4, .depth = 4, .element_bytes = sizeof(T)}, options, execution).host;
+    matmul(a, b, options, MatmulMemory<T>{c.view()}, execution);
+    for (std::int64_t index = 0; index < 16; ++index) EXPECT_EQ(c.data()[index], T{6});
+  };
+  check(float{}, float{});
+  check(double{}, double{});
+  check(float{}, double{});
+  check(double{}, float{});
+  munmap(unreadable, page);
+}
+
 TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   const Matrix<float> a = random_matrix<float>(50, 60, 1);
   const Matrix<double> b = random_matrix<double>(180, 4, 2);
@@ -299,6 +331,26 @@ TEST(Matmul, IsTheSameWhateverTheCallersRounding) {
   _mm_setcsr(usual);
 }
 #endif
+
+// More than eight threads cut products with few or not so many rows by columns, each with a packed part of B of its own
+// or none.
+template <class T>
+void check_large_team() {
+  for (const std::int64_t rows : {7, 45, 61, 150, 285, 300}) {
+    const Matrix<T> a = random_matrix<T>(rows, 1100, 1);
+    const Matrix<T> b = random_matrix<T>(1100, 901, 2);
+    const auto product = [&](int threads) {
+      return matmul(a, b, {}, Execution{.device = Device::cpu, .variant = "simd_packed", .threads = threads}).product;
+    };
+    const Matrix<T> right = product(1);
+    for (const int threads : {4, 9, 16})
+      EXPECT_TRUE(tests::same_bits(product(threads), right)) << rows << ", " << threads;
+  }
+}
+TEST(Matmul, LargeTeamsHaveTheBitsOfOneThread) {
+  check_large_team<float>();
+  check_large_team<double>();
+}
 
 TEST(Matmul, ReportsWhatItDid) {
   const Matrix<float> a = random_matrix<float>(200, 200, 1);

@@ -170,15 +170,16 @@ struct Sizes {
 };
 
 // What they are chosen for is an estimate for a large GPU; here it says what is tested.
-constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},      {40, 16, 16, 64, Kernel::cells, 0},
-                            {1, 777, 1, 1000, Kernel::rows, 4},    {1, 40000, 1, 70, Kernel::rows, 0},
-                            {500, 33, 1, 40, Kernel::rows, 0},     {1, 1, 1, 20000, Kernel::rows, 79},
-                            {1, 1, 777, 1000, Kernel::columns, 4}, {300, 1, 129, 33, Kernel::columns, 0},
-                            {1, 600, 9, 1030, Kernel::tall, 5},    {300, 130, 9, 100, Kernel::tall, 0},
-                            {1, 9, 600, 1030, Kernel::wide, 5},    {300, 9, 130, 100, Kernel::wide, 0},
-                            {1, 65, 129, 200, Kernel::small, 0},   {200, 32, 32, 32, Kernel::small, 0},
-                            {132, 64, 64, 64, Kernel::medium, 0},  {1, 300, 300, 1200, Kernel::medium, 5},
-                            {132, 128, 128, 40, Kernel::large, 0}, {1, 500, 500, 3100, Kernel::large, 13}};
+constexpr Sizes shapes[] = {{300, 3, 5, 7, Kernel::cells, 0},       {40, 16, 16, 64, Kernel::cells, 0},
+                            {1, 777, 1, 1000, Kernel::rows, 4},     {1, 40000, 1, 70, Kernel::rows, 0},
+                            {1, 20011, 1, 1100, Kernel::rows, 5},   {500, 33, 1, 40, Kernel::rows, 0},
+                            {1, 1, 1, 20000, Kernel::rows, 79},     {1, 1, 777, 1000, Kernel::columns, 4},
+                            {300, 1, 129, 33, Kernel::columns, 0},  {1, 600, 9, 1030, Kernel::tall, 5},
+                            {300, 130, 9, 100, Kernel::tall, 0},    {1, 9, 600, 1030, Kernel::wide, 5},
+                            {300, 9, 130, 100, Kernel::wide, 0},    {1, 65, 129, 200, Kernel::small, 0},
+                            {200, 32, 32, 32, Kernel::small, 0},    {132, 64, 64, 64, Kernel::medium, 0},
+                            {1, 300, 300, 1200, Kernel::medium, 5}, {132, 128, 128, 40, Kernel::large, 0},
+                            {1, 500, 500, 3100, Kernel::large, 13}};
 
 template <class T>
 Plan plan_of(const Sizes& sizes) {
@@ -301,6 +302,9 @@ void check_large(std::string_view variant) {
   };
   for (const Large& sizes : {Large{1, 1501, 1603, 1000, Layout::rows},
                              {2, 1700, 1400, 577, Layout::repeated},
+                             {1, 1501, 1602, 1008, Layout::rows},  // where the copy engine finds double by itself
+                             {2, 1700, 1400, 576, Layout::repeated},
+                             {3, 1290, 1030, 528, Layout::rows},
                              {1, 1600, 1537, 2000, Layout::padded_columns}}) {
     const LaidOut<T> a = matrices<T>(sizes.batches, sizes.m, sizes.k);
     const LaidOut<T> b = matrices<T>(sizes.batches, sizes.k, sizes.n, sizes.of_b);
@@ -353,6 +357,42 @@ void check_panels() {
 
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
+
+// The last panel is a single row or column, whose elements lie evenly where those of the whole do not; or the products
+// of a batch come one by one, each with its columns side by side.
+template <class T>
+void check_panels_that_lie_another_way() {
+  const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
+    Execution execution = by("cuda_panels");
+    const std::uint64_t least = matmul_memory({.rows = a.rows(),
+                                               .columns = b.columns(),
+                                               .depth = a.columns(),
+                                               .batches = a.batches(),
+                                               .element_bytes = sizeof(T)},
+                                              {}, execution)
+                                    .device;
+    const auto right = matmul(a, b, {}, by("simd_packed"));
+    for (const std::uint64_t limit : {std::uint64_t{0}, least, 2 * least}) {
+      execution.gpu_memory_limit = limit;
+      EXPECT_TRUE(tests::same_bits(matmul(a, b, {}, execution).product, right.product)) << what << ", " << limit;
+    }
+  };
+  const LaidOut<T> a = matrices<T>(1, 257, 600, Layout::apart);
+  const LaidOut<T> b = matrices<T>(1, 600, 300);
+  check(a.view(), b.view(), "a row of A");
+  const LaidOut<T> b_apart = matrices<T>(1, 600, 129, Layout::apart);
+  check(a.view(), b_apart.view(), "a row of A and a column of B");
+  constexpr std::int64_t distance = 300 * 400 + 100;
+  const LaidOut<T> all = matrices<T>(1, 3, distance);
+  const LaidOut<T> others = matrices<T>(3, 400, 200);
+  const T* const elements = all.elements().data();
+  check(MatmulView<const T>(elements, 300, 400, 1, 300).batch(3, distance), others.view(), "an A of the batch");
+  check(others.view().transposed(), MatmulView<const T>(elements, 400, 300, 1, 400).batch(3, distance),
+        "a B of the batch");
+}
+
+TEST_F(matmul_gpu, float_panels_may_lie_another_way_than_the_whole) { check_panels_that_lie_another_way<float>(); }
+TEST_F(matmul_gpu, double_panels_may_lie_another_way_than_the_whole) { check_panels_that_lie_another_way<double>(); }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Accuracies of the tensor cores

@@ -1,6 +1,9 @@
-// A stop request ends a product within half a second, in every variant that runs here. Each job here would take
-// seconds.
+// A stop request ends a product within half a second, in every variant that runs here, and in whatever else a call
+// does. Each job here would take longer by far.
 #include <gtest/gtest.h>
+
+#include <array>
+#include <string>
 
 #include "matmul/variants.hpp"
 #include "tests/stopping.hpp"
@@ -27,6 +30,94 @@ TEST(MatmulStop, EveryVariantStopsSoon) {
       matmul(matrix, matrix, {}, MatmulMemory<double>{product.view()}, execution);
     });
   }
+}
+
+// One element of C may be as long as k is, and one row of it as long as n; matrices of one element, repeated.
+TEST(MatmulStop, EveryVariantStopsWithinAnElementAndWithinARow) {
+  const double element = 0.25;
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return MatmulView<const double>(&element, rows, columns, 0, 0);
+  };
+  constexpr std::int64_t long_row = std::int64_t{1} << 28;
+  constexpr std::int64_t deep = std::int64_t{1} << 33;
+  tests::EndlessZeros<double> product(1, long_row);
+  for (const Variant& variant : variants()) {
+    if (variant.backend == core::Backend::cuda || variant.rival) continue;
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, deep}, {3, 2, deep}, {1, long_row, 500}}) {
+      SCOPED_TRACE(std::string(variant.name) + ", k = " + std::to_string(k));
+      Execution execution;
+      execution.variant = variant.name;
+      execution.threads = threads;
+      tests::expect_to_stop_soon(0.2, threads, [&, m = m, n = n, k = k](const std::stop_token& stop) {
+        execution.stop = stop;
+        matmul(matrix(m, k), matrix(k, n), {}, MatmulMemory<double>{MatmulView<double>(product.data(), m, n, n, 1)},
+               execution);
+      });
+    }
+  }
+}
+
+// What is left of a product may be millions of pieces, which are to be left out at once and not one by one.
+TEST(MatmulStop, ManyPiecesAreLeftOutAtOnce) {
+  const double element = 0.25;
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return MatmulView<const double>(&element, rows, columns, 0, 0);
+  };
+  constexpr std::int64_t rows = std::int64_t{1} << 20;
+  constexpr std::int64_t k = std::int64_t{1} << 24;
+  tests::EndlessZeros<double> product(rows, 100);
+  tests::EndlessZeros<double> column(std::int64_t{1} << 31, 1);
+  tests::EndlessZeros<double> cells(std::int64_t{1} << 28, 4);
+  Execution execution{.device = Device::cpu, .threads = threads};
+  tests::expect_to_stop_soon(0.4, threads, [&](const std::stop_token& stop) {  // chunks of k
+    execution.stop = stop;
+    matmul(matrix(rows, k), matrix(k, 100), {}, MatmulMemory<double>{product.view()}, execution);
+  });
+  tests::expect_to_stop_soon(0.1, threads, [&](const std::stop_token& stop) {  // lines times a column
+    execution.stop = stop;
+    const double line[2] = {1, 2};
+    const std::int64_t lines = column.view().rows();
+    matmul(MatmulView<const double>(line, lines, 2, 0, 1), MatmulView<const double>(line, 2, 1, 1, 1), {},
+           MatmulMemory<double>{MatmulView<double>(column.data(), lines, 1, 1, 1)}, execution);
+  });
+  for (const char* variant : {"simd_packed", "openmp_tiled"}) {  // products of a batch
+    execution.variant = variant;
+    tests::expect_to_stop_soon(0.2, threads, [&](const std::stop_token& stop) {
+      execution.stop = stop;
+      const std::int64_t batches = cells.view().rows();
+      matmul(matrix(2, 3).batch(batches, 0), matrix(3, 2).batch(batches, 0), {},
+             MatmulMemory<double>{MatmulView<double>(cells.data(), 2, 2, 2, 1).batch(batches, 4)}, execution);
+    });
+  }
+}
+
+TEST(MatmulStop, WhatIsNoProductStopsSoonToo) {
+  const double element = 0.25;
+  const float narrow = 0.25F;
+  constexpr std::int64_t length = std::int64_t{1} << 28;
+  tests::EndlessZeros<double> zeros(1, length);
+  Execution execution{.device = Device::cpu, .threads = 1};
+  MatmulOptions options;
+  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // a C of one row is scaled
+    execution.stop = stop;
+    options.alpha = 0;
+    options.beta = 2;
+    matmul(MatmulView<const double>(&element, 1, 1, 1, 1), MatmulView<const double>(&element, 1, length, 0, 0), options,
+           MatmulMemory<double>{zeros.view()}, execution);
+  });
+  tests::expect_to_stop_soon(0.05, 1, [&](const std::stop_token& stop) {  // a row of float is widened
+    execution.stop = stop;
+    matmul(MatmulView<const float>(&narrow, 1, length, 0, 0), MatmulView<const double>(&element, length, 1, 0, 0), {},
+           execution);
+  });
+  tests::expect_to_stop_soon(1.5, 1, [&](const std::stop_token& stop) {  // the error of one long element is measured
+    execution.stop = stop;
+    MatmulOptions measured;
+    measured.measure_error = true;
+    constexpr std::int64_t terms = std::int64_t{1} << 26;
+    matmul(MatmulView<const double>(zeros.data(), 1, terms, terms, 1),
+           MatmulView<const double>(zeros.data(), terms, 1, 1, terms), measured, execution);
+  });
 }
 
 }  // namespace

@@ -46,6 +46,20 @@ TYPED_TEST(MatmulViews, RefusesLies) {
   }
 }
 
+// Of a batch of none there is nothing, and no address: that of an empty std::vector is null.
+TYPED_TEST(MatmulViews, ABatchOfNoMatricesNeedsNoAddress) {
+  using T = TypeParam;
+  const auto none = [](std::int64_t rows, std::int64_t columns) {
+    return MatmulView<T>(nullptr, rows, columns, columns, 1).batch(0, rows * columns);
+  };
+  const auto result = matmul(none(2, 3), this->b());
+  EXPECT_EQ(result.product.rows(), 0);
+  EXPECT_EQ(result.product.columns(), 2);
+  EXPECT_NO_THROW(matmul(this->a(), none(3, 2), {}, MatmulMemory<T>{none(2, 2)}));
+  expect_usage([&] { matmul(none(2, -3), this->b()); }, "A: ");
+  expect_usage([&] { matmul(none(-2, 3), this->b()); }, "A: ");
+}
+
 TYPED_TEST(MatmulViews, RefusesStridesThatLeaveAllMemory) {
   using T = TypeParam;
   const T* const data = this->elements_;

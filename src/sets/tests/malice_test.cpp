@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sets/tests/kinds.hpp"
@@ -190,6 +191,71 @@ TEST(MaliceToHashes, WithoutMemoryForMoreBucketsItIsSlowerAndNoLessRight) {
   Small::fill(1);
   Whims::left = 1000;
   Small::fill(2);
+}
+
+/// Counts its comparisons.
+struct Counting {
+  static inline std::atomic<std::int64_t> count = 0;
+  bool operator()(int one, int other) const {
+    count.fetch_add(1, std::memory_order_relaxed);
+    return one < other;
+  }
+};
+
+/// Each key by a thread that ends thereafter: nodes are of different heights all the same.
+template <class Reclamation>
+void insert_by_threads_of_their_own() {
+  skip_list_set<int, Reclamation, Counting> set;
+  constexpr int keys = 600;
+  for (int key = 0; key < keys; ++key) std::thread([&] { set.insert(key * 101 % keys); }).join();
+  Counting::count = 0;
+  for (int key = 0; key < keys; ++key) ASSERT_TRUE(set.contains(key));
+  EXPECT_LT(Counting::count, 100 * keys);  // some 20 each; 300 where one list is all there is
+}
+TEST(MaliceToSkipLists, ThreadsThatInsertOneKeyEachDrawDifferentHeights) {
+  insert_by_threads_of_their_own<epoch>();
+  insert_by_threads_of_their_own<hazard_pointers>();
+}
+
+/// Does something in the midst of a comparison, but for those that this itself brings about.
+struct Treacherous {
+  static inline std::function<void()> trick = nullptr;
+  bool operator()(int one, int other) const {
+    if (const auto now = std::exchange(trick, nullptr)) now();
+    return one < other;
+  }
+};
+struct EagerPolicy : set_policy {
+  static constexpr unsigned retired_between_looks = 1;
+};
+
+/// A loop stands on key 1, which is removed. What comes behind is removed, too, when the loop has found the way there;
+/// and then it is freed, and the comparison throws. The loop still stands on key 1.
+template <template <class, class, class, class> class Set>
+void throw_in_the_midst_of_a_step() {
+  Set<int, basic_hazard_pointers<EagerPolicy>, Treacherous, std::allocator<int>> set;
+  for (int key = 1; key <= 300; ++key) set.insert(key);
+  auto loop = set.begin();
+  ASSERT_EQ(*loop, 1);
+  set.erase(1);
+  const auto free_and_throw = [&] {
+    for (int key = 100; key <= 300; ++key) set.erase(key);  // more than wait until the set looks which it may free
+    throw std::runtime_error("no");
+  };
+  Treacherous::trick = [&] {
+    set.erase(2);
+    Treacherous::trick = free_and_throw;
+  };
+  EXPECT_THROW(++loop, std::runtime_error);
+  EXPECT_EQ(*loop, 1);
+  ++loop;
+  EXPECT_EQ(*loop, 3);
+}
+TEST(MaliceToLoops, AComparisonThatThrowsLeavesTheLoopWhereItWas) {
+  throw_in_the_midst_of_a_step<lock_free_list_set>();
+  throw_in_the_midst_of_a_step<lazy_list_set>();
+  throw_in_the_midst_of_a_step<optimistic_list_set>();
+  throw_in_the_midst_of_a_step<skip_list_set>();
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------

@@ -26,12 +26,17 @@ class list_cursor {
   // seq_cst: a key that was removed before the loop came here is not shown; see the sets.
   template <class Link>
   void go_on_from(const Link& link) {
-    const node* const old = here_;  // none at the beginning; its slot keeps it
-    const unsigned other_slots = slot_ < 2 ? 2 : 0;
+    node* const old = here_;  // none at the beginning; its slot keeps it
+    const unsigned old_slot = slot_;
     slot_ ^= 1;
     for (word next = hold_.protect(slot_, link, std::memory_order_seq_cst);;) {
-      if (walks_past_removed || !is_marked(next)) here_ = Set::node_at(next);
-      else here_ = first_after(old, other_slots);
+      if (walks_past_removed || !is_marked(next)) {
+        here_ = Set::node_at(next);
+      } else {
+        here_ = old;  // which is kept: the comparison may throw
+        slot_ = old_slot;
+        here_ = first_after(old, old_slot < 2 ? 2 : 0);
+      }
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
       if (!is_marked(next))

@@ -1,0 +1,128 @@
+// A fit of a table: columns of mean 0 and variance 1, their names, and the answers as text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/atomic_file.hpp"
+#include "gradus/array.hpp"
+#include "gradus/kmeans.hpp"
+#include "io/points.hpp"
+
+namespace gradus::cli {
+
+/// What turns each column of the points into one of mean 0 and variance 1. The mean is the exact one, rounded once;
+/// `scale` is the root of the mean of squares about it, 1 where all values of the column are equal. Both are the same
+/// bits whatever the number of threads.
+struct Standardization {
+  std::vector<double> mean;
+  std::vector<double> scale;
+};
+
+/// Of all rows, each of which counts once. InputError, which begins with "points: ", where a value is no finite number
+/// or too large.
+template <class T>
+Standardization standardization_of(MatrixView<const T> points, int threads, const std::stop_token& stop);
+
+/// (value - mean) / scale in double, rounded to T.
+template <class T>
+Matrix<T> standardized(MatrixView<const T> points, const Standardization& by, int threads, const std::stop_token& stop);
+
+/// value * scale + mean in double, rounded to T.
+template <class T>
+Matrix<T> restored(MatrixView<const T> centroids, const Standardization& by);
+
+/// Points whose columns were standardized, and a fit of them.
+template <class T>
+class StandardizedPoints {
+ public:
+  /// Initial centroids, in the units of the data, are standardized alike. Error where the copy of the points needs more
+  /// memory than is allowed.
+  StandardizedPoints(MatrixView<const T> points, const Execution& execution, io::PointsOf<T>& initial);
+
+  KMeansResult<T> fit(const KMeansOptions& options, const KMeansMemory<T>& memory) const;
+  /// The centroids of the result in the units of the data.
+  void restore(KMeansResult<T>& result) const;
+
+  MatrixView<const T> rows() const { return points_.view(); }
+  const Standardization& by() const { return by_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Execution execution_;
+  Standardization by_;
+  Matrix<T> points_;
+  std::uint64_t bytes_ = 0;
+  double seconds_ = 0;
+};
+
+/// The names of columns and of the column of names, and how columns were standardized; what there is none of is left
+/// out.
+void add_table_facts(nlohmann::ordered_json& summary, const io::Points& points, const Standardization* by);
+
+/// centroids.csv and labels.csv.
+class TextResult {
+ public:
+  TextResult(core::OutputSet& outputs, const io::Points& points)
+      : points_(points), centroids_(outputs.add("centroids.csv")), labels_(outputs.add("labels.csv")) {}
+  /// Both files are finished then.
+  template <class T>
+  void write(const KMeansResult<T>& result);
+  const core::AtomicFile& centroids() const { return centroids_; }
+  const core::AtomicFile& labels() const { return labels_; }
+
+ private:
+  const io::Points& points_;
+  core::AtomicFile& centroids_;
+  core::AtomicFile& labels_;
+};
+
+/// A field of a table as text: in quotes where it would otherwise be taken apart.
+std::string csv_field(std::string_view text);
+/// The column's heading where it has one, otherwise "row".
+std::string heading_of(const io::RowNames* names);
+/// The name of a row, or its number from 0.
+std::string row_name(const io::RowNames* names, std::int64_t row);
+
+/// "row,label" and a line for each point, or with the names of rows and the heading of their column. Calls put(text)
+/// piece by piece.
+void put_labels(VectorView<const std::int32_t> labels, const io::RowNames* names, const std::stop_token& stop,
+                const std::function<void(std::string_view)>& put);
+
+/// The columns' names, where there are some, and a line for each centroid.
+template <class T>
+std::string centroids_text(MatrixView<const T> centroids, const std::vector<std::string>& column_names);
+
+/// What a folder that `gradus kmeans` wrote says about its centroids.
+struct FittedFolder {
+  std::string centroids;  ///< the file with those among which the nearest is looked for
+  KMeansMetric metric = KMeansMetric::euclidean;
+  std::vector<std::string> column_names;  ///< empty: they have none
+  std::optional<Standardization> standardization;
+};
+
+inline constexpr std::string_view centroids_name = "centroids.npy";
+inline constexpr std::string_view standardized_name = "standardized_centroids.npy";
+
+/// Whether the path is a folder.
+bool is_folder(const std::string& path);
+
+/// InputError where it holds no result, or one that is not whole.
+FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
+
+/// InputError where the file is a fit's centroids, in the units of the data, but the fit was one of standardized
+/// columns: the folder tells how.
+void refuse_standardized_file(const std::string& file);
+
+/// InputError, with both names, where the points' columns are not those of the fit.
+void require_columns_of_fit(const io::Points& points, std::int64_t dimensions, const FittedFolder& fit,
+                            const std::string& folder, const std::string& input);
+
+}  // namespace gradus::cli

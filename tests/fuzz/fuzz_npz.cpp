@@ -1,0 +1,26 @@
+// Any bytes: find_npz_array() gives the bytes of an array, within the archive or of the size that it promises, which
+// parse_npy() takes or refuses; or it throws InputError.
+#include <cstdint>
+#include <cstdlib>
+
+#include "gradus/error.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  for (const char* const array : {"", "x", "y"}) {
+    try {
+      const gradus::io::NpzArray found = gradus::io::find_npz_array(bytes, "input", array, {});
+      if (!found.owner &&
+          (found.bytes.data() < bytes.data() || found.bytes.data() + found.bytes.size() > bytes.data() + bytes.size()))
+        std::abort();
+      volatile unsigned sum = 0;
+      for (const std::byte byte : found.bytes) sum = sum + std::to_integer<unsigned>(byte);
+      (void)gradus::io::parse_npy(found.bytes, found.name, found.owner);
+    } catch (const gradus::InputError&) {
+      // the answer to bad input
+    }
+  }
+  return 0;
+}
