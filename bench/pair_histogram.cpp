@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "core/text.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/cases.hpp"
+#include "pair_histogram/cell.hpp"
 #include "pair_histogram/oracle.hpp"
 #include "pair_histogram/prepare.hpp"
 
@@ -66,11 +68,34 @@ Axis box_axis(std::vector<double>& box) {
   return {.name = "box",
           .letter = "",
           .form = "X,Y,Z",
-          .help = "lengths of a periodic box: distances are between nearest images",
+          .help =
+              "lengths of a periodic box: distances are between nearest images; of a triclinic cell LX,LY,LZ,XY,XZ,YZ "
+              "(lengths and tilts, as LAMMPS has them), or the nine numbers of its vectors",
           .initial = "",
           .parse = [&box](const std::string& label, const std::string& text) {
             box.clear();
-            for (const std::string& part : parse_list(label, text)) box.push_back(parse_positive(label, part));
+            const std::vector<std::string> parts = parse_list(label, text);
+            constexpr std::size_t with_tilts = 6;
+            constexpr std::size_t vectors = 9;
+            if (parts.size() != with_tilts && parts.size() != vectors) {
+              for (const std::string& part : parts) box.push_back(parse_positive(label, part));
+              return;
+            }
+            constexpr double most = std::numeric_limits<double>::max();
+            const std::vector<double> numbers = parse_real_list(label, text, -most, most);
+            box = numbers;
+            if (parts.size() == vectors) return;
+            for (std::size_t axis = 0; axis < 3; ++axis) parse_positive(label, parts[axis]);
+            const auto [x, y, z] = std::array{numbers[0], numbers[1], numbers[2]};
+            const auto [xy, xz, yz] = std::array{numbers[3], numbers[4], numbers[5]};
+            // Angles would pass for tilts; those of a cell as it is simulated are no larger.
+            if (!(std::abs(xy) <= x / 2 && std::abs(xz) <= x / 2 && std::abs(yz) <= y / 2))
+              throw UsageError(
+                  label +
+                  ": six numbers are LX,LY,LZ and the tilts XY,XZ,YZ, of which XY and XZ are at most half "
+                  "of LX, and YZ half of LY; give a cell by angles, or a more skewed one, by the nine numbers of "
+                  "its vectors");
+            box = {x, 0, 0, xy, y, 0, xz, yz, z};
           }};
 }
 
@@ -87,7 +112,7 @@ void complete_bins(PairHistogramBins& bins, const std::vector<double>& box) {
     throw UsageError(
         "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
         "they go");
-  if (bins.cutoff == 0) bins.cutoff = *std::ranges::min_element(box) / 2;
+  if (bins.cutoff == 0) bins.cutoff = pair_histogram_detail::greatest_reach(box);
   const double count = std::ceil(bins.cutoff / bins.bin_width);
   if (count > static_cast<double>(pair_histogram_detail::bin_limit))
     throw UsageError(fmt::format("--bin-width {} up to {} makes more bins than the supported {}", bins.bin_width,
@@ -129,6 +154,7 @@ std::string bins_title(const PairHistogramBins& bins) {
 
 std::string box_title(const std::vector<double>& box) {
   std::string text;
+  if (pair_histogram_detail::is_triclinic(box)) return ", in a periodic cell";
   for (const double length : box) text += (text.empty() ? ", periodic " : " x ") + core::number_text(length);
   return text;
 }

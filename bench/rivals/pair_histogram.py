@@ -333,20 +333,30 @@ def table_rows(result):
 def add_options(parser):
     parser.add_argument("--native", metavar="PROGRAM",
                         help="a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON, for the line 'one core'")
+    parser.add_argument("--trajectories", action="store_true",
+                        help="instead: compare partial radial distributions of trajectories with those of MDAnalysis and "
+                        "ASE, bin by bin")
 
 
-def result_name(_):
-    return "pair-histogram-rivals.json"
+def result_name(options):
+    return "pair-histogram-trajectories.json" if options.trajectories else "pair-histogram-rivals.json"
 
 
 def versions():
     import importlib.metadata
 
-    return {package: importlib.metadata.version(package) for package in ("Corrfunc", "numpy")}
+    there = {package.metadata["Name"] for package in importlib.metadata.distributions()}
+    return {package: importlib.metadata.version(package) for package in ("Corrfunc", "numpy", "ase", "MDAnalysis")
+            if package in there}
 
 
 def run(options, folder):
     """The results, and whether everything agrees."""
+    if options.trajectories:
+        import trajectories
+
+        results, agree = trajectories.run(options, folder)
+        return results, agree
     results, problems = [], []
     for line in LINES:
         name = line.name(options.scale)

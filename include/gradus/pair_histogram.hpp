@@ -4,6 +4,14 @@
 ///
 /// * Separation of two points in a column: |x_i - x_j|, both widened to IEEE double and subtracted there. In a periodic
 ///   box of length L it is the lesser of that and L - |x_i - x_j| (the nearest image).
+/// * In a triclinic cell with the vectors a, b, c, instead: V = (a_x P_x + a_y P_y) + a_z P_z with P = b x c, whose
+///   components are p q - r s as of a cross product; A = P / V, B = (c x a) / V, C = (a x b) / V. With the differences
+///   d = x_i - x_j the image is that of the whole numbers n_a, n_b, n_c nearest (ties to even) to
+///   (d_x A_x + d_y A_y) + d_z A_z and likewise by B and C, and the separation in each column is
+///   ((d - n_a a) - n_b b) - n_c c. Each operation is one of IEEE double, none fused. That is the nearest image of
+///   every pair that has one nearer than half the least height of the cell, but for rounding: a separation that is
+///   shorter than half of height h has a fraction below 1/2 of each vector. No other images are looked at, and none
+///   are needed, whatever the tilt.
 /// * Squared distance: (dx * dx + dy * dy) + dz * dz in double, each operation rounded, none fused; columns that the
 ///   points do not have count as zero. Distance: its square root, rounded.
 /// * Bin: with uniform bins of width w the integer part of distance / w, divided in double; with edges the bin i for
@@ -47,7 +55,11 @@ struct PairHistogramBins {
 /// What is computed.
 struct PairHistogramOptions {
   PairHistogramBins bins = {};
-  std::vector<double> box = {};         ///< d lengths of a periodic box; empty: open space
+  /// d lengths of a periodic box; or, in three dimensions, the nine numbers of the vectors a, b, c of a triclinic cell,
+  /// in any orientation, each at most 2^150 and none shorter than 2^-150, with a volume of at least 2^-10 of the
+  /// product of their lengths; empty: open space. Points lie in the box, or in the box along the axes around the cell:
+  /// from origin + min(a, 0) + min(b, 0) + min(c, 0) on, and from there |a| + |b| + |c| at most, in each column.
+  std::vector<double> box = {};
   std::vector<double> box_origin = {};  ///< its lower corner; empty: zero
 };
 
@@ -94,7 +106,8 @@ GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, con
 /// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points
 /// outside the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that
 /// cannot run here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the
-/// cutoff) may be at most half the box's least length.
+/// cutoff) may be at most half the box's least length, or half the cell's least height: V / |b x c|, V / |c x a|,
+/// V / |a x b|.
 template <RowsOf<float, double> Points>
 PairHistogramResult pair_histogram(const Points& points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<ElementOf<Points>>& memory,

@@ -1312,7 +1312,7 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "neither a PNG nor a JPEG");
   expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "this is a .npy array");
   expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
-                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
   for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
     EXPECT_TRUE(is_table(table == "-" ? table : path(table)));
   for (const std::string other : {"a.npy", "a.data", "a.xyz", "picture"}) EXPECT_FALSE(is_table(path(other))) << other;
@@ -1381,6 +1381,28 @@ TEST_F(PointsTest, TheDigits) {
   const auto labels = read_vector<float>(GRADUS_SOURCE_DIR "/data/digits_labels.npy");
   EXPECT_EQ(labels.view.size(), 1797);
   EXPECT_EQ(std::count(labels.view.begin(), labels.view.end(), 3.f), 183);
+}
+
+TEST_F(IoTest, LinesOneByOne) {
+  const auto lines = [](TextInput& input) {
+    std::vector<std::string> all;
+    while (const auto line = input.next_line()) all.emplace_back(*line);
+    EXPECT_FALSE(input.next_line());
+    return all;
+  };
+  const std::string long_line(3 << 20, 'x');
+  const std::string text = "one\r\n\n" + long_line + "\nlast";
+  const std::vector<std::string> right{"one", "", long_line, "last"};
+  TextInput memory(std::as_bytes(std::span(text)), "t");
+  EXPECT_EQ(memory.bytes_left(), text.size());
+  EXPECT_EQ(lines(memory), right);
+  EXPECT_EQ(memory.bytes_left(), 0u);
+  const int file = ::open(put("lines", text + "\n").c_str(), O_RDONLY);
+  TextInput stream(file, "t");
+  EXPECT_EQ(stream.beginning().substr(0, 5), "one\r\n");
+  EXPECT_FALSE(stream.bytes_left());
+  EXPECT_EQ(lines(stream), right);
+  ::close(file);
 }
 
 // ---- Trajectories ----
@@ -1487,31 +1509,45 @@ TEST_F(TrajectoryTest, RefusesWithThePlace) {
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n2 2\n"), "t:7: the periodic box has no extent");
 }
 
-TEST_F(TrajectoryTest, BoxesThatAreNotOrthogonalAreNotSupported) {
-  expect_contains(unsupported("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), "t:2: the box is not orthogonal");
+TEST_F(TrajectoryTest, TriclinicBoxes) {
+  const auto box = [](const std::string& text) { return frames_in(text).front().box; };
+  EXPECT_EQ(box("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), (std::vector<double>{5, 0, 0, 1, 6, 0, 0, 0, 7}));
   expect_contains(unsupported("1\nLattice=\"5 0 0 0 6 0 0 0 7\" pbc=\"T T F\"\nH 1 2 3\n"),
                   "t:2: the box is periodic in some directions only");
   const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
   const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
-  expect_contains(unsupported(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n0 4 0\n0 6 1\n0 8 0\n" + atoms),
-                  "t:6: the box is not orthogonal");
-  expect_contains(unsupported(head + "ITEM: BOX BOUNDS abc origin pp pp pp\n4 0 0 0\n1 6 0 0\n0 0 8 0\n" + atoms),
-                  "t:6: the box is not orthogonal");
+  // LAMMPS writes the bounds of what the tilted box takes up: x from -1 - 2 to 4 + 1, y from 0 - 1.
+  const Frame tilted =
+      frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
+  EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));
+  EXPECT_EQ(tilted.box_origin, (std::vector<double>{-1, 0, 0}));
+  const Frame scaled = frames_in(head +
+                                 "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\nITEM: ATOMS xs ys "
+                                 "zs\n0.5 0.5 0.25\n")
+                           .front();
+  EXPECT_EQ(rows_of(scaled.points), (Rows{{-1 + 2.5 + 0.5 - 0.5, 3 - 0.25, 2}}));
+  EXPECT_EQ(box(head + "ITEM: BOX BOUNDS abc origin pp pp pp\n4 0 0 0\n1 6 0 0\n0 0 8 0\n" + atoms),
+            (std::vector<double>{4, 0, 0, 1, 6, 0, 0, 0, 8}));
+  EXPECT_EQ(box("t\n1\n    1NA      NA    1   1.10   2.10   3.10\n 4 6 8 0 0 1 0 2 3\n"),
+            (std::vector<double>{4, 0, 0, 1, 6, 0, 2, 3, 8}));
+  expect_contains(refusal_of("1\nLattice=\"5 0 0 5 0 0 0 0 7\"\nH 1 2 3\n"),
+                  "t:2: the three vectors of the box are in a plane");
   expect_contains(unsupported(head + "ITEM: BOX BOUNDS pp pp ff\n"),
                   "t:3: the box is periodic in some directions only");
 }
 
-TEST_F(TrajectoryTest, EveryLatticeThatIsNotAlongTheAxesIsNotSupported) {
+TEST_F(TrajectoryTest, EveryLatticeThatIsNotAlongTheAxesIsTriclinic) {
   for (const std::string lattice : {"0 5 0 6 0 0 0 0 7",  // permuted
                                     "0 5 0 0 0 6 7 0 0", "0 0 5 0 6 0 7 0 0",
                                     "0 2.5 2.5 2.5 0 2.5 2.5 2.5 0",  // face-centred
                                     "-2 2 2 2 -2 2 2 2 -2",           // body-centred
                                     "5 0 0 -2.5 4.33 0 0 0 7",        // hexagonal
-                                    "5 0 0 0 6 0 1e-10 0 7", "0 0 0 1e-300 0 0 0 0 0"}) {
+                                    "5 0 0 0 6 0 1e-10 0 7"}) {
     SCOPED_TRACE(lattice);
-    expect_contains(unsupported("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n"), "t:2: the box is not orthogonal");
+    EXPECT_EQ(frames_in("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n").front().box.size(), 9u);
     EXPECT_TRUE(frames_in("1\npbc=F Lattice=\"" + lattice + "\"\nH 1 2 3\n").front().box.empty());
   }
+  expect_contains(refusal_of("1\nLattice=\"0 0 0 1e-300 0 0 0 0 0\"\nH 1 2 3\n"), "t:2: the three vectors");
   for (const std::string lattice : {"5 0 0 0 0 0 0 0 7", "-5 0 0 0 6 0 0 0 7", "0 0 0 0 0 0 0 0 0"})
     expect_contains(refusal_of("1\nLattice=\"" + lattice + "\"\nH 1 2 3\n"),
                     "t:2: a length of the lattice is not positive");
@@ -1542,11 +1578,11 @@ TEST_F(TrajectoryTest, OrthogonalBoxesInEveryWriting) {
     EXPECT_EQ(rows_of(frames.front().points), (Rows{{1.5, 12, 2.25}}));
   }
   // The share is that of the shortest edge: 5e-12 of 5.
-  expect_contains(unsupported("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n"), "not orthogonal");
-  // In open space a box that is not orthogonal matters for scaled coordinates only.
+  EXPECT_EQ(frames_in("1\nLattice=\"5 0 0 0 6 0 5.1e-12 0 8\"\nH 1 2 3\n").front().box.size(), 9u);
+  // In open space a box that is not orthogonal matters for scaled coordinates only: x from 0 to 3, b = (1, 6, 0).
   const std::string open = "ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz ff ff ff\n0 4 1\n0 6 0\n0 8 0\n";
   EXPECT_TRUE(frames_in(open + "ITEM: ATOMS x y z\n1 2 3\n").front().box.empty());
-  expect_contains(unsupported(open + "ITEM: ATOMS xs ys zs\n0 0 0\n"), "t:7: the box is not orthogonal");
+  EXPECT_EQ(rows_of(frames_in(open + "ITEM: ATOMS xs ys zs\n1 0.5 0\n").front().points), (Rows{{3.5, 3, 0}}));
 }
 
 TEST_F(TrajectoryTest, ABoxOfUnknownBoundariesIsLeftOpen) {

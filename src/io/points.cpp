@@ -18,7 +18,7 @@ namespace {
 
 enum class Kind : std::uint8_t { npy, npz, csv, tsv, image };
 
-Kind kind_of(const std::string& path) {
+std::optional<Kind> named_kind(const std::string& path) {
   const std::string ending = ending_of(path);
   // Text may be packed.
   const std::string inner = ending == ".gz" ? ending_of(path.substr(0, path.size() - ending.size())) : ending;
@@ -27,6 +27,11 @@ Kind kind_of(const std::string& path) {
   if (inner == ".tsv") return Kind::tsv;
   if (inner == ".csv" || inner == ".txt") return Kind::csv;
   if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return Kind::image;
+  return std::nullopt;
+}
+
+Kind kind_of(const std::string& path) {
+  if (const std::optional<Kind> named = named_kind(path)) return *named;
   const MappedFile file(path);
   if (looks_like_npy(file.bytes())) return Kind::npy;
   if (looks_like_image(file.bytes())) return Kind::image;
@@ -37,7 +42,7 @@ Kind kind_of(const std::string& path) {
       "'" + path +
       "': neither its name nor its content says what kind of file it is; .npy, .npz, .csv, .tsv, .txt, .png, "
       ".jpg and .jpeg can be read, '-' is CSV from standard input, and commands that take trajectories read "
-      ".xyz, .extxyz, .lammpstrj, .dump and .lammpsdump");
+      ".xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
 }
 
 /// The bytes of a .npy file, and what keeps them alive.
@@ -125,11 +130,15 @@ Points choose(Points points, const std::string& path, const ReadOptions& options
   return points;
 }
 
+Points read_stream(TextInput& input, const ReadOptions& options) {
+  if (const std::optional<NpyBytes> npy = npy_of(input, options.stop)) return from_npy(*npy, options.stop);
+  return from_table(read_csv(input, csv_options(Separator::detect, options), options.stop), options);
+}
+
 Points read_all(const std::string& path, const ReadOptions& options) {
   if (is_stream(path)) {
     TextInput input(path, options.stop);
-    if (const std::optional<NpyBytes> npy = npy_of(input, options.stop)) return from_npy(*npy, options.stop);
-    return from_table(read_csv(input, csv_options(Separator::detect, options), options.stop), options);
+    return read_stream(input, options);
   }
   switch (kind_of(path)) {
     case Kind::npy: return from_npy(read_npy(path, options.stop));
@@ -185,6 +194,8 @@ bool is_table(const std::string& path) {
   return kind == Kind::csv || kind == Kind::tsv;
 }
 
+bool names_points(const std::string& path) { return named_kind(path).has_value(); }
+
 bool is_npy(const std::string& path) {
   if (is_stream(path) || names_trajectory(path)) return false;
   const Kind kind = kind_of(path);
@@ -227,6 +238,12 @@ Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std
 Points read_points(const std::string& path, const ReadOptions& options) {
   Points points = read(path, options);
   return options.type ? convert(std::move(points), *options.type, path, options.stop) : points;
+}
+
+Points read_points(TextInput& input, const ReadOptions& options) {
+  const std::string name = input.name();
+  Points points = choose(read_stream(input, options), name, options);
+  return options.type ? convert(std::move(points), *options.type, name, options.stop) : points;
 }
 
 Tensor read_tensor(const std::string& path, const ReadOptions& options) {

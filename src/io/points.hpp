@@ -21,6 +21,8 @@
 
 namespace gradus::io {
 
+class TextInput;
+
 enum class ElementType : std::uint8_t { f32, f64 };
 std::string_view to_string(ElementType type);
 
@@ -105,6 +107,9 @@ struct ReadOptions {
 /// Whether read_points() takes the file for a table of text; a stream, of which nobody knows yet, may be one.
 bool is_table(const std::string& path);
 
+/// Whether the name alone tells what kind of points the file holds.
+bool names_points(const std::string& path);
+
 /// Whether read_points() takes the file for an array of .npy or .npz. A stream is none, whatever it holds.
 bool is_npy(const std::string& path);
 
@@ -116,6 +121,9 @@ ReadOptions with_all_columns(ReadOptions options);
 /// become n x 1.
 /// Throws InputError that says what is wrong with the file and where.
 Points read_points(const std::string& path, const ReadOptions& options = {});
+
+/// The same of a stream of which nothing was taken yet; its name stands in messages.
+Points read_points(TextInput& input, const ReadOptions& options = {});
 
 /// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});

@@ -271,4 +271,37 @@ void TextInput::feed(const TakeLines& take) {
   }
 }
 
+std::optional<std::string_view> TextInput::next_line() {
+  const auto without_end = [](std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  };
+  if (!read_) {
+    if (taken_ == text_.size()) return std::nullopt;
+    const std::size_t end = std::min(text_.find('\n', taken_), text_.size());
+    const std::string_view line = text_.substr(taken_, end - taken_);
+    taken_ = std::min(end + 1, text_.size());
+    return without_end(line);
+  }
+  for (std::size_t looked_at = taken_;;) {
+    const std::string_view rest(buffer_.data() + looked_at, filled_ - looked_at);
+    const std::size_t found = rest.find('\n');
+    if (found != std::string_view::npos || ended_) {
+      const std::size_t end = found != std::string_view::npos ? looked_at + found : filled_;
+      if (end == taken_ && found == std::string_view::npos) return std::nullopt;
+      const std::string_view line(buffer_.data() + taken_, end - taken_);
+      taken_ = std::min(end + 1, filled_);
+      return without_end(line);
+    }
+    // What is left of the buffer moves to its beginning, and the rest of the line comes behind it.
+    filled_ -= taken_;
+    std::memmove(buffer_.data(), buffer_.data() + taken_, filled_);
+    taken_ = 0;
+    looked_at = filled_;
+    if (filled_ > longest_line) throw InputError(name_ + ": a line of more than " + core::size_text(longest_line));
+    if (packed_total_ > 0 && progress_) progress_(packed_done_, packed_total_);
+    fill(std::max(2 * filled_, bytes_of_a_buffer));
+  }
+}
+
 }  // namespace gradus::io

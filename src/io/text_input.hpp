@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -59,6 +60,16 @@ class TextInput {
   /// All that was not handed on yet, in memory of its own.
   std::shared_ptr<const std::vector<char>> rest();
 
+  /// The next line without its end (LF or CRLF), valid until the next call; nothing after the last. For readers that
+  /// are asked for one thing after another; not to be mixed with feed(). InputError for a line of more than 1 GiB.
+  std::optional<std::string_view> next_line();
+
+  /// Bytes of text that next_line() has not given yet, where all of it lies in memory as it is.
+  std::optional<std::uint64_t> bytes_left() const {
+    if (read_) return std::nullopt;
+    return text_.size() - taken_;
+  }
+
   const std::string& name() const { return name_; }
 
  private:
@@ -76,6 +87,7 @@ class TextInput {
   ReadBytes read_;            ///< otherwise what gives it
   std::vector<char> buffer_;  ///< of which the first `filled_` bytes were read and not yet taken
   std::size_t filled_ = 0;
+  std::size_t taken_ = 0;  ///< by next_line(), of the text or of the buffer
   bool ended_ = false;
   std::int64_t packed_done_ = 0;  ///< bytes of a packed file that were unpacked
   std::int64_t packed_total_ = 0;

@@ -1,4 +1,4 @@
-// Positions of atoms, frame after frame: XYZ, extended XYZ and LAMMPS dumps.
+// Positions of atoms, frame after frame: XYZ and extended XYZ, LAMMPS dumps, Gromacs .gro files, DCD.
 #pragma once
 
 #include <cstddef>
@@ -11,77 +11,129 @@
 #include <string_view>
 #include <vector>
 
+#include "io/file.hpp"
 #include "io/points.hpp"
+#include "io/text_input.hpp"
 
 namespace gradus::io {
 
+/// A word for each atom, by its number among the different ones.
+struct AtomWords {
+  std::vector<std::string> words;  ///< in the order in which they first occur
+  std::vector<std::int32_t> of_atoms;
+};
+
+/// What a file says of its atoms beside their positions; null where it says nothing. Of an XYZ file the word before the
+/// coordinates is type, element and name at once.
+struct AtomLabels {
+  std::shared_ptr<const AtomWords> types;
+  std::shared_ptr<const AtomWords> elements;
+  std::shared_ptr<const AtomWords> names;
+  std::shared_ptr<const AtomWords> residues;
+  std::shared_ptr<const std::vector<std::int64_t>> ids;
+};
+
 /// One frame. The box is a periodic one; open space has none.
 struct Frame {
-  Points points;                   ///< n x 3 from a trajectory, f64
-  std::vector<double> box;         ///< a length for each column, or empty
-  std::vector<double> box_origin;  ///< its lower corner; as long as `box`
+  Points points;      ///< n x 3 from a trajectory, f64
+  AtomLabels labels;  ///< where the reader was asked for them
+  /// A length for each column; the nine numbers of three vectors, where these do not go along x, y and z; or empty.
+  std::vector<double> box;
+  std::vector<double> box_origin;  ///< its lower corner; empty where there is no box
   /// file:line: why the file leaves open whether its box is periodic, so that one has to be given; or empty.
   std::string undecided_box;
 };
 
-/// Whether the ending of the name is that of a trajectory: .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump.
-bool names_trajectory(const std::string& path);
+enum class TrajectoryFormat : std::uint8_t { xyz, lammps, gro, dcd };
+
+/// By the ending of the name: .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro, each also with .gz behind it; .dcd.
+std::optional<TrajectoryFormat> named_trajectory(const std::string& path);
+inline bool names_trajectory(const std::string& path) { return named_trajectory(path).has_value(); }
+/// By the first lines, which are enough for LAMMPS dumps; XYZ and .gro are told from tables of numbers by their third.
+std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning);
 
 /// A box counts as orthogonal where what is off its diagonal is at most this share of its shortest edge: lattices that
 /// were computed have 1e-17 there.
 inline constexpr double box_tolerance = 1e-12;
 
-/// Reads the frames of a file one after the other, each when it is asked for.
+/// Reads the frames of one format one after the other, each when it is asked for.
+class FrameParser {
+ public:
+  FrameParser() = default;
+  FrameParser(const FrameParser&) = delete;
+  FrameParser& operator=(const FrameParser&) = delete;
+  virtual ~FrameParser() = default;
+  virtual std::optional<Frame> next() = 0;
+  virtual bool skip() = 0;
+};
+
+/// Reads the frames of a trajectory one after the other, each when it is asked for.
 ///
 /// * XYZ: a line with the number of atoms, a comment, and for each atom its name and three coordinates; what follows on
-///   the line is skipped. Extended XYZ, where the comment holds Lattice="..." (of an orthogonal box, with its corner
-///   at zero or at Origin="..."), pbc="T T T" or "F F F", T or F alone for all three (without it a lattice is
-///   periodic), and Properties=..., which says where the column pos is and how many there are on a line.
+///   the line is skipped. Extended XYZ, where the comment holds Lattice="..." (three vectors, with the corner at
+///   zero or at Origin="..."), pbc="T T T" or "F F F", T or F alone for all three (without it a lattice is
+///   periodic), and Properties=..., which says where the columns pos, species and id are and how many there are on a
+///   line.
 /// * LAMMPS dump: coordinates x y z, or unwrapped xu yu zu, or scaled xs ys zs, or both, xsu ysu zsu, by the frame's
 ///   box, which is periodic where all its bounds are pp. Its bounds may also be of the forms "xy xz yz" and
-///   "abc origin". Each line has as many columns as ITEM: ATOMS names. Atoms are in the file's order.
+///   "abc origin". Each line has as many columns as ITEM: ATOMS names, of which id, type and element are read too.
+///   Atoms are in the file's order.
+/// * Gromacs .gro: a title, a line with the number of atoms, for each atom columns of fixed width (residue, atom,
+/// number,
+///   coordinates, perhaps velocities), and the box, which is periodic unless it is zero. Lengths in nm.
+/// * DCD, of 32-bit coordinates, in either order of bytes, without fixed atoms; it names no kinds of atoms. Its cell is
+///   lengths and angles, or their cosines, with a corner at zero, and periodic unless it is zero.
 ///
-/// Anything else is an InputError with file:line. A periodic box that is not orthogonal along x, y and z, or a box that
-/// is periodic in some directions only, is an UnsupportedError.
+/// Anything else is an InputError with file:line. A box that is periodic in some directions only is an
+/// UnsupportedError.
 class TrajectoryReader {
  public:
-  /// `text` stays with the caller; `name` stands in messages.
-  TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {});
+  /// `text` stays with the caller; `name` stands in messages. Without a format the beginning of the text tells it: XYZ
+  /// where that does not.
+  TrajectoryReader(std::span<const std::byte> text, std::string_view name, std::stop_token stop = {},
+                   bool labels = false, std::optional<TrajectoryFormat> format = std::nullopt);
+  TrajectoryReader(std::unique_ptr<TextInput> text, TrajectoryFormat format, std::stop_token stop = {},
+                   bool labels = false);
+  /// Of a format that is no text.
+  TrajectoryReader(std::unique_ptr<MappedFile> file, std::stop_token stop);
   TrajectoryReader(const TrajectoryReader&) = delete;
   TrajectoryReader& operator=(const TrajectoryReader&) = delete;
   ~TrajectoryReader();
 
   /// The next frame; nothing after the last one. There is at least one, or the first call throws. InterruptedError
   /// after a stop request.
-  std::optional<Frame> next();
+  std::optional<Frame> next() { return parser_->next(); }
 
-  /// Whether text begins as a LAMMPS dump does.
-  static bool looks_like_lammps_dump(std::string_view text) { return text.starts_with("ITEM:"); }
+  /// Passes over the next frame, of which only the length is looked at. Whether there was one.
+  bool skip() { return parser_->skip(); }
 
  private:
-  class Parser;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<MappedFile> file_;
+  std::unique_ptr<FrameParser> parser_;
 };
 
-/// The frames of any file that holds points: those of a trajectory (.xyz, .extxyz, .lammpstrj, .dump, .lammpsdump), or
-/// the one frame that any other file of points is, read as read_points() does.
+/// The frames of any file that holds points: those of a trajectory, recognised by its name, or else by its content,
+/// also on standard input, or the one frame that any other file of points is, read as read_points() does. Trajectories
+/// of formats that are not read are an UnsupportedError that says how to convert them.
 class FrameReader {
  public:
-  explicit FrameReader(std::string path, ReadOptions options = {});
+  /// `labels`: whether the frames' labels are wanted.
+  explicit FrameReader(std::string path, ReadOptions options = {}, bool labels = false);
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
   ~FrameReader();
 
   /// Throws InterruptedError after a stop request.
   std::optional<Frame> next();
+  bool skip();
 
   bool is_trajectory() const { return trajectory_ != nullptr; }
 
  private:
-  struct Trajectory;
   std::string path_;
   ReadOptions options_;
-  std::unique_ptr<Trajectory> trajectory_;
+  std::unique_ptr<TrajectoryReader> trajectory_;
+  std::unique_ptr<TextInput> table_;  ///< standard input, where it is no trajectory
   bool done_ = false;
 };
 

@@ -211,6 +211,93 @@ void add_boxes(const Add& add) {
   });
 }
 
+/// Points in a triclinic cell whose corner is at zero: `whole` of them at eighths of its vectors.
+Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<double>& cell, std::int64_t whole = 0) {
+  const Matrix<double> fractions = uniform(n, 3, seed, 0, 1);
+  Matrix<double> points(n, 3);
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t axis = 0; axis < 3; ++axis) {
+      double sum = 0;
+      for (std::int64_t vector = 0; vector < 3; ++vector) {
+        double fraction = fractions(row, vector);
+        if (row < whole) fraction = std::floor(fraction * 8) / 8;
+        sum += fraction * cell[static_cast<std::size_t>(3 * vector + axis)];
+      }
+      points(row, axis) = static_cast<double>(static_cast<float>(sum));
+    }
+  return points;
+}
+
+void add_cells(const Add& add) {
+  const std::vector<double> tilted{10, 0, 0, 3, 9, 0, -2, 4, 11};
+  const std::vector<double> face_centred{0, 8, 8, 8, 0, 8, 8, 8, 0};
+  const std::vector<double> permuted{0, 10, 0, 0, 0, 12, 9, 0, 0};
+  const std::vector<double> skewed{10, 0, 0, 27, 10, 0, -14, 33, 10};
+  const std::vector<double> rotated{7.3, 2.1, -0.4, -1.7, 8.9, 0.6, 0.3, -1.1, 9.7};
+  const std::vector<double> wide_range{1e3, 1, 0.5, 0.25, 1.5, 0.125, -3, 0.0625, 40};
+  struct Named {
+    const char* name;
+    std::vector<double> cell;
+    double width;
+    std::int64_t bins;
+  };
+  for (const Named& one : {Named{"tilted", tilted, 0.2, 20}, Named{"face_centred", face_centred, 0.25, 18},
+                           Named{"permuted", permuted, 0.3, 14}, Named{"skewed", skewed, 0.05, 9},
+                           Named{"rotated", rotated, 0.1, 34}, Named{"wide_range", wide_range, 0.01, 70}})
+    add("triclinic_" + std::string(one.name),
+        [one](auto seed) { return boxed(plain(in_cell(400, seed, one.cell, 150), one.width, one.bins), one.cell); });
+  // Up to half of the least height, where rounding alone decides which image is the nearest.
+  add("triclinic_to_half_a_height", [=](auto seed) {
+    return boxed(cut(plain(in_cell(500, seed, tilted, 250), 0.25, 40), Cell(tilted).least_height() / 2), tilted);
+  });
+  add("triclinic_face_centred_to_half_a_height", [=](auto seed) {
+    return boxed(cut(plain(in_cell(500, seed, face_centred, 500), 0.5, 40), Cell(face_centred).least_height() / 2),
+                 face_centred);
+  });
+  add("triclinic_without_tilt", [](auto seed) {
+    return boxed(plain(in_cell(300, seed, {10, 0, 0, 0, 10, 0, 0, 0, 10}, 150), 0.5, 10),
+                 {10, 0, 0, 0, 10, 0, 0, 0, 10});
+  });
+  add("triclinic_lattice", [](auto) {
+    return boxed(plain(lattice(8, 3), 0.5, 6), {8, 0, 0, 4, 8, 0, 0, 4, 8}, {0, 0, 0});
+  });
+  add("triclinic_edges", [=](auto seed) {
+    return boxed(between(in_cell(400, seed, face_centred, 200), {0.5, 1, 2, 2.1, std::sqrt(8.0), 4.5}), face_centred);
+  });
+  add("triclinic_many_bins",
+      [=](auto seed) { return boxed(plain(in_cell(300, seed, rotated, 0), 0.0005, 6800), rotated); });
+  add("triclinic_origin", [=](auto seed) {
+    return boxed(plain(scaled(in_cell(300, seed, tilted), 1, -64), 0.2, 20), tilted, {-64, -64, -64});
+  });
+  add("triclinic_offset", [=](auto seed) {
+    return boxed(plain(scaled(in_cell(300, seed, tilted), 1, 1024), 0.2, 20), tilted, {1024, 1024, 1024});
+  });
+  add("triclinic_around_it", [](auto seed) {  // in the box around the cell, and not in the cell
+    return boxed(plain(uniform(400, 3, seed, 0, 10.9), 0.2, 20), {10, 0, 0, 3, 9, 0, -2, 4, 11});
+  });
+  add("triclinic_cross", [=](auto seed) {
+    CaseData data =
+        crossed(boxed(plain(in_cell(200, seed, rotated), 0.1, 34), rotated), in_cell(333, seed + 9, rotated, 90));
+    data.padding = 1;
+    return data;
+  });
+  add("triclinic_weights", [=](auto seed) {
+    CaseData data = boxed(plain(in_cell(300, seed, tilted, 100), 0.2, 20), tilted);
+    data.weights = random_weights(300, seed, -1, 2);
+    return data;
+  });
+  for (const double scale : {0x1p-130, 0x1p100})
+    add(scale < 1 ? "triclinic_tiny" : "triclinic_huge", [=](auto seed) {
+      std::vector<double> cell = tilted;
+      for (double& number : cell) number *= scale;
+      CaseData data = boxed(plain(scaled(in_cell(300, seed, tilted), scale), 0.2 * scale, 20), cell);
+      return data;
+    });
+  for (const std::int64_t n : {0, 1, 2, 17})
+    add("triclinic_of_" + std::to_string(n),
+        [=](auto seed) { return boxed(plain(in_cell(n, seed, tilted), 0.2, 20), tilted); });
+}
+
 void add_extremes(const Add& add) {
   add("offset_1e8", [](auto seed) { return plain(uniform(300, 3, seed, 1e8, 1e8 + 100), 7, 20); });
   add("offset_1e15", [](auto seed) { return plain(uniform(300, 3, seed, 1e15, 1e15 + 100), 7, 20); });
@@ -397,6 +484,7 @@ std::vector<Case> make_cases() {
   add_ties(add);
   add_bins(add);
   add_boxes(add);
+  add_cells(add);
   add_extremes(add);
   add_ulps(add);
   add_weights(add);

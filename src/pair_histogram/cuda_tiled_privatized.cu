@@ -22,7 +22,7 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 // Launch shape: one thread for each first point. All threads of a block stay for its barriers.
-template <class T, bool periodic, bool weighted>
+template <class T, Space space, bool weighted>
 __global__ void count_tiled_privatized(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   Tile<T> tile(memory);
@@ -35,7 +35,7 @@ __global__ void count_tiled_privatized(PairJob<T> job) {
     tile.load(job.second, begin, job.end);
     if (!first.exists) continue;
     for (int place = own_begin > begin ? static_cast<int>(own_begin - begin) : 0; place < tile.count(); ++place) {
-      const double squared = job.template squared_distance<periodic>(first.place, tile[place]);
+      const double squared = job.template squared_distance_in<space>(first.place, tile[place]);
       const std::int64_t weight = weighted ? tile.weight(place) : 0;
       histogram.add(job.bins.slot(squared), 0, job.template weight<weighted>(first.weight, weight));
     }
@@ -49,8 +49,8 @@ template <class T>
 Histogram cuda_tiled_privatized(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cuda::block_threads(execution, 256);
   CudaPairs<T> pairs(problem, execution, phases);
-  with_constants(problem, [&](auto periodic, auto weighted) {
-    pairs.count("count_tiled_privatized", count_tiled_privatized<T, periodic, weighted>, threads,
+  with_space(problem, [&](auto space, auto weighted) {
+    pairs.count("count_tiled_privatized", count_tiled_privatized<T, space, weighted>, threads,
                 tile_bytes(threads, sizeof(T), weighted) + block_histogram_bytes(problem.bins.slots(), weighted, 1));
   });
   return pairs.histogram();

@@ -1,5 +1,7 @@
 #include "pair_histogram/fold.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -8,11 +10,14 @@
 #include "core/exact_accumulator.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "pair_histogram/cell.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus::pair_histogram_detail {
 
 namespace {
+
+constexpr const char* while_folding = "stopped while folding the points into the box";
 
 /// a + b as a rounded sum and what it lost, without error (Knuth's two-sum).
 struct TwoSum {
@@ -49,6 +54,90 @@ T moved(double x, double low, double length) {
   return position.round<T>();
 }
 
+template <class T>
+[[noreturn]] void throw_unmovable(const char* what, std::int64_t row, std::int64_t column, double low, double high) {
+  throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
+                   std::to_string(column) + " (counted from 0) cannot be moved into the periodic box: no " +
+                   (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) + " and " +
+                   core::number_text(high));
+}
+
+/// A triclinic cell: where the box around it is left, whole vectors are taken away.
+template <class T>
+class CellFolding {
+ public:
+  CellFolding(const std::vector<double>& box, const std::vector<double>& origin, const char* what)
+      : cell_(box), what_(what) {
+    std::copy(origin.begin(), origin.end(), origin_.begin());
+    around_ = box_around(cell_, origin_);
+  }
+
+  bool is_inside(std::size_t axis, T value) const {
+    return static_cast<double>(value) >= around_.low[axis] &&
+           static_cast<double>(value) - around_.low[axis] <= around_.length[axis];
+  }
+
+  void move(T* row, std::int64_t number) const {
+    if (is_inside(0, row[0]) && is_inside(1, row[1]) && is_inside(2, row[2])) return;
+    std::array<double, 3> place{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      place[axis] = static_cast<double>(row[axis]);
+      if (!(std::abs(place[axis]) <= core::largest_magnitude))
+        core::throw_bad_value(what_, number, static_cast<std::int64_t>(axis), place[axis]);
+    }
+    const std::array<double, 3> given = place;
+    std::array<double, 3> whole{};
+    // Far away a fraction is known to a few bits less than its whole part has; nearer it is known better.
+    constexpr int most_rounds = 8;
+    for (int round = 0; round < most_rounds; ++round) {
+      bool is_moved = false;
+      std::array<double, 3> more{};
+      for (std::size_t vector = 0; vector < 3; ++vector) {
+        const double* const share = cell_.reciprocal[vector];
+        more[vector] = std::floor((place[0] - origin_[0]) * share[0] + (place[1] - origin_[1]) * share[1] +
+                                  (place[2] - origin_[2]) * share[2]);
+        is_moved = is_moved || more[vector] != 0;
+        whole[vector] += more[vector];
+        constexpr double most = 0x1p50;  // beyond it whole numbers would round
+        if (!(std::abs(whole[vector]) <= most))
+          throw InputError(std::string(what_) + ": row " + std::to_string(number) +
+                           " (counted from 0) lies more than 2^50 cells away");
+      }
+      if (!is_moved) break;
+      for (std::size_t axis = 0; axis < 3; ++axis) place[axis] = exact(given, whole, axis).template round<double>();
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      T value = exact(given, whole, axis).template round<T>();
+      // Rounding, also of the fraction, may leave it outside a face by a little.
+      const double low = around_.low[axis];
+      const double high = low + around_.length[axis];
+      constexpr double little = 1e-9;
+      if (!is_inside(axis, value) && static_cast<double>(value) > low - little * around_.length[axis] &&
+          static_cast<double>(value) < high + little * around_.length[axis]) {
+        value = static_cast<T>(static_cast<double>(value) < low ? low : high);
+        for (int step = 0; step < 2 && !is_inside(axis, value); ++step)
+          value = std::nextafter(value, static_cast<T>(low + around_.length[axis] / 2));
+      }
+      if (!is_inside(axis, value)) throw_unmovable<T>(what_, number, static_cast<std::int64_t>(axis), low, high);
+      row[axis] = value;
+    }
+  }
+
+ private:
+  core::ExactAccumulator exact(const std::array<double, 3>& given, const std::array<double, 3>& whole,
+                               std::size_t axis) const {
+    core::ExactAccumulator sum;
+    sum.add(given[axis]);
+    for (std::size_t vector = 0; vector < 3; ++vector) sum.add_product(-whole[vector], cell_.vectors[vector][axis]);
+    return sum;
+  }
+
+  Cell cell_;
+  const char* what_;
+  std::array<double, 3> origin_{};
+  Around around_;
+};
+
 }  // namespace
 
 template <class T>
@@ -56,9 +145,17 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
                const std::vector<double>& origin, const std::stop_token& stop) {
   check_box(box, origin, points.columns());
   Matrix<T> folded = Matrix<T>::copy_of(points);
+  constexpr std::int64_t rows_between_looks = 1024;  // a coordinate may take microseconds where the box is tiny
+  if (is_triclinic(box)) {
+    const CellFolding<T> cell(box, origin, what);
+    for (std::int64_t row = 0; row < points.rows(); ++row) {
+      if (row % rows_between_looks == 0) core::honour_stop(stop, while_folding);
+      cell.move(folded.row(row), row);
+    }
+    return folded;
+  }
   for (std::int64_t row = 0; row < points.rows(); ++row) {
-    // A coordinate may take microseconds where the box is tiny.
-    if (row % 1024 == 0) core::honour_stop(stop, "stopped while folding the points into the box");
+    if (row % rows_between_looks == 0) core::honour_stop(stop, while_folding);
     for (std::int64_t column = 0; column < points.columns(); ++column) {
       const double length = box[static_cast<std::size_t>(column)];
       const double low = origin.empty() ? 0 : origin[static_cast<std::size_t>(column)];
@@ -75,11 +172,7 @@ Matrix<T> fold(MatrixView<const T> points, const char* what, const std::vector<d
         const bool is_below = static_cast<double>(value) < low;
         value = std::nextafter(value, is_below ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
       }
-      if (!is_inside(value))
-        throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
-                         std::to_string(column) + " (counted from 0) cannot be moved into the periodic box: no " +
-                         (sizeof(T) == 4 ? "float" : "double") + " near it lies between " + core::number_text(low) +
-                         " and " + core::number_text(low + length));
+      if (!is_inside(value)) throw_unmovable<T>(what, row, column, low, low + length);
       folded(row, column) = value;
     }
   }

@@ -8,9 +8,34 @@ namespace gradus::pair_histogram_detail {
 
 namespace {
 
+/// The image that the fractions of the separation name: see gradus/pair_histogram.hpp.
+double distance_in_cell(const std::vector<double>& box, const double (&apart)[dimension_limit]) {
+  const auto component = [&](std::size_t vector, std::size_t axis) { return box[3 * (vector % 3) + axis % 3]; };
+  const auto cross = [&](std::size_t left, std::size_t right, std::size_t axis) {
+    return component(left, axis + 1) * component(right, axis + 2) -
+           component(left, axis + 2) * component(right, axis + 1);
+  };
+  const double volume =
+      (component(0, 0) * cross(1, 2, 0) + component(0, 1) * cross(1, 2, 1)) + component(0, 2) * cross(1, 2, 2);
+  double nearest[dimension_limit] = {apart[0], apart[1], apart[2]};
+  for (std::size_t vector = 0; vector < 3; ++vector) {
+    double share[dimension_limit] = {};
+    for (std::size_t axis = 0; axis < 3; ++axis) share[axis] = cross(vector + 1, vector + 2, axis) / volume;
+    const double whole = std::nearbyint((apart[0] * share[0] + apart[1] * share[1]) + apart[2] * share[2]);
+    for (std::size_t axis = 0; axis < 3; ++axis) nearest[axis] -= whole * component(vector, axis);
+  }
+  return std::sqrt((nearest[0] * nearest[0] + nearest[1] * nearest[1]) + nearest[2] * nearest[2]);
+}
+
 template <class T>
 double distance(const Problem<T>& problem, std::int64_t first, std::int64_t second) {
   double separations[dimension_limit] = {0, 0, 0};
+  if (problem.triclinic) {
+    for (std::int64_t dim = 0; dim < problem.d(); ++dim)
+      separations[dim] = double{problem.points(first, dim)} - double{problem.second()(second, dim)};
+    const double* const numbers = &problem.cell.vectors[0][0];
+    return distance_in_cell({numbers, numbers + cell_numbers}, separations);
+  }
   for (std::int64_t dim = 0; dim < problem.d(); ++dim) {
     double& separation = separations[dim];
     separation = std::fabs(double{problem.points(first, dim)} - double{problem.second()(second, dim)});

@@ -46,12 +46,12 @@ void check_weights(const PairHistogramMemory<T>& memory, std::int64_t points, bo
 }
 
 void check_reach(double reach, const std::vector<double>& box) {
-  if (box.empty()) return;
-  const double half = *std::min_element(box.begin(), box.end()) / 2;
+  const double half = greatest_reach(box);
   if (reach > half)
-    throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the box's least length, " +
-                     core::number_text(half) + ", where a pair's nearest image is not its only one; a cutoff of " +
-                     core::number_text(half) + " at most is needed");
+    throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the " +
+                     (is_triclinic(box) ? "cell's least height, " : "box's least length, ") + core::number_text(half) +
+                     ", where a pair's nearest image is not its only one; a cutoff of " + core::number_text(half) +
+                     " at most is needed");
 }
 
 template <class T>
@@ -61,7 +61,8 @@ template <class T>
   throw InputError(std::string(what) + ": the value in row " + std::to_string(row) + ", column " +
                    std::to_string(column) + " (counted from 0) is " + core::number_text(value) +
                    " and lies outside the periodic box, which goes from " + core::number_text(corner) + " to " +
-                   core::number_text(corner + problem.box[column]) + "; move such points in by whole lengths");
+                   core::number_text(corner + problem.box[column]) + (problem.triclinic ? " around the cell" : "") +
+                   "; move such points in by whole lengths");
 }
 
 /// Refuses the first row with a value that is not inside(column, value), a condition that a value between two others
@@ -140,16 +141,59 @@ core::ColumnRanges column_ranges(const Problem<T>& problem, MatrixView<const T> 
 
 }  // namespace
 
+namespace {
+
+/// Numbers whose products neither overflow nor lose digits, and a cell that is not nearly flat: for its fractions to be
+/// good to far less than what two images differ by.
+void check_cell(const std::vector<double>& box) {
+  constexpr double largest = 0x1p150;
+  constexpr double least_share = 0x1p-10;
+  double lengths = 1;
+  for (std::size_t vector = 0; vector < 3; ++vector) {
+    double squares = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double number = box[3 * vector + axis];
+      if (!(std::abs(number) <= largest))
+        throw UsageError("box: a component of a cell's vector must be at most 2^150 in magnitude, not " +
+                         core::number_text(number));
+      squares += number * number;
+    }
+    const double length = std::sqrt(squares);
+    if (!(length >= 1 / largest))
+      throw UsageError("box: vector " + std::to_string(vector) + " of the cell (counted from 0) is " +
+                       core::number_text(length) + " long; it must be at least 2^-150");
+    lengths *= length;
+  }
+  const double volume = std::abs(Cell(box).volume());
+  if (!(volume >= least_share * lengths))
+    throw UsageError("box: the three vectors of the cell are nearly in a plane: its volume is " +
+                     core::number_text(volume) + ", less than a thousandth of " + core::number_text(lengths) +
+                     ", the product of their lengths; other vectors of the same lattice may be less skewed");
+}
+
+}  // namespace
+
+double greatest_reach(const std::vector<double>& box) {
+  if (box.empty()) return std::numeric_limits<double>::infinity();
+  return (is_triclinic(box) ? Cell(box).least_height() : *std::min_element(box.begin(), box.end())) / 2;
+}
+
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions) {
   if (box.empty() && !origin.empty()) throw UsageError("box: an origin was given, but no lengths");
-  if (!box.empty() && static_cast<std::int64_t>(box.size()) != dimensions)
+  if (is_triclinic(box)) {
+    if (dimensions != 3)
+      throw UsageError("box: the nine numbers of a cell are for points with 3 columns, not " +
+                       std::to_string(dimensions));
+    check_cell(box);
+  } else if (!box.empty() && static_cast<std::int64_t>(box.size()) != dimensions)
     throw UsageError("box: there are " + std::to_string(box.size()) + " lengths, but the points have " +
-                     std::to_string(dimensions) + " columns; a length for each is needed");
-  if (!origin.empty() && origin.size() != box.size())
+                     std::to_string(dimensions) + " columns; a length for each is needed" +
+                     (dimensions == 3 ? ", or the nine numbers of a cell" : ""));
+  if (!origin.empty() && static_cast<std::int64_t>(origin.size()) != dimensions)
     throw UsageError("box: the origin has " + std::to_string(origin.size()) + " coordinates, not " +
-                     std::to_string(box.size()));
+                     std::to_string(dimensions));
   for (const double length : box)
-    if (!(length > 0 && length <= core::largest_magnitude))
+    if (!is_triclinic(box) && !(length > 0 && length <= core::largest_magnitude))
       throw UsageError("box: a length must be above zero and at most 2^500, not " + core::number_text(length));
   for (const double corner : origin)
     if (!(std::abs(corner) <= core::largest_magnitude))
@@ -188,8 +232,16 @@ Problem<T> describe(MatrixView<const T> points, const PairHistogramOptions& opti
   problem.other_weights = memory.other_weights;
   problem.bins = make_bins(options, points.columns(), execution);
   problem.periodic = !options.box.empty();
-  std::copy(options.box.begin(), options.box.end(), problem.box.begin());
+  problem.triclinic = is_triclinic(options.box);
   std::copy(options.box_origin.begin(), options.box_origin.end(), problem.box_origin.begin());
+  if (problem.triclinic) {
+    problem.cell = Cell(options.box);
+    const Around around = box_around(problem.cell, problem.box_origin);
+    problem.box = around.length;
+    problem.box_origin = around.low;
+  } else {
+    std::copy(options.box.begin(), options.box.end(), problem.box.begin());
+  }
   return problem;
 }
 
@@ -209,6 +261,7 @@ Shape describe_shape(const PairHistogramShape& shape, const PairHistogramOptions
   sizes.element_bytes = shape.element_bytes;
   sizes.cross = shape.others > 0;
   sizes.periodic = !options.box.empty();
+  sizes.triclinic = is_triclinic(options.box);
   sizes.weighted = shape.weighted;
   sizes.sum_words = WeightSums::most_words(shape.element_bytes);
   return sizes;

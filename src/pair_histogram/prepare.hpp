@@ -11,6 +11,10 @@ namespace gradus::pair_histogram_detail {
 /// UsageError for a periodic box that cannot be one of points of that many dimensions; no lengths: open space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
+/// The distance up to which a pair's nearest image in such a box is its only one: half of the least length, or of the
+/// least height of a cell. Infinite in open space.
+double greatest_reach(const std::vector<double>& box);
+
 /// Everything but what only the points can tell: `lowest`, `highest`, `sums`. The errors of this and of the
 /// following are those of pair_histogram().
 template <class T>

@@ -24,6 +24,7 @@ Shape Problem<T>::shape() const {
   shape.element_bytes = static_cast<int>(sizeof(T));
   shape.cross = cross;
   shape.periodic = periodic;
+  shape.triclinic = triclinic;
   shape.weighted = weighted();
   shape.sum_words = sums.words();
   for (std::size_t dim = 0; dim < shape.extent.size(); ++dim)

@@ -16,6 +16,7 @@
 #include "execution/machine.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/bins.hpp"
+#include "pair_histogram/cell.hpp"
 #include "pair_histogram/weight_sums.hpp"
 
 namespace gradus::cuda {
@@ -25,6 +26,13 @@ class Job;
 namespace gradus::pair_histogram_detail {
 
 inline constexpr int dimension_limit = 3;
+
+/// What the points lie in.
+enum class Space : std::uint8_t {
+  open,
+  box,  ///< a periodic box along the axes
+  cell  ///< a triclinic periodic cell, in three dimensions
+};
 
 /// The sizes on which the choice of a variant and the estimates of work and memory depend.
 struct Shape {
@@ -36,6 +44,7 @@ struct Shape {
   bool cross = false;
   bool uniform = true;  ///< bins of one width
   bool periodic = false;
+  bool triclinic = false;  ///< and periodic
   bool weighted = false;
   int sum_words = 2;                             ///< of a sum of weights; known once these were looked at
   double reach = 1;                              ///< the last edge
@@ -58,8 +67,10 @@ struct Problem {
   VectorView<const T> other_weights;  ///< m where `cross` and weighted, otherwise empty
   bool cross = false;
   bool periodic = false;
-  std::array<double, dimension_limit> box{};  ///< lengths, where `periodic`
+  bool triclinic = false;                     ///< and periodic
+  std::array<double, dimension_limit> box{};  ///< lengths, where `periodic`; of a cell those of the box around it
   std::array<double, dimension_limit> box_origin{};
+  Cell cell;                                     ///< where `triclinic`
   std::array<double, dimension_limit> lowest{};  ///< of all points and others in each column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
@@ -72,6 +83,7 @@ struct Problem {
   std::int64_t d() const { return points.columns(); }
   bool weighted() const { return !weights.empty(); }
   int sum_words() const { return weighted() ? sums.words() : 0; }
+  Space space() const { return triclinic ? Space::cell : periodic ? Space::box : Space::open; }
   Shape shape() const;
   /// The second points of pairs, and their weights: the points themselves unless `cross`.
   const MatrixView<const T>& second() const { return cross ? others : points; }
@@ -133,16 +145,30 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
 /// Those that choose() may take for such sizes, whatever the points are like.
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device);
 
-/// The canonical squared distance of two rows of `dimensions` columns; `box` has a length for each column, or is null.
-template <class T>
-double squared_distance(const T* first, const T* second, std::int64_t dimensions, const double* box) {
+/// The canonical squared distance of two rows.
+template <Space space, class T>
+double squared_distance(const Problem<T>& problem, const T* first, const T* second, std::int64_t dimensions) {
+  if constexpr (space == Space::cell)
+    return problem.cell.squared_distance(static_cast<double>(first[0]) - static_cast<double>(second[0]),
+                                         static_cast<double>(first[1]) - static_cast<double>(second[1]),
+                                         static_cast<double>(first[2]) - static_cast<double>(second[2]));
   double squares[dimension_limit] = {};
   for (std::int64_t dim = 0; dim < dimensions; ++dim) {
     double separation = std::abs(static_cast<double>(first[dim]) - static_cast<double>(second[dim]));
-    if (box != nullptr) separation = std::min(separation, box[dim] - separation);
+    if constexpr (space == Space::box)
+      separation = std::min(separation, problem.box[static_cast<std::size_t>(dim)] - separation);
     squares[dim] = separation * separation;
   }
   return (squares[0] + squares[1]) + squares[2];
+}
+template <class T>
+double squared_distance(const Problem<T>& problem, const T* first, const T* second) {
+  switch (problem.space()) {
+    case Space::open: return squared_distance<Space::open>(problem, first, second, problem.d());
+    case Space::box: return squared_distance<Space::box>(problem, first, second, problem.d());
+    case Space::cell: return squared_distance<Space::cell>(problem, first, second, problem.d());
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace gradus::pair_histogram_detail

@@ -18,7 +18,7 @@ namespace gradus::pair_histogram_detail {
 namespace {
 
 /// The pairs of the point `row` with the second points from `begin` to `end`.
-template <int dimensions, bool periodic, class T>
+template <int dimensions, Space space, class T>
 void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin, std::int64_t end,
                  Histogram& histogram) {
   const Bins& bins = problem.bins;
@@ -28,10 +28,16 @@ void count_pairs(const Problem<T>& problem, std::int64_t row, std::int64_t begin
   const std::int64_t weight = weighted ? problem.first_weight(row) : 0;
   for (std::int64_t partner = begin; partner < end; ++partner) {
     const T* const second = others.row(partner);
+    double separations[dimensions];
+    for (int dim = 0; dim < dimensions; ++dim)
+      separations[dim] = static_cast<double>(first[dim]) - static_cast<double>(second[dim]);
     double squared = 0;
-    for (int dim = 0; dim < dimensions; ++dim) {
-      double separation = std::abs(static_cast<double>(first[dim]) - static_cast<double>(second[dim]));
-      if (periodic) separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
+    if constexpr (space == Space::cell)
+      squared = problem.cell.squared_distance(separations[0], separations[1], separations[2]);
+    for (int dim = 0; dim < dimensions && space != Space::cell; ++dim) {
+      double separation = std::abs(separations[dim]);
+      if (space == Space::box)
+        separation = std::min(separation, problem.box[dim] - separation);  // of the nearest images
       squared += separation * separation;
     }
     const double distance = std::sqrt(squared);
@@ -52,11 +58,11 @@ template <class T>
 Histogram sequential(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const core::PhaseTimer timer(phases, "count");
   Histogram histogram(problem.bins.slots(), problem.sum_words());
-  with_dimensions(problem, [&](auto dimensions, auto periodic) {
+  with_dimensions(problem, [&](auto dimensions, auto space) {
     in_portions(problem, execution, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
         in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
-          count_pairs<dimensions, periodic>(problem, row, begin, end, histogram);
+          count_pairs<dimensions, space>(problem, row, begin, end, histogram);
         });
     });
   });

@@ -37,7 +37,8 @@ struct PlainRow {
   const double* const* second;  // columns
   double first[dimension_limit];
   double box[dimension_limit];
-  bool periodic;
+  const Cell* cell;
+  Space space;
   int dimensions;
   std::int64_t begin;
   std::int64_t end;
@@ -62,22 +63,47 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::ScalableTag<double>;
 using DoubleVector = hn::Vec<Doubles>;
 
-template <int D, bool periodic>
+// In a triclinic cell: see Cell::squared_distance().
+HWY_INLINE DoubleVector squared_in_cell(const PlainRow& row, const DoubleVector (&first)[dimension_limit],
+                                        std::int64_t place) {
+  const Doubles d;
+  const auto number = [&](double value) { return hn::Set(d, value); };
+  const auto& vectors = row.cell->vectors;
+  const DoubleVector apart[3] = {first[0] - hn::LoadU(d, row.second[0] + place),
+                                 first[1] - hn::LoadU(d, row.second[1] + place),
+                                 first[2] - hn::LoadU(d, row.second[2] + place)};
+  const auto whole = [&](const double(&share)[3]) {
+    return hn::Round((apart[0] * number(share[0]) + apart[1] * number(share[1])) + apart[2] * number(share[2]));
+  };
+  const DoubleVector images[3] = {whole(row.cell->reciprocal[0]), whole(row.cell->reciprocal[1]),
+                                  whole(row.cell->reciprocal[2])};
+  const auto nearest = [&](int axis) {
+    return ((apart[axis] - images[0] * number(vectors[0][axis])) - images[1] * number(vectors[1][axis])) -
+           images[2] * number(vectors[2][axis]);
+  };
+  const auto x = nearest(0);
+  const auto y = nearest(1);
+  const auto z = nearest(2);
+  return (x * x + y * y) + z * z;
+}
+
+template <int D, Space space>
 HWY_INLINE DoubleVector squared_distances(const PlainRow& row, const DoubleVector (&first)[dimension_limit],
                                           std::int64_t place) {
+  if constexpr (space == Space::cell) return squared_in_cell(row, first, place);
   const Doubles d;
   auto square = hn::Zero(d);
 #pragma GCC unroll 3
   for (int dim = 0; dim < D; ++dim) {
     auto apart = hn::Abs(first[dim] - hn::LoadU(d, row.second[dim] + place));
-    if constexpr (periodic) apart = hn::Min(apart, hn::Set(d, row.box[dim]) - apart);
+    if constexpr (space == Space::box) apart = hn::Min(apart, hn::Set(d, row.box[dim]) - apart);
     square = square + apart * apart;  // two roundings, as the rule says
   }
   return square;
 }
 
 // The squared distances, or with a width the bins.
-template <int D, bool periodic>
+template <int D, Space space>
 void plain_kernel(const PlainRow& row) {
   const Doubles d;
   const hn::Rebind<std::int32_t, Doubles> narrow;
@@ -89,25 +115,26 @@ void plain_kernel(const PlainRow& row) {
     const auto divisor = hn::Set(d, row.width);
     const auto beyond = hn::Set(d, row.beyond);
     for (std::int64_t index = 0; index < count; index += width) {
-      const auto square = squared_distances<D, periodic>(row, first, row.begin + index);
+      const auto square = squared_distances<D, space>(row, first, row.begin + index);
       hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Sqrt(square) / divisor, beyond)), narrow, row.bins + index);
     }
   } else {
     for (std::int64_t index = 0; index < count; index += width)
-      hn::StoreU(squared_distances<D, periodic>(row, first, row.begin + index), d, row.found + index);
+      hn::StoreU(squared_distances<D, space>(row, first, row.begin + index), d, row.found + index);
   }
 }
 
 void count_plain_row(const PlainRow& row) {
-  if (row.periodic) switch (row.dimensions) {
-      case 1: return plain_kernel<1, true>(row);
-      case 2: return plain_kernel<2, true>(row);
-      default: return plain_kernel<3, true>(row);
+  if (row.space == Space::cell) return plain_kernel<3, Space::cell>(row);
+  if (row.space == Space::box) switch (row.dimensions) {
+      case 1: return plain_kernel<1, Space::box>(row);
+      case 2: return plain_kernel<2, Space::box>(row);
+      default: return plain_kernel<3, Space::box>(row);
     }
   switch (row.dimensions) {
-    case 1: return plain_kernel<1, false>(row);
-    case 2: return plain_kernel<2, false>(row);
-    default: return plain_kernel<3, false>(row);
+    case 1: return plain_kernel<1, Space::open>(row);
+    case 2: return plain_kernel<2, Space::open>(row);
+    default: return plain_kernel<3, Space::open>(row);
   }
 }
 
@@ -169,7 +196,8 @@ class PlainCounters {
   void count(const TilePair& tiles, const PlainColumns<T>& first, const PlainColumns<T>& second) {
     PlainRow row{};
     row.second = second.pointers;
-    row.periodic = problem_.periodic;
+    row.space = problem_.space();
+    row.cell = &problem_.cell;
     row.dimensions = static_cast<int>(problem_.d());
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) row.box[dim] = problem_.box[static_cast<std::size_t>(dim)];
     row.width = whole_ ? problem_.bins.width() : 0;

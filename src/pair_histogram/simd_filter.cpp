@@ -6,7 +6,8 @@
 //
 // * Coordinates. In open space: float, in bins, from the middle of all points, so that an offset of the points costs
 //   no bit. In a periodic box: 32-bit integers, of which 2^32 go around the box. Their difference wraps as the box
-//   does, so that it is the separation to the nearest image without a comparison.
+//   does, so that it is the separation to the nearest image without a comparison. In a triclinic cell they are the
+//   fractions of its vectors, and their wrapped differences times the vectors are the separation.
 // * Distance. Squares are summed up; s * rsqrt(s), bettered by one step of Newton, is the distance in bins. Adding a
 //   magic number leaves it as a fixed-point number in the low bits: the bin, and a fraction.
 // * Certainty. Every rounding up to there is bounded (FilterPlan::error_at has the sum), and the bound E is part of the
@@ -79,7 +80,10 @@ void tiles_of_shape(FilterView& view, const FilterTiles& tiles) {
   GRADUS_PAIR_KERNEL_JOINT(tiles_kernel, D, periodic, view, tiles)
 }
 
-void count_tiles(FilterView& view, const FilterTiles& tiles) { GRADUS_PAIR_KERNEL(tiles_of_shape, view, tiles) }
+void count_tiles(FilterView& view, const FilterTiles& tiles) {
+  if (view.triclinic) return tiles_of_shape<in_a_cell, true>(view, tiles);
+  GRADUS_PAIR_KERNEL(tiles_of_shape, view, tiles)
+}
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

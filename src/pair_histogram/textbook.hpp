@@ -27,13 +27,14 @@ std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;
 }
 
-/// Calls run(dimensions, periodic) with both as constants: the compiler unrolls the loop over the one and leaves out
+/// Calls run(dimensions, space) with both as constants: the compiler unrolls the loop over the one and leaves out
 /// what the other does not need.
 template <class T, class Run>
 void with_dimensions(const Problem<T>& problem, const Run& run) {
+  if (problem.triclinic) return run(std::integral_constant<int, 3>(), std::integral_constant<Space, Space::cell>());
   const auto with_box = [&](auto dimensions) {
-    if (problem.periodic) run(dimensions, std::true_type());
-    else run(dimensions, std::false_type());
+    if (problem.periodic) run(dimensions, std::integral_constant<Space, Space::box>());
+    else run(dimensions, std::integral_constant<Space, Space::open>());
   };
   switch (problem.d()) {
     case 1: return with_box(std::integral_constant<int, 1>());
@@ -56,13 +57,12 @@ void in_stretches(const Problem<T>& problem, std::int64_t row, const Body& body)
 /// some of them.
 template <class T, class Add>
 void visit_pairs(const Problem<T>& problem, std::int64_t row, const Add& add) {
-  with_dimensions(problem, [&](auto dimensions, auto periodic) {
+  with_dimensions(problem, [&](auto dimensions, auto space) {
     in_stretches(problem, row, [&](std::int64_t begin, std::int64_t end) {
       const T* const first = problem.points.row(row);
       const MatrixView<const T> others = problem.second();
-      const double* const box = periodic ? problem.box.data() : nullptr;
       for (std::int64_t second = begin; second < end; ++second)
-        add(slot_of(problem.bins, squared_distance<T>(first, others.row(second), dimensions, box)), second);
+        add(slot_of(problem.bins, squared_distance<space>(problem, first, others.row(second), dimensions)), second);
     });
   });
 }

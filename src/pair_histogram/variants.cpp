@@ -22,25 +22,43 @@ using core::Support;
 // ---------------------------------------------------------------------------------------------------------------------
 // Where they run
 
-Support without_weights(const Shape& shape, const execution::Machine&) {
+Support along_axes(const Shape& shape, const execution::Machine&, const char* others) {
+  return shape.triclinic
+             ? Support::no(std::string("its periodic boxes lie along the axes; ") + others + " takes triclinic cells")
+             : Support::yes();
+}
+
+Support in_boxes(const Shape& shape, const execution::Machine& machine) {
+  return along_axes(shape, machine, "simd_filter");
+}
+
+Support without_weights(const Shape& shape, const execution::Machine& machine) {
   constexpr std::int64_t most = std::int64_t{1} << 28;
   if (shape.weighted)
     return Support::no(
         "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells take weights");
   if (std::max(shape.points, shape.others) > most)
     return Support::no("it takes at most 2^28 points; simd_filter and simd_cells take more");
-  return Support::yes();
+  return in_boxes(shape, machine);
 }
 
-Support on_gpu(const Shape&, const execution::Machine& machine) { return execution::supported_on_gpu(machine); }
+Support on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
+  return along_axes(shape, machine, "cuda_tiled_privatized");
+}
 
 // What a block keeps in shared memory, with the most threads that it may have.
-Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
-  if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
+Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   const Support fits = execution::fits_shared(
       tile_bytes(1024, shape.element_bytes, shape.weighted) + block_histogram_bytes(shape.bins + 2, shape.weighted, 1),
       "a tile of points and a histogram", machine);
   return fits ? fits : Support::no(fits.reason + "; cuda_naive and cuda_tiled count in global memory");
+}
+
+Support histogram_in_shared(const Shape& shape, const execution::Machine& machine) {
+  if (Support fits = histogram_of_cells_in_shared(shape, machine); !fits) return fits;
+  return along_axes(shape, machine, "cuda_tiled_privatized");
 }
 
 Support filter_on_gpu(const Shape& shape, const execution::Machine& machine) {
@@ -119,6 +137,7 @@ constexpr Variant table[] = {
     {.name = "simd_cells",
      .summary = "points sorted into columns of cells; the filter for what is within reach of a few points",
      .backend = Backend::simd,
+     .supports = in_boxes,
      .memory = cells_memory,
      .run = {simd_cells<float>, simd_cells<double>}},
     {.name = "simd_dual_tree",
@@ -152,7 +171,7 @@ constexpr Variant table[] = {
      .summary = "tiles of second points and a histogram for each block in shared memory",
      .backend = Backend::cuda,
      .device_input = true,
-     .supports = histogram_in_shared,
+     .supports = histogram_of_cells_in_shared,
      .memory = gpu_memory,
      .run = GRADUS_CUDA_RUNS(cuda_tiled_privatized<float>, cuda_tiled_privatized<double>)},
     {.name = "cuda_lane_copies",
@@ -191,6 +210,7 @@ double share_in_reach(const Shape& shape) {
 // Measured on uniform points in space: cells win up to a reach of 0.4 of the extent, and from 2000 points on at the
 // latest. In a periodic box groups shrink as the reach nears half of it.
 bool cells_pay(const Shape& shape) {
+  if (shape.triclinic) return false;
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
   constexpr double periodic_reach = 0.3;
@@ -258,6 +278,14 @@ constinit const core::Ladder ladder{
         },
 };
 
+namespace {
+
+const Variant& best_on_gpu(const Shape& shape) {
+  return core::find_variant(variants(), shape.triclinic ? "cuda_tiled_privatized" : "cuda_filter", Room::name);
+}
+
+}  // namespace
+
 std::vector<const Variant*> choosable(const Shape& shape, const execution::Machine& machine, Device device) {
   if (device == Device::gpu) return {&choose(shape, machine, device)};
   std::vector<const Variant*> chosen;
@@ -265,14 +293,14 @@ std::vector<const Variant*> choosable(const Shape& shape, const execution::Machi
     const Variant& variant = core::find_variant(variants(), name, Room::name);
     if (variant.supports(shape, machine)) chosen.push_back(&variant);
   }
-  const Variant& on_device = core::find_variant(variants(), "cuda_filter", Room::name);
+  const Variant& on_device = best_on_gpu(shape);
   if (device == Device::automatic && gpu_pays(shape, "simd_filter") && on_device.supports(shape, machine))
     chosen.push_back(&on_device);
   return chosen;
 }
 
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device) {
-  const Variant& on_device = core::find_variant(variants(), "cuda_filter", "pair_histogram");
+  const Variant& on_device = best_on_gpu(shape);
   if (device == Device::gpu) {
     if (const Support support = on_device.supports(shape, machine); !support)
       throw UnsupportedError("pair_histogram cannot run on a GPU: " + support.reason + "; use the CPU (--device cpu)");

@@ -1,5 +1,6 @@
-// Any bytes: TrajectoryReader gives frames of finite positions, each with a sane box or none, or throws InputError or
-// UnsupportedError.
+// Any bytes: TrajectoryReader, of the format that the bytes begin as, gives frames of finite positions, each with a
+// sane box or none and a label for each atom where there are labels, and passes over as many frames as it reads; or it
+// throws InputError or UnsupportedError.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -8,23 +9,37 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    gradus::io::TrajectoryReader reader(std::as_bytes(std::span(data, size)), "input");
+    gradus::io::TrajectoryReader reader(std::as_bytes(std::span(data, size)), "input", {}, true);
+    std::int64_t frames = 0;
     while (const auto frame = reader.next()) {
+      ++frames;
       const auto view = frame->points.view<double>();
       if (view.columns() != 3) std::abort();
       for (std::int64_t row = 0; row < view.rows(); ++row)
         for (std::int64_t column = 0; column < view.columns(); ++column)
           if (!std::isfinite(view(row, column))) std::abort();
-      if (frame->box.size() != frame->box_origin.size() || (!frame->box.empty() && frame->box.size() != 3))
-        std::abort();
+      const bool is_box = frame->box.size() == 3 || frame->box.size() == 9;
+      if (frame->box.empty() != frame->box_origin.empty() || (!frame->box.empty() && !is_box)) std::abort();
+      if (is_box && frame->box_origin.size() != 3) std::abort();
       if (!frame->undecided_box.empty() && !frame->box.empty()) std::abort();
-      for (const double length : frame->box)
-        if (!(length > 0 && std::isfinite(length))) std::abort();
+      for (const double number : frame->box)
+        if (!std::isfinite(number) || (frame->box.size() == 3 && !(number > 0))) std::abort();
+      const auto& labels = frame->labels;
+      for (const auto& words : {labels.types, labels.elements, labels.names, labels.residues}) {
+        if (!words) continue;
+        if (static_cast<std::int64_t>(words->of_atoms.size()) != view.rows()) std::abort();
+        for (const std::int32_t word : words->of_atoms)
+          if (word < 0 || static_cast<std::size_t>(word) >= words->words.size()) std::abort();
+      }
+      if (labels.ids && static_cast<std::int64_t>(labels.ids->size()) != view.rows()) std::abort();
     }
+    gradus::io::TrajectoryReader again(std::as_bytes(std::span(data, size)), "input");
+    while (again.skip()) --frames;
+    if (frames != 0) std::abort();
   } catch (const gradus::InputError&) {
     // the answer to bad input
   } catch (const gradus::UnsupportedError&) {
-    // and to boxes that are not orthogonal
+    // and to what is not read
   }
   return 0;
 }

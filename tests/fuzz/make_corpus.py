@@ -125,6 +125,35 @@ put("trajectory/no_flags.dump", b"ITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS\n0 
 put("trajectory/triclinic.dump", b"ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS xy xz yz pp pp pp\n"
     b"0 4 1\n0 6 0\n0 7 0\nITEM: ATOMS x y z\n1 2 3\n")
 
+put("trajectory/water.gro", b"water t= 0.5\n    2\n    1SOL     OW    1   0.100   0.100   0.100  0.1  0.2  0.3\n"
+    b"    1SOL    HW1    2   0.200   0.100   0.100\n   2.0   2.0   2.0 0 0 0.5 0 0.5 -0.5\n")
+put("trajectory/open.gro", b"\n1\n    1NA      NA    1   1.10   2.10   3.10\n 0 0 0\n")
+
+
+def dcd(order, cell, frames, version=24, fixed=0):
+    def record(content):
+        length = struct.pack(order + "i", len(content))
+        return length + content + length
+
+    numbers = [frames, 0, 1, 0, 0, 0, 0, 0, fixed, 0, 0 if cell is None else 1] + [0] * 8 + [version]
+    parts = [record(b"CORD" + struct.pack(order + "20i", *numbers)), record(struct.pack(order + "i", 1) + b" " * 80),
+             record(struct.pack(order + "i", 2))]
+    for frame in range(frames):
+        parts += [] if cell is None else [record(struct.pack(order + "6d", *cell))]
+        parts += [record(struct.pack(order + "2f", axis, axis + frame + 0.5)) for axis in range(3)]
+    return b"".join(parts)
+
+
+put("trajectory/little.dcd", dcd("<", (9, 90, 8, 90, 90, 7), 2))
+put("trajectory/big.dcd", dcd(">", (9, 0.5, 8, 0.25, -0.25, 7), 1))
+put("trajectory/open.dcd", dcd("<", None, 1))
+put("trajectory/charmm.dcd", dcd("<", (9, 0.5, 8, 0.25, -0.25, 7), 1, version=35))
+put("trajectory/fixed.dcd", dcd("<", None, 1, fixed=1))
+(corpus / "atom_selection").mkdir(exist_ok=True)
+put("atom_selection/words", b"type O,H and not (element N or name H)")
+put("atom_selection/numbers", b"id 7-9, 70 or index 0-2")
+put("atom_selection/all", b"all")
+
 # ---- Graphs ----
 
 put("dimacs/plain.gr", b"c roads\np sp 4 3\na 1 2 5\nc\na 4 3 -7\n\na 2 2 0\n")

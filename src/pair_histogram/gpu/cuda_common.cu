@@ -52,6 +52,7 @@ CudaPairs<T>::CudaPairs(const Problem<T>& problem, const Execution& execution, s
   job_.second = problem.cross ? columns(problem.others, problem.other_weights, true) : job_.first;
   job_.cross = problem.cross;
   std::copy(problem.box.begin(), problem.box.end(), job_.box);
+  job_.cell = problem.cell;
 
   const std::span<const double> edges = problem.bins.edges();
   job_.bins = {cuda::copy_part(memory(), edges, stream()), static_cast<int>(problem.bins.count()), problem.bins.width(),

@@ -97,6 +97,7 @@ struct PairJob {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   double box[dimension_limit] = {};
+  Cell cell;
   DeviceBins bins;
   WeightSums sums;
   int copies = 1;  ///< of a block's histogram
@@ -112,6 +113,12 @@ struct PairJob {
     const double y = separation<periodic>(a.y, b.y, box[1]);
     const double z = separation<periodic>(a.z, b.z, box[2]);
     return (x * x + y * y) + z * z;
+  }
+
+  template <Space space>
+  __device__ double squared_distance_in(const Place& a, const Place& b) const {
+    if constexpr (space == Space::cell) return cell.squared_distance(a.x - b.x, a.y - b.y, a.z - b.z);
+    else return squared_distance<space == Space::box>(a, b);
   }
 
   template <bool weighted>
@@ -283,6 +290,20 @@ void with_constants(const Problem<T>& problem, const Run& run) {
   };
   if (problem.periodic) with_weights(std::true_type());
   else with_weights(std::false_type());
+}
+
+/// Calls run(space, weighted), for those that take triclinic cells too.
+template <class T, class Run>
+void with_space(const Problem<T>& problem, const Run& run) {
+  const auto with_weights = [&](auto space) {
+    if (problem.weighted()) run(space, std::true_type());
+    else run(space, std::false_type());
+  };
+  switch (problem.space()) {
+    case Space::open: return with_weights(std::integral_constant<Space, Space::open>());
+    case Space::box: return with_weights(std::integral_constant<Space, Space::box>());
+    case Space::cell: return with_weights(std::integral_constant<Space, Space::cell>());
+  }
 }
 
 }  // namespace gradus::pair_histogram_detail

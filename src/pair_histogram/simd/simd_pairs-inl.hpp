@@ -63,10 +63,40 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
          hn::Set(Floats(), view.scale[dim]);
 }
 
+// In a triclinic cell. Where an integer is within four steps of half the way around, the canonical rule may round the
+// fraction to the other side; such points are half a height apart or farther, but only by rounding, so they get a
+// distance that leaves them in doubt.
+HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
+                                       std::int64_t place) {
+  const Floats f;
+  const Integers i;
+  const Numbers u;
+  FloatVector steps[3];
+  auto from_half = hn::Set(u, 0xffffffffU);
+#pragma GCC unroll 3
+  for (int vector = 0; vector < 3; ++vector) {
+    const auto apart =
+        hn::BitCast(i, first.coordinates[vector]) - hn::BitCast(i, hn::LoadU(f, columns[vector] + place));
+    from_half = hn::Min(from_half, hn::BitCast(u, apart) + hn::Set(u, 0x80000004U));
+    steps[vector] = hn::ConvertTo(f, apart);
+  }
+  auto square = hn::Set(f, 0x1p-60F);  // the root of 0 would divide by it
+#pragma GCC unroll 3
+  for (int axis = 0; axis < 3; ++axis) {
+    auto apart = steps[0] * hn::Set(f, view.steps[0][axis]);
+    apart = hn::MulAdd(steps[1], hn::Set(f, view.steps[1][axis]), apart);
+    apart = hn::MulAdd(steps[2], hn::Set(f, view.steps[2][axis]), apart);
+    square = hn::MulAdd(apart, apart, square);
+  }
+  const auto at_half = hn::RebindMask(f, hn::Min(from_half, hn::Set(u, 8)) == from_half);
+  return hn::IfThenElse(at_half, hn::Set(f, view.edge_square), square);
+}
+
 // The squared distances from the first point to those from `place` on, in cells.
 template <int D, bool periodic>
 HWY_INLINE FloatVector squared_distances(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                          std::int64_t place) {
+  if constexpr (D == in_a_cell) return squared_in_cell(view, first, columns, place);
   const Floats f;
   auto square = hn::Set(f, 0x1p-60F);  // the root of 0 would divide by it
 #pragma GCC unroll 3

@@ -43,6 +43,9 @@ std::int64_t counter_copies(std::int64_t counters) {
 //   floats    u U for each of two coordinates, 2 u U for their difference
 //   integers  half a step for each of two, 3 u of the separation (conversion, factor, product)
 //   local     half a step for each of two, 3 u U for each as above, 2 u U for their difference
+//             of a triclinic cell, in units of `spread`, which is what all vectors add up to in a column: a step for
+//             both points' half steps (2^-32); for fractions of 1/2 at most, 5 u of the sum: conversion, vector, three
+//             sums
 //   wrapped   in open space as floats; in a box, whose length L is 2 U at least: u L / 2 for each of two, u L for their
 //             difference, u L for the length itself, u L for what it leaves
 // A distance is off by no more than the norm of these; then come, relatively, 3 u / 2 for the squares, their sum, and
@@ -60,6 +63,8 @@ double FilterPlan::error_at(double per_length, double cells_reached) const {
     double off = 0;
     if (coordinates == FilterCoordinates::floats || coordinates == FilterCoordinates::wrapped) off = 4 * 0x1p-24 * half;
     if (coordinates == FilterCoordinates::integers) off = 1.01 * step;
+    if (spread[static_cast<std::size_t>(dim)] > 0)
+      off = spread[static_cast<std::size_t>(dim)] * per_length * (1.02 * 0x1p-32 + 3 * 0x1p-24);
     if (coordinates == FilterCoordinates::local) off = 1.01 * step + 8 * 0x1p-24 * local_reach_ * per_length;
     squares += off * off;
   }
@@ -87,6 +92,11 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
     if (!problem.periodic) {
       origin[dim] = problem.lowest[dim];
       first_step = -(std::int64_t{1} << (open_span_bits - 1));
+    }
+    if (problem.triclinic) {
+      origin[dim] = problem.box_origin[dim];
+      for (const auto& vector : problem.cell.vectors) spread[dim] += std::abs(vector[dim]);
+      continue;
     }
     // Around a box, 2^32 steps; in open space 2^30 across all points, so that differences do not wrap.
     steps_per_length[dim] = problem.periodic
@@ -142,6 +152,14 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
                                 std::span<const std::int32_t> order, int threads)
     : columns_(padded(points.rows()) * problem.d()) {
   const std::int64_t rows = points.rows();
+  // The integer of a place along a vector of a triclinic cell, of which 2^32 wrap.
+  const auto fraction = [&](std::int64_t row, std::int64_t vector) {
+    const double* const share = problem.cell.reciprocal[vector];
+    double sum = 0;
+    for (std::int64_t axis = 0; axis < problem.d(); ++axis)
+      sum += (static_cast<double>(points(row, axis)) - plan.origin[static_cast<std::size_t>(axis)]) * share[axis];
+    return std::bit_cast<float>(static_cast<std::uint32_t>(std::llrint(sum * 0x1p32)));
+  };
   for (std::int64_t dim = 0; dim < problem.d(); ++dim) {
     float* column = columns_.data() + dim * padded(rows);
     pointers_[static_cast<std::size_t>(dim)] = column;
@@ -153,6 +171,10 @@ FilterColumns<T>::FilterColumns(const Problem<T>& problem, const FilterPlan& pla
       if (problem.stop.stop_requested()) continue;
       for (std::int64_t place = first; place < std::min(first + stretch, rows); ++place) {
         const std::int64_t row = order.empty() ? place : order[static_cast<std::size_t>(place)];
+        if (problem.triclinic) {
+          column[place] = fraction(row, dim);
+          continue;
+        }
         const double relative = static_cast<double>(points(row, dim)) - origin;
         column[place] =
             plan.coordinates == FilterCoordinates::floats
@@ -174,8 +196,15 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
       queue_(doubt_limit + doubt_room) {
   view_.dimensions = static_cast<int>(problem.d());
   view_.periodic = plan.coordinates == FilterCoordinates::integers;
+  view_.triclinic = problem.triclinic;
+  const double edge = problem.bins.reach() * plan.cells_per_length;
+  view_.edge_square = static_cast<float>(edge * edge);
+  for (int vector = 0; problem.triclinic && vector < dimension_limit; ++vector)
+    for (int axis = 0; axis < dimension_limit; ++axis)
+      view_.steps[vector][axis] =
+          static_cast<float>(problem.cell.vectors[vector][axis] * plan.cells_per_length * 0x1p-32);
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim)
-    if (plan.coordinates != FilterCoordinates::floats)
+    if (plan.coordinates != FilterCoordinates::floats && !problem.triclinic)
       view_.scale[dim] = static_cast<float>(plan.cells_per_length / plan.steps_per_length[dim]);
   const double greatest = static_cast<double>(plan.cells) - 0.5;
   view_.greatest_square = static_cast<float>(greatest * greatest);
@@ -223,14 +252,12 @@ void FilterCounters<T>::lay_counters() {
 // Decides the pairs in the queue by the canonical rule.
 template <class T>
 void FilterCounters<T>::settle() {
-  const double* box = problem_.periodic ? problem_.box.data() : nullptr;
   const bool weighted = problem_.weighted();
   for (std::int64_t index = 0; index < view_.queued; ++index) {
     const DoubtfulPair pair = queue_[static_cast<std::size_t>(index)];
     const std::int64_t first = first_order_ != nullptr ? first_order_[pair.first] : pair.first;
     const std::int64_t second = second_order_ != nullptr ? second_order_[pair.second] : pair.second;
-    const double squared =
-        squared_distance(problem_.points.row(first), problem_.second().row(second), problem_.d(), box);
+    const double squared = squared_distance(problem_, problem_.points.row(first), problem_.second().row(second));
     const std::int64_t slot = problem_.bins.slot(squared);
     --histogram_.counts[pair.slot];
     ++histogram_.counts[static_cast<std::size_t>(slot)];

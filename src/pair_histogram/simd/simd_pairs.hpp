@@ -40,10 +40,14 @@ struct DoubtfulPair {
 constexpr std::int64_t doubt_limit = 2048;  // in the queue
 constexpr std::int64_t doubt_room = 256;    // beyond the limit: what a step of a kernel may add
 
+/// As a kernel's number of dimensions: three, in a triclinic cell.
+constexpr int in_a_cell = 4;
+
 /// In what form the kernels get the coordinates.
 enum class FilterCoordinates : std::uint8_t {
   floats,    ///< in cells from the middle of all points; open space
-  integers,  ///< 2^32 of them around the periodic box, so that a difference that wraps is that to the nearest image
+  integers,  ///< 2^32 of them around the periodic box, so that a difference that wraps is that to the nearest image;
+             ///< along the vectors of a triclinic cell
   local,     ///< integers, which a variant turns into floats relative to a place nearby, see local_floats
   wrapped    ///< on a GPU: floats, and in a periodic box the lesser of a separation and what the box leaves of it
 };
@@ -53,7 +57,10 @@ enum class FilterCoordinates : std::uint8_t {
 struct FilterView {
   int dimensions = 3;
   bool periodic = false;      ///< coordinates are integers
+  bool triclinic = false;     ///< along the vectors of a cell
   float scale[3] = {};        ///< cells to an integer's step
+  float steps[3][3] = {};     ///< of an integer along each vector, in cells
+  float edge_square = 0;      ///< leaves a pair in doubt
   float greatest_square = 0;  ///< all squared distances above it count as this one
   float magic = 0;            ///< added to a distance it leaves a fixed-point number in the low bits
   int fraction_bits = 0;      ///< of that number
@@ -81,6 +88,7 @@ struct FilterPlan {
   double cells_per_length = 1;
   std::array<double, dimension_limit> steps_per_length{};  ///< integers to a unit of length
   std::array<double, dimension_limit> origin{};            ///< of coordinates
+  std::array<double, dimension_limit> spread{};            ///< of a triclinic cell: its vectors, added up as magnitudes
   std::int64_t first_step = 0;                             ///< the integer coordinate of the origin
   double error = 0;                                        ///< of a distance, in cells
   std::int64_t cells = 1;                                  ///< the last is for all pairs beyond

@@ -17,7 +17,8 @@ class Maker {
     made_.cross = random_.chance(0.3);
     weighted_ = random_.chance(0.35);
     make_points();
-    if (random_.chance(0.4)) make_box();
+    if (made_.columns == 3 && random_.chance(0.2)) make_cell();
+    else if (random_.chance(0.4)) make_box();
     make_bins();
     if (weighted_) {
       const std::int64_t kind = random_.below(7);
@@ -128,6 +129,73 @@ class Maker {
     if (!origin) made_.options.box_origin.clear();
   }
 
+  /// A triclinic cell around all points, of one size in all columns: they come to lie in it by their own extents.
+  void make_cell() {
+    made_.kind += "; cell";
+    const double scale = std::exp2(static_cast<double>(random_.between(-40, 40)));
+    std::vector<double>& cell = made_.options.box;
+    for (;;) {
+      cell.clear();
+      for (std::size_t at = 0; at < 9; ++at) {
+        const bool diagonal = at % 4 == 0;
+        double number = diagonal ? random_.uniform(0.5, 2) : random_.uniform(-1.5, 1.5);
+        if (random_.chance(0.3)) number = std::round(number * 4) / 4;
+        if (!diagonal && random_.chance(0.3)) number = 0;
+        cell.push_back(number * scale);
+      }
+      if (random_.chance(0.3)) {
+        cell[1] = cell[2] = cell[5] = 0;  // as simulations have them
+        cell[0] = std::max(std::abs(cell[0]), scale / 2);
+        cell[4] = std::max(std::abs(cell[4]), scale / 2);
+        cell[8] = std::max(std::abs(cell[8]), scale / 2);
+      }
+      if (height_of_cell() > 0.05 * scale) break;
+    }
+    const double corner = random_.chance(0.5) ? 0 : scale * static_cast<double>(random_.between(-3, 3));
+    if (corner != 0) made_.options.box_origin.assign(3, corner);
+    each_row([&](std::vector<T>& row) {
+      double fraction[3] = {};
+      for (double& one : fraction)
+        one = random_.chance(0.4) ? static_cast<double>(random_.between(0, 8)) / 8 : random_.uniform();
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        double low = corner;  // of the box around the cell, as the header adds it up
+        double length = 0;
+        double place = corner;
+        for (std::size_t vector = 0; vector < 3; ++vector) {
+          const double number = cell[3 * vector + axis];
+          place += fraction[vector] * number;
+          low += std::min(number, 0.0);
+          length += std::abs(number);
+        }
+        auto value = static_cast<T>(place);
+        while (number(value) < low) value = std::nextafter(value, std::numeric_limits<T>::infinity());
+        while (number(value) - low > length) value = std::nextafter(value, -std::numeric_limits<T>::infinity());
+        row[axis] = value;
+      }
+    });
+    if (random_.chance(0.3) && made_.points.size() > 2)
+      for (std::size_t row = made_.points.size() / 2; row < made_.points.size(); ++row)
+        made_.points[row] = made_.points[row / 2];
+  }
+
+  double height_of_cell() const {
+    const std::vector<double>& cell = made_.options.box;
+    const auto at = [&](std::size_t vector, std::size_t axis) { return cell[3 * (vector % 3) + axis % 3]; };
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t vector = 0; vector < 3; ++vector) {
+      double area = 0;
+      double volume = 0;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double cross =
+            at(vector + 1, axis + 1) * at(vector + 2, axis + 2) - at(vector + 1, axis + 2) * at(vector + 2, axis + 1);
+        area += cross * cross;
+        volume += at(vector, axis) * cross;
+      }
+      least = std::min(least, std::abs(volume) / std::sqrt(area));
+    }
+    return least;
+  }
+
   /// The distance of two points of the case, or of two columns of a point, so that bins begin at real distances.
   double some_distance() {
     if (made_.points.size() < 2) return 1;
@@ -138,13 +206,17 @@ class Maker {
     double squares = 0;
     for (std::size_t dim = 0; dim < a.size(); ++dim) {
       double apart = std::abs(number(a[dim]) - number(b[dim]));
-      if (!made_.options.box.empty()) apart = std::min(apart, made_.options.box[dim] - apart);
+      if (made_.options.box.size() == a.size()) apart = std::min(apart, made_.options.box[dim] - apart);
       squares += apart * apart;
     }
     return std::sqrt(squares);
   }
 
-  double half_of_box() const { return *std::min_element(made_.options.box.begin(), made_.options.box.end()) / 2; }
+  double half_of_box() const {
+    // Half of the least height, but for a rounding.
+    if (made_.options.box.size() == 9) return height_of_cell() / 2 * (1 - 0x1p-48);
+    return *std::min_element(made_.options.box.begin(), made_.options.box.end()) / 2;
+  }
 
   void make_bins() {
     PairHistogramBins& bins = made_.options.bins;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "tests/attack/exact.hpp"
 
@@ -27,9 +29,88 @@ std::vector<double> nominal_edges(const PairHistogramBins& bins) {
   return edges;
 }
 
+/// A triclinic cell by the formula of the header, vector by vector.
+struct ReferenceCell {
+  double vectors[3][3];
+  double shares[3][3];
+
+  explicit ReferenceCell(const std::vector<double>& box) {
+    for (std::size_t at = 0; at < 9; ++at) vectors[at / 3][at % 3] = box[at];
+    const auto& [a, b, c] = vectors;
+    const double b_c[3] = {b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]};
+    const double c_a[3] = {c[1] * a[2] - c[2] * a[1], c[2] * a[0] - c[0] * a[2], c[0] * a[1] - c[1] * a[0]};
+    const double a_b[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+    const double volume = (a[0] * b_c[0] + a[1] * b_c[1]) + a[2] * b_c[2];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      shares[0][axis] = b_c[axis] / volume;
+      shares[1][axis] = c_a[axis] / volume;
+      shares[2][axis] = a_b[axis] / volume;
+    }
+  }
+
+  double image(const double (&apart)[3], std::size_t vector) const {
+    return std::nearbyint((apart[0] * shares[vector][0] + apart[1] * shares[vector][1]) + apart[2] * shares[vector][2]);
+  }
+
+  double distance(const double (&apart)[3]) const {
+    const double images[3] = {image(apart, 0), image(apart, 1), image(apart, 2)};
+    double left[3];
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      left[axis] =
+          ((apart[axis] - images[0] * vectors[0][axis]) - images[1] * vectors[1][axis]) - images[2] * vectors[2][axis];
+    return std::sqrt((left[0] * left[0] + left[1] * left[1]) + left[2] * left[2]);
+  }
+
+  /// The square of the distance to the nearest image, exactly, of all that are up to three vectors around some image.
+  mpq_class exact_square(const mpq_class (&apart)[3], const double (&around)[3]) const {
+    mpq_class least = -1;
+    for (double first = around[0] - 3; first <= around[0] + 3; ++first)
+      for (double second = around[1] - 3; second <= around[1] + 3; ++second)
+        for (double third = around[2] - 3; third <= around[2] + 3; ++third) {
+          mpq_class square = 0;
+          for (std::size_t axis = 0; axis < 3; ++axis) {
+            const mpq_class left = apart[axis] - mpq_class(first) * mpq_class(vectors[0][axis]) -
+                                   mpq_class(second) * mpq_class(vectors[1][axis]) -
+                                   mpq_class(third) * mpq_class(vectors[2][axis]);
+            square += left * left;
+          }
+          if (least < 0 || square < least) least = square;
+        }
+    return least;
+  }
+};
+
+/// That the formula names the nearest image wherever that is within reach: what the header promises. It must not be
+/// farther by more than roundings.
+template <class T>
+void check_nearest(const ReferenceCell& cell, const T* a, const T* b, double reach) {
+  mpq_class apart[3];
+  double rounded[3];
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    apart[axis] = mpq_class(static_cast<double>(a[axis])) - mpq_class(static_cast<double>(b[axis]));
+    rounded[axis] = static_cast<double>(a[axis]) - static_cast<double>(b[axis]);
+  }
+  double extent = 0;
+  for (const auto& vector : cell.vectors)
+    for (const double number : vector) extent = std::max(extent, std::abs(number));
+  const double little = extent * 0x1p-42;
+  const double around[3] = {cell.image(rounded, 0), cell.image(rounded, 1), cell.image(rounded, 2)};
+  const double exact = std::sqrt(cell.exact_square(apart, around).get_d());
+  const double canonical = cell.distance(rounded);
+  const bool right = exact < reach - little ? std::abs(canonical - exact) <= little : canonical >= reach - 2 * little;
+  if (!right)
+    throw std::logic_error("the formula gives a distance of " + std::to_string(canonical) +
+                           " where the nearest image is " + std::to_string(exact) + " away");
+}
+
 template <class T>
 double distance(const PairHistogramJob<T>& options, const T* a, const T* b, std::int64_t columns) {
   double separation[3] = {0, 0, 0};
+  if (options.box.size() == 9) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      separation[axis] = static_cast<double>(a[axis]) - static_cast<double>(b[axis]);
+    return ReferenceCell(options.box).distance(separation);
+  }
   for (std::int64_t column = 0; column < columns; ++column) {
     separation[column] = std::abs(static_cast<double>(a[column]) - static_cast<double>(b[column]));
     if (!options.box.empty())
@@ -78,6 +159,8 @@ PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogr
   for (std::int64_t first = 0; first < points.rows(); ++first)
     for (std::int64_t second = cross ? 0 : first + 1; second < seconds.rows(); ++second) {
       const double apart = distance(options, points.row(first), seconds.row(second), points.columns());
+      if (options.box.size() == 9 && result.pairs % 1009 == 0 && result.pairs < 12 * 1009)
+        check_nearest(ReferenceCell(options.box), points.row(first), seconds.row(second), result.edges.back());
       const std::int64_t place = place_of(apart, options.bins, result.edges);
       ++result.pairs;
       if (place == below) {

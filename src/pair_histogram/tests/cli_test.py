@@ -1,6 +1,8 @@
 """The command `gradus pair-histogram`, as a person uses it. tests/cli/run.py runs this."""
 
+import gzip
 import json
+import math
 import os
 import signal
 import struct
@@ -26,6 +28,10 @@ INPUTS = {
     "stars.csv": "gradus generate uniform -n 300 -d 3 -o stars.csv",
     "galaxies.csv": "gradus generate uniform -n 200 -d 3 -o galaxies.csv",
     "edges.csv": "printf '0.1\\n0.5\\n2\\n' > edges.csv",
+    "water.xyz": "for frame in 1 2 3 4; do printf '6\\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\\n"
+                 "O 1 1 %s\\nH 2 1 1\\nH 1 2 1\\nO 4 4 4\\nH 5 4 4\\nH 4 5 4\\n' $frame; done > water.xyz",
+    "water.gro": "printf 'water\\n    2\\n    1SOL     OW    1   0.100   0.100   0.100\\n    1SOL    HW1    2   0.200   0.100"
+                 "   0.100\\n   2.0   2.0   2.0   0.0   0.0   0.5   0.0   0.5   0.5\\n' > water.gro",
     "trajectory.xyz": "printf '2\\nLattice=\"9 0 0 0 9 0 0 0 9\"\\nH 0 0 0\\nH 1 1 1\\n' > trajectory.xyz",
 }
 
@@ -117,7 +123,7 @@ class PairHistogram(Case):
         for first in (True, False):
             path = self.file("mixed.xyz", frames[first] + frames[not first])
             self.refused(3, "pair-histogram", path, "--bin-width", 1, "--bins", 4,
-                         says=["(in frame 2, counted from 1)", "is periodic", "is not", "--box"])
+                         says=["(in frame 1, counted from 0)", "is periodic", "is not", "--box"])
             result = self.succeed("pair-histogram", path, "--bin-width", 1, "--bins", 4, "--box", "9,9,9")
             self.assertIn("\n1,2,2\n", result.stdout)
 
@@ -135,11 +141,202 @@ class PairHistogram(Case):
         given = self.succeed("pair-histogram", dump, "--bin-width", 2.5, "--box", "10,10,10")  # the corner is the file's
         self.assertEqual(given.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
         unwrapped = self.file("u.dump", head + "ITEM: ATOMS id xu yu zu\n1 -4.5 0 20\n2 14.5 30 0\n")
-        self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, says=["u.dump", "outside the periodic box", "frame 1"])
-        folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold").stdout
-        self.assertEqual(folded, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        folded = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5)
+        self.assertEqual(folded.stdout, "lo,hi,count\n0,2.5,1\n2.5,5,0\n")
+        self.assertIn("2 atoms of 1 frame lay outside the file's box and were moved into it", folded.stderr)
+        asked = self.succeed("pair-histogram", unwrapped, "--bin-width", 2.5, "--fold")
+        self.assertEqual((asked.stdout, "lay outside" in asked.stderr), (folded.stdout, False))
+        # A box that a person gives may be wrong.
+        self.refused(3, "pair-histogram", unwrapped, "--bin-width", 2.5, "--box", "10,10,10",
+                     says=["u.dump", "outside the periodic box", "--fold", "frame 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), "--bin-width", 1, "--bins", 2, "--fold",
                      says=["--fold needs a periodic box"])
+
+    # Water in a box: two O, four H; an H of each molecule is 1 away from its O along x, the other along y.
+    WATER = ('6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3:id:I:1\n'
+             "O 1 1 1 11\nH 2 1 1 12\nH 1 2 1 13\nO 5 1 1 21\nH 6 1 1 22\nH 5 2 1 23\n")
+
+    def counts(self, *arguments, **named):
+        return json.loads(self.succeed("pair-histogram", *arguments, "--json", **named).stdout)
+
+    def test_selections(self):
+        water = self.file("w.xyz", self.WATER)
+        job = (water, "--bin-width", 1, "--bins", 6)
+        # O-O: 4. O-H: 1, 1, 1, 1 and 5, sqrt 17, 3, sqrt 17. H-H: sqrt 2 twice, 4, 4, sqrt 26, sqrt 10.
+        whole = self.counts(*job)
+        self.assertEqual((whole["pairs"], whole["counts"]), (15, [0, 6, 0, 2, 5, 2]))
+        for one, n, pairs, counts in (
+            ("type O", 2, 1, [0, 0, 0, 0, 1, 0]),
+            ("element H", 4, 6, [0, 2, 0, 1, 2, 1]),
+            ("name O H", 6, 15, whole["counts"]),
+            ("all", 6, 15, whole["counts"]),
+            ("id 11,21", 2, 1, [0, 0, 0, 0, 1, 0]),
+            ("id 11-13", 3, 3, [0, 3, 0, 0, 0, 0]),
+            ("index 0-2", 3, 3, [0, 3, 0, 0, 0, 0]),
+            ("not type O", 4, 6, [0, 2, 0, 1, 2, 1]),
+            ("type H and (index 0-2 or id 22)", 3, 3, [0, 1, 0, 0, 1, 1]),
+        ):
+            answer = self.counts(*job, "--select", one)
+            self.assertEqual((answer["n"], answer["pairs"], answer["counts"]), (n, pairs, counts), one)
+        cross = self.counts(*job, "--select", "type O", "--cross-select", "type H")
+        self.assertEqual((cross["n"], cross["cross"], cross["pairs"], cross["counts"]), (2, 4, 8, [0, 4, 0, 1, 2, 1]))
+        again = self.counts(*job, "--select", "type O", "--cross", water, "--cross-select", "type H")
+        self.assertEqual(again["counts"], cross["counts"])
+        # Equal sides: pairs within, once. Some in common: no atom is paired with itself.
+        same = self.counts(*job, "--select", "type O", "--cross-select", "index 0,3")
+        self.assertEqual((same["cross"], same["pairs"], same["counts"]), (0, 1, [0, 0, 0, 0, 1, 0]))
+        around = self.counts(*job, "--select", "type O", "--cross-select", "all", "--rdf")
+        self.assertEqual((around["pairs"], around["counts"]), (10, [0, 4, 0, 1, 4, 1]))
+        self.assertEqual(around["coordination"][-1], 5)
+        shell = 4 / 3 * 3.141592653589793 * (2**3 - 1)
+        self.assertAlmostEqual(around["g"][1], 4 / (10 * shell / 8000), places=9)
+        weights = self.file("weights.csv", "1\n2\n3\n4\n5\n6\n")
+        weighted = self.counts(*job, "--select", "type O", "--weights", weights)
+        self.assertEqual(weighted["weighted"][4], 4)
+        between = self.counts(*job, "--select", "type O", "--cross-select", "type H", "--weights", weights)
+        self.assertEqual(between["weighted"][1], 1 * 2 + 1 * 3 + 4 * 5 + 4 * 6)
+
+    def test_bad_selections(self):
+        water = self.file("w.xyz", self.WATER)
+        job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6)
+        for text, says in (
+            ("typ O", ["--select", "character 1", "'typ' is nothing to select by", "did you mean 'type'?"]),
+            ("type", ["character 5", "a value is expected behind 'type'"]),
+            ("type O and", ["character 11", "something to select by is missing"]),
+            ("(type O", ["character 8", "a closing parenthesis"]),
+            ("type O) or all", ["character 7", "'and', 'or' or the end is expected, not ')'"]),
+            ("index 5-2", ["the range '5-2' ends before it begins"]),
+            ("id x", ["'x' is not a whole number"]),
+            ("index -1", ["'-1' is not a whole number"]),
+            ("id 1,", ["a value is expected behind the comma"]),
+            ("", ["something to select by is missing"]),
+            ("not " * 200 + "all", ["more than 100 levels"]),
+        ):
+            self.refused(2, *job, "--select", text, says=says)
+        for text, says in (
+            ("type N", ["w.xyz", "no atom has 'N' among its types, which are O, H", "frame 0"]),
+            ("residue SOL", ["the file has no residues", "'type'"]),
+            ("id 1-10", ["no atom has an id from 1 to 10; they go from 11 to 23"]),
+            ("index 0-6", ["there is no index 6: there are 6 atoms"]),
+        ):
+            self.refused(3, *job, "--select", text, says=says)
+            self.refused(3, *job, "--cross-select", text, says=says)
+        table = self.file("p.csv", "0,0,0\n3,4,0\n9,9,9\n")
+        self.refused(3, "pair-histogram", table, *job[2:], "--select", "type O", says=["p.csv", "no types", "'index'"])
+        self.refused(3, "pair-histogram", table, *job[2:], "--partial", says=["p.csv", "--partial", "of what kind"])
+        picked = self.succeed("pair-histogram", table, *job[2:], "--select", "index 0,1")
+        self.assertIn("\n5,6,1\n", picked.stdout)
+        self.refused(3, *job, "--select", "index 0-2", "--cross-select", "type O", "--weights",
+                     self.file("weights.csv", "1\n" * 6), says=["1 atoms are in both selections"])
+        for more, says in ((("--cross", water), "--cross"), (("--cross-select", "all"), "--cross-select"),
+                           (("--weights", table), "--weights")):
+            self.refused(2, *job, "--partial", *more, says=["--partial has no effect", says])
+
+    def test_partial(self):
+        water = self.file("w.xyz", self.WATER + self.WATER.replace("O 5 1 1", "O 5 1 1.5"))
+        job = (water, "--bin-width", 1, "--bins", 6, "--rdf")
+        header, rows = self.rows(self.succeed("pair-histogram", *job, "--partial").stdout)
+        self.assertEqual(header, "lo,hi,count_H-H,g_H-H,coordination_H-H,count_H-O,g_H-O,coordination_H-O,"
+                         "coordination_O-H,count_O-O,g_O-O,coordination_O-O")
+        for first, second, columns in (("H", "H", (2, 3, 4)), ("H", "O", (5, 6, 7)), ("O", "H", (5, 6, 8)), ("O", "O", (9, 10, 11))):
+            alone = self.counts(*job, "--select", "type " + first, "--cross-select", "type " + second)
+            self.assertEqual([int(row[columns[0]]) for row in rows], alone["counts"])
+            for bin, row in enumerate(rows):
+                self.assertAlmostEqual(float(row[columns[1]]), alone["g"][bin], places=12)
+                self.assertAlmostEqual(float(row[columns[2]]), alone["coordination"][bin], places=12)
+        answer = self.counts(*job, "--partial")
+        self.assertEqual([part["kinds"] for part in answer["partial"]], [["H", "H"], ["H", "O"], ["O", "O"]])
+        self.assertEqual(sum(part["pairs"] for part in answer["partial"]), 2 * 15)
+        self.assertEqual((answer["n"], answer["frames"]), (6, 2))
+        self.succeed("pair-histogram", *job, "--partial", "-o", self.path("h.npy"))
+        self.assertIn(b"'coordination_O-H'", content(self.path("h.npy")))
+        only = self.succeed("pair-histogram", *job, "--partial", "--select", "type O").stdout
+        self.assertEqual(only.splitlines()[0], "lo,hi,count_O-O,g_O-O,coordination_O-O")
+        changed = self.file("c.xyz", self.WATER + self.WATER.replace("O 5", "S 5"))
+        self.refused(3, "pair-histogram", changed, *job[1:], "--partial", says=["kinds of atoms are not those of the first", "frame 1"])
+        dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
+                         "ITEM: ATOMS id type x y z\n7 10 0 0 0\n3 2 1 0 0\n5 2 3 0 0\n")
+        text = self.succeed("pair-histogram", dump, "--bin-width", 1, "--bins", 4, "--partial").stdout
+        self.assertEqual(text, "lo,hi,count_2-2,count_2-10,count_10-10\n0,1,0,0,0\n1,2,0,1,0\n2,3,1,0,0\n3,4,0,1,0\n")
+
+    def test_frames(self):
+        path = self.file("t.xyz", "".join("2\n\nH 0 0 0\nH %d.5 0 0\n" % frame for frame in range(7)))
+        job = ("pair-histogram", path, "--bin-width", 1, "--bins", 7)
+        for text in ("0", "3", "-1", "-7", "2:5", "2:", ":3", ":", "::2", "1::3", "-3:", ":-5", "::-1", "5:1:-2", "::-3",
+                     "100:2:-1", "-100:3", "3:100", "6:-8:-1"):
+            wanted = [0] * 7
+            parts = [int(part) if part else None for part in text.split(":")]
+            for frame in [range(7)[parts[0]]] if len(parts) == 1 else range(7)[slice(*parts)]:
+                wanted[frame] += 1
+            answer = self.counts(*job[1:], "--frames=" + text)
+            self.assertEqual((answer["counts"], answer["frames"]), (wanted, sum(wanted)), text)
+        for text, says in (("1:2:3:4", "A:B:STEP"), ("", "A:B:STEP"), ("a:", "--frames"), ("1.5", "--frames"), ("::0", "step")):
+            self.refused(2, *job, "--frames=" + text, says=[says])
+        for text in ("7", "-8", "7:", "3:3", "5:2", "2:5:-1"):
+            self.refused(3, *job, "--frames=" + text, says=["t.xyz", "--frames " + text, "none of its 7 frames, counted from 0"])
+        self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), *job[2:], "--frames", "0", says=["no trajectory"])
+        # What comes after the last wanted frame is not looked at; what is passed over is not read as numbers.
+        broken = self.file("b.xyz", "2\n\nH 0 0 0\nH x 0 0\n2\n\nH 0 0 0\nH 1.5 0 0\nrubbish\n")
+        self.assertEqual(self.counts(broken, *job[2:], "--frames", "1")["counts"][1], 1)
+        self.refused(3, "pair-histogram", broken, *job[2:], "--frames", "0:2", says=["b.xyz:4"])
+        pairs = self.counts(*job[1:], "--cross", path, "--frames", "2:4")
+        self.assertEqual((pairs["frames"], pairs["counts"]), (2, [4, 0, 2, 2, 0, 0, 0]))
+        short = self.file("s.xyz", "1\n\nH 0 0 0\n")
+        self.refused(3, *job, "--cross", short, "--frames", "2:4", says=["s.xyz", "fewer frames"])
+
+    def test_trajectories_packed_piped_and_by_content(self):
+        job = ("--bin-width", 1, "--bins", 6)
+        plain = self.succeed("pair-histogram", self.file("w.xyz", self.WATER), *job).stdout
+        packed = self.file("w.xyz.gz", gzip.compress(self.WATER.encode()))
+        self.assertEqual(self.succeed("pair-histogram", packed, *job).stdout, plain)
+        self.assertEqual(self.counts(packed, *job, "--frames=-1")["counts"], [0, 6, 0, 2, 5, 2])
+        self.assertEqual(self.succeed("pair-histogram", "-", *job, stdin=self.WATER).stdout, plain)
+        for text in (self.WATER, self.WATER.replace("\n", "\r\n"), "\ufeff" + self.WATER):
+            self.assertEqual(self.succeed("pair-histogram", self.file("water", text), *job).stdout, plain)
+        self.refused(2, "pair-histogram", "-", *job, "--frames=-1:", stdin=self.WATER,
+                     says=["standard input does not tell how many frames"])
+        self.assertEqual(self.succeed("pair-histogram", "-", *job, "--frames=0:5", stdin=self.WATER).stdout, plain)
+        # Numbers stay a table.
+        for table in ("3\n4\n5\n", "3\n\n", "1,2,3\n", "x y z\n1 2 3\n4 5 6\n"):
+            self.assertIn("points x", self.succeed("pair-histogram", "-", *job, stdin=table).stderr.replace("point x", "points x"))
+        dump = ("ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n0 9\n0 9\n0 9\n"
+                "ITEM: ATOMS id type x y z ix iy iz\n1 1 0 0 0 0 0 0\n2 1 9.5 0 0 3 0 0\n")
+        result = self.succeed("pair-histogram", self.file("dump.100", dump), "--bin-width", 1)
+        self.assertIn("\n0,1,1\n", result.stdout)
+        self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+        damaged = self.file("d.xyz.gz", gzip.compress(self.WATER.encode())[:-20])
+        self.refused(3, "pair-histogram", damaged, *job, says=["d.xyz.gz", "cut off"])
+        self.refused(3, "pair-histogram", self.file("e.xyz.gz", gzip.compress(b"900000000\n\nH 1 2 3\n")), *job,
+                     says=["e.xyz.gz:4", "the file ends where the line of atom 2 of 900000000"])
+        for ending, way_out in ((".xtc", "gmx trjconv"), (".traj", "ase convert"), (".pdb", "ase convert")):
+            self.refused(4, "pair-histogram", self.file("t" + ending, "x"), *job, says=["t" + ending, "not read", way_out])
+
+    def test_gro(self):
+        text = ("water t= 0.5\n    3\n    1SOL     OW    1   0.100   0.100   0.100  0.1  0.2  0.3\n"
+                "    1SOL    HW1    2   0.200   0.100   0.100\n    2NA      NA99999   1.950   0.100   0.100\n   2.0   2.0   2.0\n")
+        path = self.file("w.gro", text + text)
+        job = ("--bin-width", 0.08, "--bins", 4)
+        self.assertEqual(self.counts(path, *job)["counts"], [0, 4, 0, 2])
+        self.assertEqual(self.counts(path, *job, "--select", "residue SOL")["counts"], [0, 2, 0, 0])
+        self.assertEqual(self.counts(path, *job, "--select", "name OW,NA")["counts"], [0, 2, 0, 0])
+        self.assertEqual(self.counts(path, *job, "--select", "id 2,99999")["counts"], [0, 0, 0, 2])
+        header = self.succeed("pair-histogram", path, *job, "--partial").stdout.splitlines()[0]
+        self.assertEqual(header, "lo,hi,count_HW1-HW1,count_HW1-NA,count_HW1-OW,count_NA-NA,count_NA-OW,count_OW-OW")
+        self.assertEqual(self.succeed("pair-histogram", "-", *job, stdin=text + text).stdout,
+                         self.succeed("pair-histogram", path, *job).stdout)
+        wide = text.replace("0.100", "0.100000").replace("0.200", "0.200000").replace("1.950", "1.950000")
+        self.assertEqual(self.counts(self.file("wide.gro", wide), *job)["counts"], [0, 2, 0, 1])
+        for old, new, says in (("    3\n", "   x3\n", "'x3' is not a number of atoms"),
+                               ("0.200   0.100   0.100", "0.200   0.100", "characters, but 44 are needed"),
+                               ("0.200 ", "0.2x0 ", "'0.2x0' is not a number (x)"),
+                               ("   2.0   2.0   2.0", "  2.0 2.0", "the box has 2 numbers"),
+                               ("0.100   0.100   0.100  0.1  0.2  0.3", "1 1 1", "no decimal points")):
+            self.refused(3, "pair-histogram", self.file("bad.gro", text.replace(old, new, 1)), *job, says=["bad.gro:", says])
+
+    def test_centers(self):
+        points = self.file("p.csv", self.POINTS)
+        text = self.succeed("pair-histogram", points, "--bin-width", 2.5, "--bins", 2, "--centers").stdout
+        self.assertEqual(text, "lo,hi,center,count\n0,2.5,1.25,1\n2.5,5,3.75,1\n")
 
     def test_folding_is_exact_and_ends(self):
         # 1.7 is 0.0999... after 16 lengths of the double 0.1, and not a tiny negative number.
@@ -162,8 +359,12 @@ class PairHistogram(Case):
         self.refused(3, "pair-histogram", self.file("a.xyz", good + "2\n\nH 0 0 0\nH 0 zero 0\n"), *bins,
                      says=["a.xyz:7", "'zero' is not a number"])
         self.refused(3, "pair-histogram", self.file("b.xyz", good + "1000000\n\n"), *bins, says=["b.xyz:4", "claims 1000000"])
-        self.refused(4, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
-                     says=["c.xyz:2", "not orthogonal"])
+        self.refused(3, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 0 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["c.xyz:2", "in a plane"])
+        self.refused(3, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1e-4 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["c.xyz", "nearly in a plane", "frame 0"])
+        self.refused(2, "pair-histogram", self.file("c.xyz", '1\nLattice="1 0 0 1 1 0 0 0 1"\nH 0 0 0\n'), *bins,
+                     says=["reach to 3, past half of the cell's least height, 0.353", "frame 0"])
         changing = self.file("d.xyz", good + "2\n\nH 0 0 0\nH 0 0 1.5\n")
         self.assertEqual(self.succeed("pair-histogram", changing, *bins).stdout, "lo,hi,count\n0,1,0\n1,2,1\n2,3,0\n")
         self.refused(3, "pair-histogram", changing, *bins, "--rdf", "--volume", 8, says=["different numbers of points"])
@@ -182,7 +383,7 @@ class PairHistogram(Case):
         self.refused(2, "pair-histogram", changing, "--bin-width", 1, says=["--bins is missing"])
         self.refused(2, "pair-histogram", changing, *bins, "--header", "no", says=["--header", "tables of text"])
         self.refused(2, "pair-histogram", self.file("g.xyz", '1\nLattice="4 0 0 0 4 0 0 0 4"\nH 0 0 0\n'), *bins,
-                     says=["past half", "frame 1"])
+                     says=["past half", "frame 0"])
 
     def test_boxes_in_every_writing(self):
         """Two atoms at a distance of 1 across the border of a box of 5 x 6 x 7."""
@@ -190,27 +391,28 @@ class PairHistogram(Case):
             'Lattice="5 0 0 0 6 0 0 0 7"': 0,
             'Lattice="5 0 0 0 6 0 0 0 7" pbc=T': 0,
             'Lattice="5 1e-17 0 3.06e-16 6 0 0 -1e-16 7" pbc="T T T"': 0,
-            'Lattice="0 5 0 6 0 0 0 0 7"': 4,
-            'Lattice="0 0 5 0 6 0 7 0 0"': 4,
-            'Lattice="0 2.5 2.5 2.5 0 2.5 2.5 2.5 0"': 4,
-            'Lattice="5 0 0 1 6 0 0 0 7"': 4,
+            'Lattice="0 6 0 5 0 0 0 0 7"': 0,
+            'Lattice="0 0 7 0 6 0 5 0 0"': 0,
+            'Lattice="2.5 0 2.5 0 2.5 2.5 2.5 2.5 0"': 2,
+            'Lattice="5 0 0 1 6 0 0 0 7"': 0,
             'Lattice="5 0 0 0 6 0 0 0 7" pbc="T T F"': 4,
             'Lattice="5 0 0 0 0 0 0 0 7"': 3,
         }
-        histogram = "lo,hi,count\n0,1.5,1\n1.5,2.5,0\n"
-        job = "--bin-width", 1.5, "--cutoff", 2.5
+        histogram = "lo,hi,count\n0,1.5,1\n1.5,2.4,0\n"
+        job = "--bin-width", 1.5, "--cutoff", 2.4
         for comment, status in lattices.items():
             file = self.file("a.xyz", "2\n%s\nH 0.5 3 3\nH 4.5 3 3\n" % comment)
             if status:
-                self.refused(status, "pair-histogram", file, *job, says=["a.xyz:2"])
+                self.refused(status, "pair-histogram", file, *job, says=["a.xyz:2" if status != 2 else "half of the cell's least height"])
             else:
                 self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, comment)
         dumps = {
             "pp pp pp\n0 5\n0 6\n0 7\n": 0,
             "xy xz yz pp pp pp\n0 5 0\n0 6 0.0\n0 7 0\n": 0,
             "abc origin pp pp pp\n5 0 0 0\n0 6 1e-17 0\n0 0 7 0\n": 0,
-            "xy xz yz pp pp pp\n0 5 0\n0 6 2\n0 7 0\n": 4,
-            "abc origin pp pp pp\n0 5 0 0\n6 0 0 0\n0 0 7 0\n": 4,
+            "xy xz yz pp pp pp\n0 7 0\n0 6 2\n0 7 0\n": 0,
+            "abc origin pp pp pp\n0 5 0 0\n6 0 0 0\n0 0 7 0\n": 0,
+            "abc origin pp pp pp\n5 0 0 0\n6 0 0 0\n0 0 7 0\n": 3,
             "pp pp pq\n0 5\n0 6\n0 7\n": 3,
         }
         for bounds, status in dumps.items():
@@ -220,6 +422,92 @@ class PairHistogram(Case):
                 self.refused(status, "pair-histogram", file, *job, says=["a.dump:"])
             else:
                 self.assertEqual(self.succeed("pair-histogram", file, *job).stdout, histogram, bounds)
+
+    def dcd(self, name, cell, frames, order="<", version=24, fixed=0):
+        def record(content):
+            length = struct.pack(order + "i", len(content))
+            return length + content + length
+
+        numbers = [len(frames)] + [0] * 7 + [fixed, 0, 1] + [0] * 8 + [version]
+        parts = [record(b"CORD" + struct.pack(order + "20i", *numbers)), record(struct.pack(order + "i", 1) + b" " * 80),
+                 record(struct.pack(order + "i", len(frames[0])))]
+        for frame in frames:
+            parts.append(record(struct.pack(order + "6d", *cell)))
+            parts += [record(struct.pack(order + "%df" % len(frame), *axis)) for axis in zip(*frame)]
+        return self.file(name, b"".join(parts))
+
+    def test_triclinic_cells_in_every_writing(self):
+        """Atoms at distances 1 (by b = (4, 8, 0)), 2 (by c = (0, 0, 10)) and sqrt 5."""
+        atoms = [(0.5, 0.5, 0.5), (4.5, 7.5, 0.5), (0.5, 0.5, 8.5)]
+        text = "".join("H %g %g %g\n" % atom for atom in atoms)
+        job = ("--bin-width", 0.8, "--bins", 4)
+        cell = "10,0,0,4,8,0,0,0,10"
+        points = self.file("p.csv", "".join("%g,%g,%g\n" % atom for atom in atoms))
+        right = self.succeed("pair-histogram", points, *job, "--box", cell, "--rdf")
+        self.assertEqual([row[2] for row in self.rows(right.stdout)[1]], ["0", "1", "2", "0"])
+        shell = 4 / 3 * 3.141592653589793 * (1.6**3 - 0.8**3)
+        self.assertAlmostEqual(float(self.rows(right.stdout)[1][1][3]), 1 / (3 * shell / 800), places=9)
+        xyz = self.file("a.xyz", '3\nLattice="%s"\n' % cell.replace(",", " ") + text)
+        dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS xy xz yz pp pp pp\n0 14 4\n0 8 0\n0 10 0\n"
+                         "ITEM: ATOMS element x y z\n" + text)
+        scaled = self.file("s.dump", "ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS xy xz yz pp pp pp\n0 14 4\n0 8 0\n0 10 0\n"
+                           "ITEM: ATOMS xs ys zs\n0.025 0.0625 0.05\n0.075 0.9375 0.05\n0.025 0.0625 0.85\n")
+        gro = self.file("a.gro", "x\n 3\n" + "".join("    1NA      NA    1%8.3f%8.3f%8.3f\n" % atom for atom in atoms) +
+                        "10 8 10 0 0 4 0 0 0\n")
+        angle = math.degrees(math.acos(4 / math.sqrt(80)))
+        dcd = self.dcd("a.dcd", (10, angle, math.sqrt(80), 90, 90, 10), [atoms])
+        cosine = self.dcd("b.dcd", (10, 4 / math.sqrt(80), math.sqrt(80), 0, 0, 10), [atoms], order=">")
+        for file in (xyz, dump, scaled, gro, dcd, cosine):
+            self.assertEqual(self.counts(file, *job)["counts"], [0, 1, 2, 0], file)
+        for box in (cell, "4,8,0,0,0,10,10,0,0", "10,8,10,4,0,0"):
+            self.assertEqual(self.counts(points, *job, "--box", box)["counts"], [0, 1, 2, 0])
+        # Up to half of the least height, which is that over the vector b: 800 / |c x a| = 8.
+        self.assertEqual(self.counts(points, "--bin-width", 0.8, "--box", cell)["edges"][-1], 4)
+        self.refused(2, "pair-histogram", points, *job[:2], "--bins", 8, "--box", cell, says=["half of the cell's least height, 4"])
+        # Moved by whole vectors.
+        moved = self.file("m.csv", "0.5,0.5,0.5\n-13.5,-8.5,20.5\n1000000.5,0.5,8.5\n")
+        self.refused(3, "pair-histogram", moved, *job, "--box", cell, says=["m.csv", "row 1", "outside the periodic box", "around the cell", "--fold"])
+        self.assertEqual(self.counts(moved, *job, "--box", cell, "--fold")["counts"], [0, 1, 2, 0])
+        away = self.file("m.xyz", '3\nLattice="%s"\nH 0.5 0.5 0.5\nH -13.5 -8.5 20.5\nH 100.5 0.5 8.5\n' % cell.replace(",", " "))
+        result = self.succeed("pair-histogram", away, *job)
+        self.assertIn("2 atoms of 1 frame lay outside", result.stderr)
+        self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["0", "1", "2", "0"])
+
+    def test_bad_boxes(self):
+        points = self.file("p.csv", "0,0,0\n1,1,1\n")
+        flat = self.file("flat.csv", "0,0\n1,1\n")
+        job = ("--bin-width", 0.5, "--bins", 1)
+        for box, says in (("9,9", ["2 lengths", "3 columns", "nine numbers"]), ("9,9,9,9", ["4 lengths"]),
+                          ("40,40,40,90,90,90", ["--box", "XY,XZ,YZ", "angles", "nine numbers"]),
+                          ("40,40,-40,0,0,0", ["--box must be greater than 0, not '-40'"]),
+                          ("1,0,0,2,0,0,0,0,1", ["nearly in a plane"]), ("1,0,0,0,x,0,0,0,1", ["--box", "'x'"]),
+                          ("1,0,0,0,1e60,0,0,0,1", ["2^150"])):
+            self.refused(2, "pair-histogram", points, *job, "--box", box, says=says)
+        self.refused(2, "pair-histogram", flat, *job, "--box", "1,0,0,0,1,0,0,0,1", says=["nine numbers of a cell", "3 columns"])
+        self.refused(4, "pair-histogram", points, *job, "--box", "9,0,0,1,9,0,0,0,9", "--variant", "simd_cells",
+                               says=["simd_cells", "simd_filter takes triclinic cells"])
+
+    def test_dcd(self):
+        frames = [[(0, 0, 0), (1.5, 0, 0), (0, 0, 9.5)], [(0, 0, 0), (2.5, 0, 0), (0, 0, -0.5)]]
+        job = ("--bin-width", 1, "--bins", 3)
+        for order in "<>":
+            path = self.dcd("t.dcd", (10, 90, 10, 90, 90, 10), frames, order)
+            result = self.succeed("pair-histogram", path, *job)
+            self.assertEqual([row[2] for row in self.rows(result.stdout)[1]], ["2", "2", "2"])
+            self.assertIn("1 atom of 1 frame lay outside", result.stderr)
+            self.assertEqual(self.counts(path, *job, "--frames=-1", "--select", "index 0,1")["counts"], [0, 0, 1])
+        self.assertEqual(self.succeed("pair-histogram", self.file("run7", content(path)), *job).stdout, result.stdout)
+        open_space = self.dcd("o.dcd", (0, 0, 0, 0, 0, 0), frames)
+        self.assertEqual(self.counts(open_space, *job)["counts"], [1, 1, 2])
+        self.refused(3, "pair-histogram", path, *job, "--select", "type O", says=["t.dcd", "no types", "'index'"])
+        self.refused(4, "pair-histogram", self.dcd("f.dcd", (0,) * 6, frames, fixed=1), *job, says=["f.dcd", "fixed atoms"])
+        self.refused(3, "pair-histogram", self.dcd("c.dcd", (9, 0.5, 9, 0, 0, 9), frames, version=35), *job, says=["c.dcd", "CHARMM 35", "--box"])
+        self.refused(3, "pair-histogram", self.dcd("a.dcd", (9, 190, 9, 90, 90, 9), frames), *job, says=["a.dcd", "angle of 190"])
+        self.refused(3, "pair-histogram", self.dcd("n.dcd", (0,) * 6, [[(0, 0, float("nan"))]]), *job, says=["n.dcd", "atom 0", "not a finite number", "byte"])
+        data = content(path)
+        for cut in (3, 50, 100, 200, len(data) - 10):
+            self.refused(3, "pair-histogram", self.file("cut.dcd", data[:cut]), *job, says=["cut.dcd", "byte"])
+        self.refused(3, "pair-histogram", self.file("x.dcd", b"rubbish, and enough of it"), *job, says=["x.dcd", "not the beginning of a DCD"])
 
     def test_a_box_that_the_file_leaves_open(self):
         dump = self.file("a.dump", "ITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS\n0 5\n0 6\n0 7\nITEM: ATOMS x y z\n"

@@ -93,6 +93,26 @@ void expect_error(T x, double low, double length, const std::string& says) {
   }
 }
 
+TEST(Fold, MovesByWholeVectorsOfACell) {
+  const std::vector<double> cell{10.1, 0, 0, 3.3, 9.7, 0, -2.2, 4.4, 11.3};
+  const auto moved = [&](std::vector<double> row) {
+    const Matrix<double> result = fold(MatrixView<const double>(row.data(), 1, 3), "points", cell, {}, {});
+    return std::vector<double>(result.data(), result.data() + 3);
+  };
+  EXPECT_EQ(moved({123.456, -77.7, 1e6}),
+            (std::vector{0x1.44fdf3b648652p+3, 0x1.1ffffffff7c1fp+3, 0x1.9fffffffeeb74p+2}));
+  EXPECT_EQ(moved({-1e12, 5.5, 3e11 + 0.25}),
+            (std::vector{0x1.8ccc528d4b3f4p+2, 0x1.39994e263c91cp+2, 0x1.1ccc7dadc5308p+2}));
+  EXPECT_EQ(moved({0.1, 0.2, -0.3}), (std::vector{0x1.fffffffffffffp+2, 0x1.2666666666667p+2, 0x1.6p+3}));
+  EXPECT_EQ(moved({40, 1, 1}), (std::vector{0x1.3666666666667p+3, 1.0, 1.0}));
+  // What lies in the box around the cell stays where it is, in the cell or not.
+  for (const std::vector<double>& row : {std::vector{-2.2, 0.0, 0.0}, {13.3, 14.0, 11.2}, {5.0, 5.0, 5.0}})
+    EXPECT_EQ(moved(row), row);
+  EXPECT_THROW(moved({1e300, 0, 0}), InputError);
+  EXPECT_THROW(moved({1e100, 0, 0}), InputError);
+  EXPECT_THROW(moved({std::nan(""), 0, 0}), InputError);
+}
+
 TEST(Fold, RefusesWhatHasNoPlace) {
   const double infinity = std::numeric_limits<double>::infinity();
   expect_error<InputError>(1e300, 0, 1, "too large");

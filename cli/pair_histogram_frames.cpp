@@ -1,0 +1,88 @@
+#include "cli/pair_histogram_frames.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "bench/parse.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
+
+}  // namespace
+
+FrameRange::FrameRange(const std::string& text) : text_(text) {
+  std::vector<std::string> parts(1);
+  for (const char character : text) {
+    if (character == ':') parts.emplace_back();
+    else parts.back() += character;
+  }
+  constexpr std::size_t most_parts = 3;
+  if (text.empty() || parts.size() > most_parts)
+    throw UsageError(
+        fmt::format("--frames is A:B:STEP, A:B, or the number of one frame, counted from 0, not '{}'", text));
+  const auto number = [&](std::size_t part) -> std::optional<std::int64_t> {
+    if (part >= parts.size() || parts[part].empty()) return std::nullopt;
+    return bench::parse_whole("--frames", parts[part], -most, most);
+  };
+  first_ = number(0);
+  end_ = number(1);
+  step_ = number(2).value_or(1);
+  if (step_ == 0)
+    throw UsageError(fmt::format("--frames: the step of '{}' is 0; it must be at least 1, or negative", text));
+  single_ = parts.size() == 1;
+}
+
+bool FrameRange::needs_count() const { return step_ < 0 || first_.value_or(0) < 0 || end_.value_or(0) < 0; }
+
+void FrameRange::resolve(std::int64_t frames) {
+  if (single_) {
+    // A frame that is not there is none, and not the nearest one.
+    const std::int64_t wanted = *first_ < 0 ? *first_ + frames : *first_;
+    first_ = wanted < 0 ? most : wanted;
+    return;
+  }
+  const std::int64_t least = step_ < 0 ? -1 : 0;
+  const auto clipped = [&](const std::optional<std::int64_t>& given, std::int64_t left_out) {
+    if (!given) return left_out;
+    return std::clamp(*given < 0 ? *given + frames : *given, least, frames + least);
+  };
+  std::int64_t first = clipped(first_, step_ < 0 ? frames - 1 : 0);
+  std::int64_t end = clipped(end_, step_ < 0 ? -1 : frames);
+  if (step_ < 0) {  // the same frames from the other end
+    const std::int64_t count = first > end ? (first - end - 1) / -step_ + 1 : 0;
+    const std::int64_t last = first;
+    step_ = -step_;
+    first = count > 0 ? last - (count - 1) * step_ : 0;
+    end = count > 0 ? last + 1 : 0;
+  }
+  first_ = first;
+  end_ = end;
+}
+
+std::optional<std::int64_t> FrameRange::next(std::int64_t frame) const {
+  const std::int64_t first = first_.value_or(0);
+  const std::int64_t end = single_ ? first + 1 : end_.value_or(std::numeric_limits<std::int64_t>::max());
+  if (frame < first) frame = first;
+  else if (const std::int64_t off = (frame - first) % step_; off > 0) frame += step_ - off;
+  if (frame >= end) return std::nullopt;
+  return frame;
+}
+
+std::optional<io::Frame> WantedFrames::next() {
+  const std::optional<std::int64_t> wanted = range_.next(seen_);
+  if (!wanted) return std::nullopt;
+  for (; seen_ < *wanted; ++seen_)
+    if (!reader_.skip()) return std::nullopt;
+  std::optional<io::Frame> frame = reader_.next();
+  if (frame) number_ = seen_++;
+  return frame;
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,103 @@
+// Gromacs .gro files: columns of fixed width, lengths in nm.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/text.hpp"
+#include "io/number.hpp"
+#include "io/trajectory_text.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+constexpr std::size_t axes = trajectory_axes;
+
+class GroFrames : public TextFrames {
+ public:
+  using TextFrames::TextFrames;
+
+ private:
+  // The number and the name of the residue, the name of the atom, its number.
+  static constexpr std::size_t label_width = 5;
+  static constexpr std::size_t first_coordinate = 4 * label_width;
+
+  Frame read_frame(bool wanted) override {
+    constexpr std::int64_t least_bytes = 26;  // the labels, and three numbers of a digit and a point
+    line("the title of the frame");
+    const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
+    Frame frame;
+    if (!wanted) {
+      pass_atoms(count);
+      line("the box");
+      return frame;
+    }
+    frame.points = points_of(atoms(count, frame.labels));
+    read_box(frame);
+    return frame;
+  }
+
+  std::vector<double> atoms(std::int64_t count, AtomLabels& labels_of_frame) {
+    static constexpr std::array<const char*, axes> names = {"x", "y", "z"};
+    std::vector<double> coordinates;
+    AtomWordsBuilder residues;
+    AtomWordsBuilder atom_names;
+    std::vector<std::int64_t> ids;
+    std::size_t width = 0;
+    for (std::int64_t atom = 0; atom < count; ++atom) {
+      honour_stop(atom);
+      const std::string_view text = line_of_atom(atom, count);
+      if (atom == 0) width = width_of_coordinates(text);
+      if (text.size() < first_coordinate + axes * width)
+        fail(std::to_string(text.size()) + " characters, but " + std::to_string(first_coordinate + axes * width) +
+             " are needed for an atom");
+      for (std::size_t axis = 0; axis < axes; ++axis)
+        coordinates.push_back(number(trimmed(text.substr(first_coordinate + axis * width, width)), names[axis]));
+      if (!labels()) continue;
+      residues.add(trimmed(text.substr(label_width, label_width)));
+      atom_names.add(trimmed(text.substr(2 * label_width, label_width)));
+      const std::string_view word = trimmed(text.substr(3 * label_width, label_width));
+      std::int64_t id = 0;
+      const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+      if (error != std::errc{} || stop != word.data() + word.size())
+        fail(core::excerpt(word) + " is not a whole number (of the atom)");
+      ids.push_back(id);
+    }
+    if (labels()) {
+      labels_of_frame.residues = residues.finish();
+      labels_of_frame.names = atom_names.finish();
+      labels_of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
+    }
+    return coordinates;
+  }
+
+  /// Characters of a coordinate: from one decimal point to the next, whatever precision was asked for.
+  std::size_t width_of_coordinates(std::string_view text) const {
+    const std::size_t first = text.find('.', std::min(first_coordinate, text.size()));
+    const std::size_t second = first == std::string_view::npos ? first : text.find('.', first + 1);
+    constexpr std::size_t most = 40;
+    if (second == std::string_view::npos || second - first > most)
+      fail("the coordinates of the atom have no decimal points, by whose places a .gro file is read");
+    return second - first;
+  }
+
+  /// Three lengths, or v1x v2y v3z v1y v1z v2x v2z v3x v3y. All zero: there is no box.
+  void read_box(Frame& frame) {
+    const std::vector<std::string_view> words = words_of(line("the box"));
+    if (words.size() != axes && words.size() != axes * axes)
+      fail("the box has " + std::to_string(words.size()) + " numbers; three or nine are needed");
+    std::array<double, axes * axes> numbers{};
+    for (std::size_t index = 0; index < words.size(); ++index) numbers[index] = number(words[index], "box");
+    if (std::ranges::all_of(numbers, [](double value) { return value == 0; })) return;
+    const auto [xx, yy, zz, xy, xz, yx, yz, zx, zy] = numbers;
+    set_box(frame, {xx, xy, xz, yx, yy, yz, zx, zy, zz}, {});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<FrameParser> gro_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
+  return std::make_unique<GroFrames>(std::move(text), std::move(stop), labels);
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,107 @@
+// What the readers of trajectories in text share: lines with their numbers, the numbers in them, words of atoms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "io/text_input.hpp"
+#include "io/trajectory.hpp"
+
+namespace gradus::io {
+
+inline constexpr std::int64_t trajectory_axes = 3;
+
+/// The next word of a line, or nothing.
+std::string_view next_word(std::string_view& line);
+std::vector<std::string_view> words_of(std::string_view line);
+
+/// Collects the words of atoms one by one.
+class AtomWordsBuilder {
+ public:
+  void add(std::string_view word);
+  std::shared_ptr<const AtomWords> finish() { return std::make_shared<const AtomWords>(std::move(words_)); }
+
+ private:
+  AtomWords words_;
+  std::unordered_map<std::string, std::int32_t> numbers_;
+};
+
+/// Three vectors one after the other.
+using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
+
+/// Whether the vectors go along x, y and z.
+bool is_orthogonal(const BoxVectors& vectors);
+
+class TextFrames : public FrameParser {
+ public:
+  TextFrames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
+  std::optional<Frame> next() final;
+  bool skip() final;
+
+ protected:
+  /// The frame that begins with the next line, which there is; without its atoms where they are not `wanted`.
+  virtual Frame read_frame(bool wanted) = 0;
+
+  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// file:line of the last line that was taken.
+  std::string place() const;
+
+  /// The next line without its end, valid until the next call; `what` is missing where there is none.
+  std::string_view line(const char* what);
+  std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
+  /// Whether blank lines, which this passes over, are all that is left.
+  bool at_end();
+
+  /// The number of atoms, no more than the rest of a file in memory can hold at `least` bytes each.
+  std::int64_t atom_count(std::string_view text, std::int64_t least) const;
+  std::int64_t check_count(std::int64_t count, std::int64_t least) const;
+  double number(std::string_view word, const char* what) const;
+  void pass_atoms(std::int64_t count);
+  /// Of `periodic` directions of a box; UnsupportedError where it is periodic in some only.
+  bool all_or_none(std::ptrdiff_t periodic) const;
+  void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner) const;
+
+  /// Where the columns of an atom's line stand, counted from 0.
+  struct Columns {
+    std::array<std::size_t, trajectory_axes> position{};
+    std::size_t fewest = 0;  ///< that a line must have
+    std::size_t named = 0;   ///< that each line has, where the file says so; otherwise 0
+    bool scaled = false;
+    std::optional<std::size_t> type;
+    std::optional<std::size_t> element;
+    std::optional<std::size_t> id;
+  };
+  /// The atoms' lines: coordinates one after the other, and labels where they are wanted.
+  std::vector<double> positions(std::int64_t count, const Columns& columns, AtomLabels& labels);
+  bool labels() const { return labels_; }
+  void honour_stop(std::int64_t atom) const;
+
+ private:
+  std::unique_ptr<TextInput> text_;
+  std::stop_token stop_;
+  bool labels_;
+  std::int64_t line_ = 0;             ///< lines taken
+  std::int64_t blank_ = 0;            ///< lines that at_end() passed over
+  std::optional<std::string> ahead_;  ///< the line behind those
+  std::string current_;
+  bool started_ = false;
+};
+
+/// The points of a frame of coordinates one after the other.
+Points points_of(std::vector<double> coordinates);
+
+std::unique_ptr<FrameParser> xyz_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
+std::unique_ptr<FrameParser> lammps_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
+bool looks_like_dcd(std::string_view beginning);
+/// The bytes stay with the caller.
+std::unique_ptr<FrameParser> dcd_frames(std::span<const std::byte> bytes, std::string_view name, std::stop_token stop);
+std::unique_ptr<FrameParser> gro_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
+
+}  // namespace gradus::io

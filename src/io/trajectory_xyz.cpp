@@ -1,0 +1,160 @@
+// XYZ and extended XYZ.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/text.hpp"
+#include "io/number.hpp"
+#include "io/trajectory_text.hpp"
+
+namespace gradus::io {
+
+namespace {
+
+constexpr std::size_t axes = trajectory_axes;
+
+/// The value of `key` in the comment of an extended XYZ frame: key=value, key="value with blanks" or key={the same},
+/// with blanks around the sign or without. Keys do not care for case, as there are writers of both. A quote that is not
+/// closed ends with the line.
+std::optional<std::string_view> value_of(std::string_view comment, std::string_view key) {
+  while (!(comment = trimmed(comment)).empty()) {
+    const std::size_t stop = std::min(comment.find_first_of("= \t"), comment.size());
+    const std::string_view name = comment.substr(0, stop);
+    comment = trimmed(comment.substr(stop));
+    if (comment.empty() || comment.front() != '=') continue;  // a word without a value
+    comment.remove_prefix(1);
+    // A blank behind the sign: the value follows, unless the next word is another key.
+    std::string_view rest = trimmed(comment);
+    const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{");
+    if (sign_or_quote == 0 || sign_or_quote == std::string_view::npos) comment = trimmed(comment);
+    std::string_view value;
+    if (!comment.empty() && (comment.front() == '"' || comment.front() == '\'' || comment.front() == '{')) {
+      const char quote = comment.front() == '{' ? '}' : comment.front();
+      comment.remove_prefix(1);
+      const std::size_t close = std::min(comment.find(quote), comment.size());
+      value = comment.substr(0, close);
+      comment.remove_prefix(std::min(close + 1, comment.size()));
+    } else {
+      const std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
+      value = comment.substr(0, end);
+      comment.remove_prefix(end);
+    }
+    if (equal_but_for_case(name, key)) return value;
+  }
+  return std::nullopt;
+}
+
+class XyzFrames : public TextFrames {
+ public:
+  using TextFrames::TextFrames;
+
+ private:
+  Frame read_frame(bool wanted) override {
+    constexpr std::int64_t least_bytes = 6;  // "0 0 0" and the end of the line, where Properties names nothing else
+    const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
+    const std::string_view comment = line("the comment of the frame");
+    Frame frame;
+    if (!wanted) {
+      pass_atoms(count);
+      return frame;
+    }
+    xyz_box(comment, frame);
+    const Columns columns = xyz_columns(comment);
+    frame.points = points_of(positions(count, columns, frame.labels));
+    frame.labels.elements = frame.labels.names = frame.labels.types;
+    return frame;
+  }
+
+  void xyz_box(std::string_view comment, Frame& frame) const {
+    const auto lattice = value_of(comment, "lattice");
+    const auto periodic = value_of(comment, "pbc");
+    if (!lattice) {
+      if (periodic && is_periodic_xyz(periodic))
+        frame.undecided_box = place() + ": pbc says that the frame is periodic, but there is no Lattice; give the box";
+      return;
+    }
+    const std::vector<std::string_view> numbers = words_of(*lattice);
+    if (numbers.size() != axes * axes)
+      fail("Lattice has " + std::to_string(numbers.size()) + " numbers; the nine of three vectors are needed");
+    BoxVectors vectors{};
+    for (std::size_t index = 0; index < vectors.size(); ++index) vectors[index] = number(numbers[index], "Lattice");
+    if (!is_periodic_xyz(periodic)) return;
+    std::array<double, axes> corner{};
+    if (const auto origin = value_of(comment, "origin")) {
+      const std::vector<std::string_view> words = words_of(*origin);
+      if (words.size() != axes) fail("Origin has " + std::to_string(words.size()) + " numbers; three are needed");
+      for (std::size_t axis = 0; axis < axes; ++axis) corner[axis] = number(words[axis], "Origin");
+    }
+    set_box(frame, vectors, corner);
+  }
+
+  /// The value of pbc: T or F for each axis, or one for all. Without it a lattice is periodic.
+  bool is_periodic_xyz(const std::optional<std::string_view>& text) const {
+    if (!text) return true;
+    std::vector<std::string_view> flags = words_of(*text);
+    if (flags.size() == 1) flags.assign(axes, flags.front());
+    if (flags.size() != axes)
+      fail("pbc says for all three directions, or for each of them, whether the box is periodic; here are " +
+           std::to_string(flags.size()));
+    std::ptrdiff_t periodic = 0;
+    for (const std::string_view flag : flags) {
+      const bool yes = flag == "T" || equal_but_for_case(flag, "true");
+      if (!yes && flag != "F" && !equal_but_for_case(flag, "false"))
+        fail("pbc is made of T and F, not " + core::excerpt(flag));
+      periodic += yes ? 1 : 0;
+    }
+    return all_or_none(periodic);
+  }
+
+  /// Properties=species:S:1:pos:R:3:... names the columns in their order, each with a type and how many there are.
+  Columns xyz_columns(std::string_view comment) const {
+    const auto properties = value_of(comment, "properties");
+    if (!properties) {
+      Columns columns{.position = {1, 2, 3}, .fewest = 4, .type = {}, .element = {}, .id = {}};
+      if (labels()) columns.type = 0;
+      return columns;
+    }
+    std::vector<std::string_view> parts;
+    for (std::string_view rest = *properties; !rest.empty();) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      parts.push_back(rest.substr(0, colon));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+    Columns columns;
+    std::size_t fewest_of_labels = 0;
+    for (std::size_t part = 0; part + 2 < parts.size(); part += 3) {
+      std::size_t width = 0;
+      const std::string_view text = parts[part + 2];
+      const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+      if (error != std::errc{} || stop != text.data() + text.size() || width < 1 || width > 1000)
+        fail("Properties: " + core::excerpt(text) + " is not a number of columns");
+      const std::size_t column = std::exchange(columns.named, columns.named + width);
+      if (columns.fewest == 0 && equal_but_for_case(parts[part], "pos")) {
+        if (width != axes || parts[part + 1] != "R")
+          fail("Properties: pos must be three real columns (pos:R:3), not " + core::excerpt(parts[part + 1]) + " x " +
+               std::to_string(width));
+        columns.position = {column, column + 1, column + 2};
+        columns.fewest = column + axes;
+      }
+      const auto is = [&](const char* name) { return labels() && width == 1 && equal_but_for_case(parts[part], name); };
+      if (!columns.type && (is("species") || is("element"))) columns.type = column;
+      else if (!columns.id && is("id")) columns.id = column;
+      else continue;
+      fewest_of_labels = column + 1;
+    }
+    if (columns.fewest != 0) {
+      columns.fewest = std::max(columns.fewest, fewest_of_labels);
+      return columns;
+    }
+    fail("Properties does not name a column pos");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<FrameParser> xyz_frames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) {
+  return std::make_unique<XyzFrames>(std::move(text), std::move(stop), labels);
+}
+
+}  // namespace gradus::io
