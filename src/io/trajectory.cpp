@@ -111,7 +111,8 @@ std::optional<TrajectoryFormat> trajectory_by_content(std::string_view beginning
     const std::vector<std::string_view> words = words_of(third);
     constexpr std::size_t fewest = 3;
     const bool table = words.size() == 1 || third.find_first_of(",;") != std::string_view::npos;
-    const bool positions = words.size() > fewest && reads_as_number(words[1]) && reads_as_number(words[2]) && reads_as_number(words[3]);
+    const bool positions =
+        words.size() > fewest && reads_as_number(words[1]) && reads_as_number(words[2]) && reads_as_number(words[3]);
     const bool named = second.find("Properties=") != std::string_view::npos;
     if (!table && (positions || named)) return TrajectoryFormat::xyz;
   }
