@@ -29,6 +29,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
+/// How long --until-stable looks for a cycle where --generations does not say.
+constexpr std::int64_t patience = 1000000;
+
 struct Arguments {
   std::string input;
   std::string output;
@@ -79,6 +82,13 @@ LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   return options;
 }
 
+/// "1,234,567": also where a whole number of 64 bits does not hold it.
+std::string population_text(LifePopulation population) {
+  std::string text = to_string(population);
+  for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
+  return text;
+}
+
 /// "1000", "2^30", "1e6".
 std::int64_t parse_generations(const std::string& text) {
   constexpr std::string_view name = "--generations";
@@ -109,7 +119,7 @@ std::int64_t parse_generations(const std::string& text) {
 std::string closing_line(const LifeResult& result, const LifeOptions& options, double seconds) {
   std::string line = fmt::format("{}, {}, {}, {}", counted(result.generations, "generation"), to_string(options.rule),
                                  to_string(options.boundary),
-                                 fmt::format("{} live {}", to_string(result.population),
+                                 fmt::format("{} live {}", population_text(result.population),
                                              result.population == LifePopulation{0, 1} ? "cell" : "cells"));
   if (result.cycle)
     line += fmt::format(", a cycle of period {} from generation {} on", result.cycle->period, result.cycle->preperiod);
@@ -309,18 +319,25 @@ Action setup_life(Options& options, Session& session) {
       options.file("PATTERN", arguments->input, "PATTERN",
                    "a pattern: .rle, .mc, .cells, .lif (Life 1.05 or 1.06), .pbm, .pgm, .png, .jpg, texts "
                    "also packed by gzip; - for standard input"));
-  options.value("-o,--output", "FILE",
-                "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "
-                ".gif [RLE on "
-                "standard output]",
-                [arguments](const std::string& text) {
-                  if (io::ending_of(text) != ".gif") output_kind(text);
-                  arguments->output = text;
-                },
-                {.choices = {}, .file = true});
+  const auto where_all_is_shown = [arguments]() -> std::string {
+    return arguments->view ? "--view shows the generations and writes nothing" : "";
+  };
+  options.useless_where(
+      options.value(
+          "-o,--output", "FILE",
+          "write the pattern there: .rle, .mc, .cells, .lif (Life 1.06), .pbm, .pgm, .png; or all generations: "
+          ".gif [RLE on "
+          "standard output]",
+          [arguments](const std::string& text) {
+            if (io::ending_of(text) != ".gif") output_kind(text);
+            arguments->output = text;
+          },
+          {.choices = {}, .file = true}),
+      where_all_is_shown);
   options.heading("Generations");
   options.value("-g,--generations", "N",
-                "how many, also as 2^30 or 1e6; with --until-stable at most; --view stops there for a while [1]",
+                "how many, also as 2^30 or 1e6; with --until-stable at most; --view stops there for a while [1; with "
+                "--until-stable 1000000]",
                 [arguments](const std::string& text) {
                   arguments->generations = parse_generations(text);
                   arguments->counts_generations = true;
@@ -361,7 +378,9 @@ Action setup_life(Options& options, Session& session) {
                         where_all_is_one);
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
-  options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it");
+  options.useless_where(
+      options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"),
+      where_all_is_shown);
   options.useless_where(
       options.whole("--every", arguments->every, "frames of each Nth generation only, and of the last one",
                     std::int64_t{1}),
@@ -383,7 +402,10 @@ Action setup_life(Options& options, Session& session) {
   options.useless_where(options.whole("--delay", arguments->delay, "milliseconds from one frame of a GIF to the next",
                                       std::int64_t{10}, std::int64_t{600000}),
                         [arguments] { return arguments->is_gif() ? std::string() : std::string("no GIF is written"); });
-  return [shared, &session] { return run_life(*shared, session); };
+  return [shared, &session] {
+    if (shared->until_stable && !shared->counts_generations) shared->generations = patience;
+    return run_life(*shared, session);
+  };
 }
 
 }  // namespace
@@ -394,6 +416,8 @@ LifeSize parse_life_size(const std::string& name, const std::string& text, std::
     const std::int64_t side = parse_whole(name, text, 1, most);
     return {side, side};
   }
+  if (x == 0 || x + 1 == text.size())
+    throw UsageError(name + ": " + core::excerpt(text) + " is not of the form WxH, as 64x48, or W, as 64");
   return {parse_whole(name, text.substr(0, x), 1, most), parse_whole(name, text.substr(x + 1), 1, most)};
 }
 

@@ -16,6 +16,18 @@ namespace gradus::cli {
 
 namespace {
 
+/// Frames of another run would stand among the new ones, and their names may be of another length.
+void require_no_frames(const std::string& folder) {
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::filesystem::path& path = entry->path();
+    if (path.extension() == ".pgm" && path.stem().string().find_first_not_of("0123456789") == std::string::npos)
+      throw UsageError("--frames: the folder '" + folder + "' holds frames already, as '" + path.filename().string() +
+                       "'; remove them, or name another folder");
+  }
+}
+
 LifeGrid copy_of(const LifeGrid& cells) {
   LifeGrid copy(cells.height(), cells.width(), LifeGrid::Uninitialised{});
   std::copy_n(cells.words(), cells.height() * cells.stride(), copy.words());
@@ -31,6 +43,7 @@ LifeFrames::LifeFrames(Request request, const Execution& execution)
   std::error_code failure;
   std::filesystem::create_directories(request_.folder, failure);
   if (failure) throw Error("cannot make the folder '" + request_.folder + "'" + core::reason(failure.value()));
+  require_no_frames(request_.folder);
 }
 
 void LifeFrames::begin(const LifeOptions& options, const LifeSize& size, std::uint64_t last) {
@@ -53,8 +66,10 @@ LifeFrames::Frame LifeFrames::frame_of(const LifePattern& pattern) const {
   if (!pattern.tree) return {pattern.generation, pattern.left, pattern.top, copy_of(pattern.cells)};
   const std::optional<core::LifeBox> box = core::bounding_box(*pattern.tree);
   if (!box || (box->height > 0 && box->width > io::most_pixels / box->height))
-    throw Error(fmt::format("the cells of generation {} lie too far apart for a picture; write them as .mc",
-                            pattern.generation));
+    throw Error(fmt::format(
+        "the cells of generation {} lie too far apart for a picture{}; from 1 to {} pixels can be "
+        "written; write them as .mc",
+        pattern.generation, box ? fmt::format(", in {} x {} cells", box->width, box->height) : "", io::most_pixels));
   return {pattern.generation, box->left, box->top, core::grid_of(*pattern.tree, *box, execution_.stop)};
 }
 

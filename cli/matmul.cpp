@@ -309,15 +309,21 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
   destination.file().commit();
 }
 
-std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, const Outcome& outcome,
-                         const Accuracy& accuracy, bool measured, double seconds) {
+std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
+                         const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
+  // What was permitted need not be what ran.
+  std::string ran;
+  if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
+    const std::string_view asked = permitted == MatmulAccuracy::split ? "split" : "fast";
+    ran = accuracy.name == asked ? fmt::format("{}, ", asked) : fmt::format("{} instead of {}, ", accuracy.name, asked);
+  }
   return fmt::format(
-      "{}{} x {} by {} x {} ({}), {}{:.3g} s, {:.3g} GFLOP/s, {}, {}",
+      "{}{} x {} by {} x {} ({}), {}{:.3g} s in all, {:.3g} GFLOP/s while multiplying, {}{}, {}",
       plan.batch == 1 ? "" : counted(plan.batch, "product") + " of ", plan.m(), plan.k(), plan.k(), plan.n(), dtype,
       measured
           ? fmt::format("error {:.2g} of |A| |B| at most, {:.2g} allowed, ", outcome.error.greatest, accuracy.bound)
           : "",
-      seconds, gflops, outcome.report.variant, counted(outcome.report.threads, "thread"));
+      seconds, gflops, ran, outcome.report.variant, counted(outcome.report.threads, "thread"));
 }
 
 /// What a large job will take, before it starts.
@@ -442,7 +448,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
     return 0;
   }
   if (!destination.is_file()) print_product(session, plan, product);
-  session.note(closing_line(plan, dtype, gflops, outcome, accuracy, options.measure_error, seconds) +
+  session.note(closing_line(plan, dtype, gflops, options.accuracy, outcome, accuracy, options.measure_error, seconds) +
                (destination.is_file() ? fmt::format("; wrote '{}'", arguments.output) : ""));
   return 0;
 }
@@ -455,6 +461,7 @@ Action setup_matmul(Options& options, Session& session) {
   Options::required(options.file("B", arguments->b, "B", "the right one, likewise"));
   add_table_output(options, arguments->output, "write the product there, .npy or .csv [text on standard output]");
   add_reading_options(options, session, arguments->reading);
+  arguments->reading.names_matter = false;  // the columns of a matrix mostly have none
 
   options.heading("Product");
   options.flag("--transpose-a", arguments->transpose_a, "swap rows and columns of A");

@@ -50,14 +50,21 @@ std::string report_text(const bench::VerifyReport& report, const Session& sessio
   }
   std::string threads;
   for (const int count : report.options.threads) threads += fmt::format("{}{}", threads.empty() ? "" : ", ", count);
-  std::string text = fmt::format(
-      "{}: every variant against the oracle, each case with {} threads, or with several block sizes on a GPU\n\n{}\n",
-      report.problem, threads, table.text(session));
-  text += bench::contract_legend;
+  // Locks and sets have no oracle, and run on processors alone.
+  const bool has_oracle = std::ranges::any_of(
+      report.rows, [](const bench::VerifyRow& row) { return row.contract != core::Contract::invariants; });
+  std::string text = fmt::format("{}: every variant{}\n\n{}\n", report.problem,
+                                 has_oracle ? fmt::format(" against the oracle, each case with {} threads, or with "
+                                                          "several block sizes on a GPU",
+                                                          threads)
+                                            : fmt::format(", each case with {} threads", threads),
+                                 table.text(session));
+  text += has_oracle ? bench::contract_legend : "invariants: what must be true of every run is checked.\n";
   if (any_left_out)
-    text +=
-        "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises nothing,\n"
-        "and shapes that the variant does not take.\n";
+    text += has_oracle
+                ? "left out: cases in which ties or cancellation decide, of which the textbook's arithmetic promises "
+                  "nothing,\nand shapes that the variant does not take.\n"
+                : "left out: cases that the variant does not take.\n";
   if (!differences.empty()) text += "\nThe first differences:\n" + differences;
   return text;
 }

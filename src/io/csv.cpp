@@ -248,7 +248,8 @@ class CsvParser {
     }
     if (guess.doubtful && guess.is_header)
       note("is taken as names of columns; if it is a row with an error in it, fix it");
-    else if (guess.doubtful) note("is taken as a row of numbers; if it names the columns, say --header yes");
+    else if (guess.doubtful && options_.names_matter)
+      note("is taken as a row of numbers; if it names the columns, say --header yes");
     return guess.is_header;
   }
 

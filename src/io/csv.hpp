@@ -25,6 +25,7 @@ struct CsvOptions {
   HeaderLine header = HeaderLine::automatic;
   ColumnChoice columns = {};
   NumberStyle style = {};
+  bool names_matter = true;  ///< a first line of numbers that might be names is told of
   int threads = 1;
   std::size_t stretch = std::size_t{1} << 18;  ///< bytes, more or less, that a thread parses at a time
 };

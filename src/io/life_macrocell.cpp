@@ -100,11 +100,12 @@ class MacrocellReader final : public LifeReader {
   void take_node(std::string_view line) {
     LifeTree::Node node;
     std::size_t at = 0;
+    const std::string cut = line_is_open_ ? "; a part of the file may be missing" : "";
     const auto number = [&](std::string_view what, std::int64_t least, std::int64_t most) {
       while (at < line.size() && is_blank(line[at])) ++at;
       const std::size_t begin = at;
       while (at < line.size() && !is_blank(line[at])) ++at;
-      if (begin == at) fail_at(begin + 1, "the line ends where " + std::string(what) + " is expected");
+      if (begin == at) fail_at(begin + 1, "the line ends where " + std::string(what) + " is expected" + cut);
       return whole(line.substr(begin, at - begin), begin + 1, what, least, most);
     };
     const std::int64_t level = number("the level", 0, std::numeric_limits<std::int64_t>::max());
@@ -120,7 +121,7 @@ class MacrocellReader final : public LifeReader {
           static_cast<std::size_t>(number("a quarter", 0, static_cast<std::int64_t>(numbers_.size()) - 1));
       if (child != 0 && levels_[child] != level - 1)
         fail_at(at, "quarter " + std::to_string(child) + " has level " + std::to_string(levels_[child]) +
-                        "; it should have " + std::to_string(level - 1));
+                        "; it should have " + std::to_string(level - 1) + cut);
       quarter = numbers_[child];
     }
     if (const std::string_view more = trimmed(line.substr(at)); !more.empty())

@@ -23,6 +23,7 @@ std::size_t LifeReader::take(std::string_view text, bool last) {
     std::string_view line = text.substr(taken, std::min(end, text.size()) - taken);
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++line_;
+    line_is_open_ = end == std::string_view::npos;
     take_line(line);
     taken = end == std::string_view::npos ? text.size() : end + 1;
   }

@@ -59,6 +59,7 @@ class LifeReader {
   LifeReadOptions options_;
   LifePattern pattern_;
   std::size_t line_ = 0;
+  bool line_is_open_ = false;  ///< the line at hand is the file's last, and has no end
 };
 
 std::unique_ptr<LifeReader> rle_reader(std::string name, const LifeReadOptions& options);

@@ -83,6 +83,7 @@ CsvOptions csv_options(Separator separator, const ReadOptions& options) {
           .header = options.header,
           .columns = options.columns,
           .style = options.style,
+          .names_matter = options.names_matter,
           .threads = options.threads};
 }
 

@@ -98,6 +98,7 @@ struct ReadOptions {
   std::stop_token stop;                       ///< a stop request ends the reading with InterruptedError
   HeaderLine header = HeaderLine::automatic;  ///< of tables of text; without a meaning for other files
   NumberStyle style = {};                     ///< likewise
+  bool names_matter = true;                   ///< a first line of numbers that might be names is told of
   ColumnChoice columns = {};                  ///< of read_points(); by number where columns have no names
   int threads = 1;                            ///< that parse a table of text
   /// Called with what a person should hear: file:line: what was decided in doubt.

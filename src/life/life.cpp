@@ -21,6 +21,16 @@ namespace room = life_detail;
 
 namespace {
 
+/// "; 6x4 suffices": a grid about (0, 0) that holds these columns and rows. Empty where they are too far away.
+std::string sufficient_grid(std::int64_t left, std::int64_t right, std::int64_t top, std::int64_t bottom) {
+  constexpr std::int64_t far = std::int64_t{1} << 38;
+  if (left < -far || right > far || top < -far || bottom > far) return "";
+  const auto side = [](std::int64_t first, std::int64_t last) {
+    return std::max({std::int64_t{1}, -2 * first, 2 * last + 1});
+  };
+  return "; " + std::to_string(side(left, right)) + " x " + std::to_string(side(top, bottom)) + " would hold them";
+}
+
 /// Whether a place is within 2^exponent of 0.
 bool is_near(std::int64_t place, int exponent) {
   return place >= -(std::int64_t{1} << exponent) && place <= std::int64_t{1} << exponent;
@@ -371,12 +381,14 @@ LifeResult life(const LifePattern& pattern, const LifeOptions& options, std::int
       const room::Box box = room::live_box(cells.view(), execution.stop);
       if (!box.empty() &&
           (box.top + top < 0 || box.left + left < 0 || box.bottom + top > height || box.right + left > width))
-        throw InputError("cells: live ones lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
+        throw InputError("cells: live cells lie in columns " + std::to_string(box.left + left - width / 2) + " to " +
                          std::to_string(box.right + left - width / 2 - 1) + " and rows " +
                          std::to_string(box.top + top - height / 2) + " to " +
                          std::to_string(box.bottom + top - height / 2 - 1) + ", and the grid of " +
                          std::to_string(width) + " x " + std::to_string(height) + " begins at (" +
-                         std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")");
+                         std::to_string(-(width / 2)) + ", " + std::to_string(-(height / 2)) + ")" +
+                         sufficient_grid(box.left + left - width / 2, box.right + left - width / 2 - 1,
+                                         box.top + top - height / 2, box.bottom + top - height / 2 - 1));
       grid = LifeGrid(height, width, LifeGrid::Uninitialised{});
       room::copy_cells(cells.view(), -top, -left, grid.span(), execution.stop);
       core::honour_stop(execution.stop, "stopped while copying cells");

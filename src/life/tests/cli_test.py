@@ -62,13 +62,21 @@ class Life(Case):
         answer = json.loads(dead.stdout)
         self.assertEqual((answer["population"], answer["width"], answer["height"]), (4, 10, 8))
         self.refused(2, "life", self.pattern(), "--size", "10", "--boundary", "plane", says=["--size"])
-        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle"])
+        self.refused(3, "life", self.pattern(), "--size", "2", says=["pattern.rle", "live cells lie in columns -1 to 1", "; 3 x 3 would hold"])
+        self.succeed("life", self.pattern(), "-g", 0, "--size", "3x3")
+        for size in ("20x", "x20"):
+            self.refused(2, "life", self.pattern(), "--size", size, says=["--size: '" + size + "'", "WxH"])
 
     def test_rules_and_cycles(self):
         answer = json.loads(self.succeed("life", self.pattern(), "-g", 1000, "--size", 8, "--until-stable", "--json").stdout)
         self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 32}, 32))
         answer = json.loads(self.succeed("life", self.pattern(), "-g", 3, "--rule", "1357/1357", "--hashes", "--json").stdout)
         self.assertEqual((answer["rule"], len(answer["hashes"])), ("B1357/S1357", 4))
+        # Without a number of generations it looks on until there is a cycle.
+        answer = json.loads(self.succeed("life", os.path.join(DATA, "life", "pulsar.rle"), "--until-stable", "--json").stdout)
+        self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 3}, 3))
+        answer = json.loads(self.succeed("life", self.pattern(), "--size", 8, "--until-stable", "--json").stdout)
+        self.assertEqual((answer["cycle"], answer["generations"]), ({"preperiod": 0, "period": 32}, 32))
         for rule, says in (("B2-a/S12", "Hensel"), ("345/2/4", "Generations"), ("B3S", None), ("nothing", "--rule")):
             if says:
                 self.refused(2, "life", self.pattern(), "--rule", rule, says=[says])
@@ -248,11 +256,14 @@ class LifeFiles(Case):
         by_tree = self.path("tree.gif")
         self.succeed("life", gun, "-g", 60, "--every", 7, "--scale", 2, "-o", by_tree, "--variant", "hashlife")
         self.assertEqual(content(by_tree), data)
-        self.refused(1, "life", os.path.join(DATA, "life", "breeder.rle"), "-o", self.path("b.gif"), says=["too far apart"])
+        self.refused(1, "life", os.path.join(DATA, "life", "breeder.rle"), "-o", self.path("b.gif"), says=["too far apart", " cells; from 1 to "])
         self.assertFalse(os.path.exists(self.path("b.gif")))
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
+        # Frames of another run, with names of another length, would stand among the new ones.
+        self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
+        self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
     def test_soups(self):
         def cells(*options):
@@ -400,6 +411,9 @@ class LifeView(Case):
         gun = os.path.join(DATA, "life", "gosper_gun.rle")
         self.refused(2, "life", gun, "--view", says=["needs a terminal", "film.gif"])
         self.refused(2, "life", "-", "--view", says=["standard input"])
+        for option, name in (("-o", "out.rle"), ("-o", "out.gif"), ("--frames", "frames")):
+            self.refused(2, "life", gun, "--view", option, self.path(name), says=["has no effect", "--view"])
+            self.assertFalse(os.path.exists(self.path(name)))
 
     def test_a_pause_after_so_many_generations(self):
         blinker = os.path.join(DATA, "life", "blinker.rle")

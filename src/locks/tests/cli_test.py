@@ -31,6 +31,13 @@ class Locks(Case):
             self.assertEqual([(row["variant"], row["threads"]) for row in group["rows"]],
                              [(name, threads) for name in ("std_mutex", "clh_lock") for threads in (1, 2)])
 
+    def test_verify_says_what_it_means_for_locks(self):
+        text = self.succeed("verify", "locks", "--variant", "park_lock", "--case", "lock", "--threads", "3").stdout
+        self.assertIn("each case with 3 threads\n", text)
+        self.assertIn("\ninvariants: ", text)
+        for words in ("oracle", "block sizes", "ties"):
+            self.assertNotIn(words, text)
+
     def test_verify(self):
         answer = json.loads(self.succeed("verify", "locks", "--variant", "park_lock", "--case", "lock", "--threads", "3",
                                          "--json").stdout)

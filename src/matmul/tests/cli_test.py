@@ -430,13 +430,28 @@ class Output(MatmulCase):
         batch = self.answer(self.array("a.npy", self.whole((2, 5, 2, 3))), files[1], "--dtype", "f64")
         self.assertEqual((batch["batch"], batch["shape"], batch["dtype"]), (10, [2, 5, 2, 4], "f64"))
 
+    def test_a_first_row_of_small_numbers_is_a_row(self):
+        path = self.path("counts.csv")
+        with open(path, "w") as file:
+            file.write("1;2\n3;4\n")
+        result = self.succeed("matmul", path, path)
+        self.assertEqual(result.stdout, "7,10\n15,22\n")
+        self.assertNotIn("taken as a row", result.stderr)
+
+    def test_what_ran_instead_of_what_was_permitted(self):
+        files = self.pair()
+        for accuracy in ("fast", "split"):
+            result = self.succeed("matmul", *files, "--accuracy", accuracy, "--device", "cpu")
+            self.assertIn(f"strict instead of {accuracy}, ", result.stderr)
+        self.assertNotIn("instead of", self.succeed("matmul", *files, "--device", "cpu").stderr)
+
     def test_text(self):
         files = self.pair()
         rows = nested((2, 4), map(int, (self.a @ self.b).values()))
         text = "".join(",".join(map(str, row)) + "\n" for row in rows)
         result = self.succeed("matmul", *files)
         self.assertEqual(result.stdout, text)
-        self.assertRegex(result.stderr, r"^gradus: 2 x 3 by 3 x 4 \(f32\), .* s, .* GFLOP/s, simd_packed, 1 thread\n$")
+        self.assertRegex(result.stderr, r"^gradus: 2 x 3 by 3 x 4 \(f32\), .* s in all, .* GFLOP/s while multiplying, simd_packed, 1 thread\n$")
         self.assertEqual(self.succeed("matmul", *files, "--quiet").stderr, "")
         result = self.succeed("matmul", *files, "-o", self.path("c.csv"))
         self.assertEqual((content(self.path("c.csv"), "r"), result.stdout), (text, ""))
