@@ -538,6 +538,7 @@ def versions():
 
 def add_options(parser):
     parser.add_argument("--agree", action="store_true", help="compare results until convergence instead of speed")
+    parser.add_argument("--criteria", action="store_true", help="compare the criteria for the number of clusters instead")
     parser.add_argument("--everyday", action="store_true", help="time default calls instead")
     parser.add_argument("--sweep", action="store_true", help="time fits of random shapes instead")
     parser.add_argument("--quick", action="store_true", help="10 shapes of the sweep; not the everyday calls for which "
@@ -554,6 +555,8 @@ def add_options(parser):
 def result_name(options):
     if options.everyday or options.sweep:
         return f"kmeans-calls-{options.threads}-cores.json"
+    if options.criteria:
+        return "kmeans-criteria.json"
     return "kmeans-agreement.json" if options.agree else "kmeans-rivals.json"
 
 
@@ -563,6 +566,10 @@ def run(options, folder):
         import kmeans_calls
 
         return kmeans_calls.run(options, folder)
+    if options.criteria:
+        import kmeans_criteria
+
+        return kmeans_criteria.run(options, folder)
     gradus = Gradus(options.gradus, options.threads, folder)
     rival = ScikitLearn(options.threads)
     if options.agree:
