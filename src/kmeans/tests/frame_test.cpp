@@ -879,7 +879,7 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
     return kmeans_detail::choose(shape, machine, device).name;
   };
   EXPECT_EQ(name({1 << 24, 2, 64, 8, false}), "cuda_ordered");
-  EXPECT_EQ(name({1'600'000'000, 4, 64, 8, false}), "cuda_small_dim");  // 51 GB of points fit once, but not twice
+  EXPECT_EQ(name({1'500'000'000, 4, 64, 8, false}), "cuda_small_dim");  // 48 GB of points fit once, but not twice
   EXPECT_EQ(name({1 << 24, 16, 64, 8, false}), "cuda_small_dim");
   EXPECT_EQ(name({1 << 20, 128, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
