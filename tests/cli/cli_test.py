@@ -364,6 +364,12 @@ class Terminal(TerminalCase):
         plain = {"NO_COLOR": "1"}
         wide = self.on_terminal("list", "kmeans", env=plain).replace("\r", "")
         self.assertEqual(wide, self.succeed("list", "kmeans").stdout)
+        # The border: a table folds where it lacks one column of the terminal, and not where it just fits.
+        table = wide.split("\n\n")[1].splitlines()
+        widest = max(len(line) for line in table if not line.startswith("["))
+        whole = "variant "
+        self.assertIn("\n" + whole, self.on_terminal("list", "kmeans", env=plain, columns=widest).replace("\r", ""))
+        self.assertNotIn("\n" + whole, self.on_terminal("list", "kmeans", env=plain, columns=widest - 1).replace("\r", ""))
         for columns in (40, 60, 100):
             lines = self.on_terminal("list", "kmeans", env=plain, columns=columns).replace("\r", "").splitlines()
             first = lines.index("sequential")
