@@ -6,6 +6,7 @@
 
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_support.hpp"
 
 namespace gradus::execution {
 namespace {
@@ -56,7 +57,9 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
   const GrantedMachine limited(execution);
   const Machine& granted = limited;
-  for (const Gpu& gpu : granted.gpus()) EXPECT_LE(gpu.memory_bytes, 1000U);
+  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(to_plan_with(gpu), 1000U) << "all of it";
+  const Gpu whole{.memory_bytes = 8000};
+  EXPECT_EQ(to_plan_with(whole), 7000U) << "an eighth is left to others";
   EXPECT_EQ(granted.processor, this_machine().processor);
 }
 
