@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,11 +39,9 @@ struct Arguments {
   io::ReadOptions reading;
   bool standardize = false;
   KMeansOptions options;  ///< all but initial_centroids and weights; `clusters`: of the fit at hand, or that is kept
-  std::vector<std::int64_t> cluster_counts;  ///< ascending
-  Criterion criterion = Criterion::silhouette;
-  std::int64_t silhouette_points = KMeansCriteriaOptions{}.silhouette_points;
+  ChoiceOptions choice;
 
-  bool chooses() const { return cluster_counts.size() > 1; }
+  bool chooses() const { return choice.cluster_counts.size() > 1; }
 };
 
 const std::vector<std::pair<std::string, KMeansInit>>& initializations() {
@@ -193,66 +190,6 @@ std::vector<std::string> output_files(const Arguments& arguments) {
   return files;
 }
 
-/// What is fitted: the rows, as they come or standardized, and a fit of them.
-template <class T>
-struct Fitting {
-  MatrixView<const T> rows;
-  std::function<KMeansResult<T>(const KMeansOptions&)> fit;
-};
-
-/// The fit of `options`, or of several numbers of clusters the one that the criterion takes.
-template <class T>
-struct Choice {
-  KMeansResult<T> result;
-  std::vector<Candidate> candidates;   ///< where there are several
-  std::size_t chosen = 0;              ///< of these
-  std::int64_t silhouette_points = 0;  ///< of which the silhouette is
-};
-
-/// Criteria, where a fit has any.
-template <class T>
-void add_criteria(const Arguments& arguments, const Session& session, MatrixView<const T> rows,
-                  const std::vector<KMeansResult<T>>& results, Choice<T>& choice) {
-  std::vector<VectorView<const std::int32_t>> labelings;
-  std::vector<std::size_t> owners;
-  for (std::size_t index = 0; index < results.size(); ++index) {
-    const auto used = std::ranges::count_if(results[index].counts, [](std::int64_t count) { return count > 0; });
-    if (used < 2 || used >= rows.rows()) continue;
-    labelings.push_back(results[index].labels.view());
-    owners.push_back(index);
-  }
-  const KMeansCriteriaResult criteria = kmeans_criteria(rows, labelings,
-                                                        {.metric = arguments.options.metric,
-                                                         .silhouette_points = arguments.silhouette_points,
-                                                         .seed = arguments.options.seed},
-                                                        session.execution);
-  for (std::size_t index = 0; index < owners.size(); ++index)
-    choice.candidates[owners[index]].criteria = criteria.labelings[index];
-  choice.silhouette_points = criteria.silhouette_points;
-}
-
-template <class T>
-Choice<T> fit_all(const Arguments& arguments, const Session& session, const Fitting<T>& fitting) {
-  Choice<T> choice;
-  if (!arguments.chooses()) {
-    choice.result = fitting.fit(arguments.options);
-    return choice;
-  }
-  std::vector<KMeansResult<T>> results;
-  KMeansOptions options = arguments.options;
-  for (const std::int64_t clusters : arguments.cluster_counts) {
-    const auto start = core::Clock::now();
-    options.clusters = clusters;
-    results.push_back(fitting.fit(options));
-    const KMeansResult<T>& result = results.back();
-    choice.candidates.push_back({clusters, result.inertia, result.iterations, core::seconds_since(start), {}});
-  }
-  add_criteria(arguments, session, fitting.rows, results, choice);
-  choice.chosen = taken_by(choice.candidates, arguments.criterion).value_or(0);
-  choice.result = std::move(results[choice.chosen]);
-  return choice;
-}
-
 /// What more restarts would do, where it takes no time to find out and makes a difference.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitting, double inertia, double seconds) {
@@ -301,12 +238,13 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
   std::optional<TextResult> text_result;
   if (!arguments.output.empty()) {
     outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    centroids_file = &outputs->add(centroids_name, io::npy_size<T>(arguments.cluster_counts.back(), points.columns()));
+    centroids_file =
+        &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
     labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
     if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
     if (scaled)
       standardized_file =
-          &outputs->add(standardized_name, io::npy_size<T>(arguments.cluster_counts.back(), points.columns()));
+          &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
     if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
     if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
     summary_file = &outputs->add(summary_name);
@@ -318,7 +256,7 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
                                            : kmeans(points.view<T>(), wanted, memory, session.execution);
                            }};
   const auto fit_start = core::Clock::now();
-  Choice<T> choice = naming_files(roles, [&] { return fit_all(arguments, session, fitting); });
+  Choice<T> choice = naming_files(roles, [&] { return fit_all(options, arguments.choice, session, fitting); });
   const double fit_seconds = core::seconds_since(fit_start);
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
@@ -352,7 +290,7 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
   add_table_facts(summary, points, scaled ? &scaled->by() : nullptr);
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())
-    summary["choice"] = choice_json(choice.candidates, arguments.criterion, choice.silhouette_points);
+    summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
   summary["seconds"] = seconds_of(read, "fit", result.report.phases, core::seconds_since(write_start), seconds);
   if (outputs) {
     std::vector<const core::AtomicFile*> files{centroids_file, labels_file, picture_file, standardized_file,
@@ -368,7 +306,7 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
   }
   if (!outputs || !session.quiet) {  // the result must go somewhere
     if (arguments.chooses())
-      session.print(choice_text(session, choice.candidates, choice.chosen, arguments.criterion,
+      session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, points.rows()) +
                     "\n");
     session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
@@ -393,8 +331,8 @@ Action setup_kmeans(Options& options, Session& session) {
   Options::required(options.value("-k,--clusters", "N",
                                   "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
                                   [arguments = arguments.get()](const std::string& text) {
-                                    arguments->cluster_counts = parse_cluster_counts(text);
-                                    arguments->options.clusters = arguments->cluster_counts.back();
+                                    arguments->choice.cluster_counts = parse_cluster_counts(text);
+                                    arguments->options.clusters = arguments->choice.cluster_counts.back();
                                   }));
   options.value(
       "-o,--output", "DIR",
@@ -414,13 +352,13 @@ Action setup_kmeans(Options& options, Session& session) {
   options.heading("Which number of clusters", [arguments = arguments.get()] {
     return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
   });
-  options.choice("--choose", arguments->criterion,
+  options.choice("--choose", arguments->choice.criterion,
                  {{"silhouette", Criterion::silhouette},
                   {"calinski-harabasz", Criterion::calinski_harabasz},
                   {"davies-bouldin", Criterion::davies_bouldin}},
                  "which of several -k is kept: the one with the largest silhouette or Calinski-Harabasz index, or the "
                  "least Davies-Bouldin index; as scikit-learn defines them, without weights");
-  options.whole("--silhouette-points", arguments->silhouette_points,
+  options.whole("--silhouette-points", arguments->choice.silhouette_points,
                 "the silhouette is exact up to so many points, and that of so many of them beyond", std::int64_t{2});
 
   options.heading("How to cluster");

@@ -9,6 +9,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "core/phases.hpp"
 #include "core/text.hpp"
 
 namespace gradus::cli {
@@ -38,7 +39,53 @@ std::string shown(std::optional<double> value) { return value ? brief(*value) : 
 
 Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
+/// Criteria, where a fit has any.
+template <class T>
+void add_criteria(const KMeansOptions& options, const ChoiceOptions& wanted, const Session& session,
+                  MatrixView<const T> rows, const std::vector<KMeansResult<T>>& results, Choice<T>& choice) {
+  std::vector<VectorView<const std::int32_t>> labelings;
+  std::vector<std::size_t> owners;
+  for (std::size_t index = 0; index < results.size(); ++index) {
+    const auto used = std::ranges::count_if(results[index].counts, [](std::int64_t count) { return count > 0; });
+    if (used < 2 || used >= rows.rows()) continue;
+    labelings.push_back(results[index].labels.view());
+    owners.push_back(index);
+  }
+  const KMeansCriteriaResult found = kmeans_criteria(
+      rows, labelings, {.metric = options.metric, .silhouette_points = wanted.silhouette_points, .seed = options.seed},
+      session.execution);
+  for (std::size_t index = 0; index < owners.size(); ++index)
+    choice.candidates[owners[index]].criteria = found.labelings[index];
+  choice.silhouette_points = found.silhouette_points;
+}
+
 }  // namespace
+
+template <class T>
+Choice<T> fit_all(const KMeansOptions& options, const ChoiceOptions& wanted, const Session& session,
+                  const Fitting<T>& fitting) {
+  Choice<T> choice;
+  if (wanted.cluster_counts.size() < 2) {
+    choice.result = fitting.fit(options);
+    return choice;
+  }
+  std::vector<KMeansResult<T>> results;
+  KMeansOptions of_fit = options;
+  for (const std::int64_t clusters : wanted.cluster_counts) {
+    const auto start = core::Clock::now();
+    of_fit.clusters = clusters;
+    results.push_back(fitting.fit(of_fit));
+    const KMeansResult<T>& result = results.back();
+    choice.candidates.push_back({clusters, result.inertia, result.iterations, core::seconds_since(start), {}});
+  }
+  add_criteria(options, wanted, session, fitting.rows, results, choice);
+  choice.chosen = taken_by(choice.candidates, wanted.criterion).value_or(0);
+  choice.result = std::move(results[choice.chosen]);
+  return choice;
+}
+
+template Choice<float> fit_all(const KMeansOptions&, const ChoiceOptions&, const Session&, const Fitting<float>&);
+template Choice<double> fit_all(const KMeansOptions&, const ChoiceOptions&, const Session&, const Fitting<double>&);
 
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
   constexpr std::size_t most_fits = 1000;

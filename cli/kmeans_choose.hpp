@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cli/session.hpp"
+#include "gradus/kmeans.hpp"
 #include "gradus/kmeans_criteria.hpp"
 
 namespace gradus::cli {
@@ -27,6 +29,34 @@ struct Candidate {
   double seconds = 0;
   std::optional<KMeansCriteria> criteria;  ///< none with one cluster, or as many clusters as points
 };
+
+/// Which fits there are, and which one is kept.
+struct ChoiceOptions {
+  std::vector<std::int64_t> cluster_counts;  ///< ascending
+  Criterion criterion = Criterion::silhouette;
+  std::int64_t silhouette_points = KMeansCriteriaOptions{}.silhouette_points;
+};
+
+/// What is fitted: the rows, as they come or standardized, and a fit of them.
+template <class T>
+struct Fitting {
+  MatrixView<const T> rows;
+  std::function<KMeansResult<T>(const KMeansOptions&)> fit;
+};
+
+/// The only fit, or of several numbers of clusters the one that the criterion takes.
+template <class T>
+struct Choice {
+  KMeansResult<T> result;
+  std::vector<Candidate> candidates;   ///< where there are several
+  std::size_t chosen = 0;              ///< of these
+  std::int64_t silhouette_points = 0;  ///< of which the silhouette is
+};
+
+/// The fit of `options`, or those with several numbers of clusters. For float and double.
+template <class T>
+Choice<T> fit_all(const KMeansOptions& options, const ChoiceOptions& wanted, const Session& session,
+                  const Fitting<T>& fitting);
 
 /// Which one the criterion takes, the one with the fewest clusters where several are equal; nothing where it says
 /// nothing of any.

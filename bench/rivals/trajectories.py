@@ -100,17 +100,12 @@ def ase_g(frames, cutoff, first, second):
     return numpy.asarray(total) * (n / (n - 1) if first == second else 1)
 
 
-def mdanalysis(frames, cutoff, first, second):
-    import MDAnalysis
+def load(universe, frames):
+    """Gives MDAnalysis the positions, in float. It turns a cell so that its first vector lies along x; so must they."""
     import numpy
     from ase.geometry import cell_to_cellpar
-    from MDAnalysis.analysis.rdf import InterRDF
     from MDAnalysis.coordinates.memory import MemoryReader
 
-    symbols = frames[0].get_chemical_symbols()
-    universe = MDAnalysis.Universe.empty(len(symbols), trajectory=True)
-    universe.add_TopologyAttr("type", symbols)
-    # MDAnalysis turns a cell so that its first vector lies along x, and so must the positions.
     turned = []
     for atoms in frames:
         rotated = atoms.copy()
@@ -118,6 +113,17 @@ def mdanalysis(frames, cutoff, first, second):
         turned.append(rotated.positions)
     universe.load_new(numpy.array(turned, dtype="f4"), format=MemoryReader,
                       dimensions=numpy.array([cell_to_cellpar(atoms.cell) for atoms in frames], dtype="f4"))
+
+
+def mdanalysis(frames, cutoff, first, second):
+    import MDAnalysis
+    import numpy
+    from MDAnalysis.analysis.rdf import InterRDF
+
+    symbols = frames[0].get_chemical_symbols()
+    universe = MDAnalysis.Universe.empty(len(symbols), trajectory=True)
+    universe.add_TopologyAttr("type", symbols)
+    load(universe, frames)
     one, other = (universe.select_atoms("type " + kind) for kind in (first, second))
     analysis = InterRDF(one, other, nbins=BINS, range=(0.0, cutoff), exclusion_block=(1, 1) if first == second else None)
     analysis.run()
@@ -129,23 +135,17 @@ def other_formats(options, folder, frames, file, cutoff, name):
     """What MDAnalysis writes as DCD and .gro, beside what it writes: the same counts as of the positions it rounded to."""
     import MDAnalysis
     import numpy
-    from ase.geometry import cell_to_cellpar
     from ase.io import write
-    from MDAnalysis.coordinates.memory import MemoryReader
 
     results = {}
     universe = MDAnalysis.Universe.empty(len(frames[0]), n_residues=1, atom_resindex=[0] * len(frames[0]), trajectory=True)
     universe.add_TopologyAttr("name", frames[0].get_chemical_symbols())
     universe.add_TopologyAttr("resname", ["SOL"])
     universe.add_TopologyAttr("resid", [1])
-    turned = []
-    for atoms in frames:
-        rotated = atoms.copy()
-        rotated.set_cell(atoms.cell.standard_form()[0], scale_atoms=True)
-        turned.append(rotated.positions)
-    universe.load_new(numpy.array(turned, dtype="f4"), format=MemoryReader,
-                      dimensions=numpy.array([cell_to_cellpar(atoms.cell) for atoms in frames], dtype="f4"))
+    load(universe, frames)
     ours = gradus(options, file, cutoff)
+    if ours["frames"] != len(frames):
+        raise Disagreement(f"{name}: {ours['frames']} frames read of {len(frames)}")
     for ending, scale in (("dcd", 1.0), ("gro", 0.1)):
         path = folder / ("written." + ending)
         with MDAnalysis.Writer(str(path), len(frames[0])) as writer:
@@ -153,11 +153,15 @@ def other_formats(options, folder, frames, file, cutoff, name):
                 writer.write(universe.atoms)
         found = gradus(options, path, cutoff * scale)
         same = frames if ending == "dcd" else frames[:1]
+        pairs = len(same) * len(frames[0]) * (len(frames[0]) - 1) // 2
+        if (found["frames"], found["pairs"]) != (len(same), pairs):
+            raise Disagreement(f"{name}: {found['frames']} frames with {found['pairs']} pairs read of the {ending} file, "
+                               f"which has {len(same)} with {pairs}")
         write(folder / "same.xyz", same, format="extxyz")
         # The file rounds positions (DCD to float, .gro to 0.001 nm), so that pairs change bins; all pairs are there.
         precision = {"dcd": ROUNDING, "gro": 0.02}[ending]
-        edges = numpy.arange(1, BINS) * (cutoff / BINS)
-        cumulative = numpy.cumsum(found["counts"])[: BINS - 1]
+        edges = numpy.arange(1, BINS + 1) * (cutoff / BINS)
+        cumulative = numpy.cumsum(found["counts"])
         for shift, holds in ((-precision, numpy.less_equal), (precision, numpy.greater_equal)):
             moved = numpy.concatenate([[0.0], numpy.maximum(edges + shift, 1e-3 + edges * 0.5)])
             numpy.save(folder / "edges.npy", moved)
@@ -167,14 +171,13 @@ def other_formats(options, folder, frames, file, cutoff, name):
             if not holds(bounds, cumulative).all():
                 raise Disagreement(f"{name}: the counts of the {ending} file differ by more than its rounding explains")
         results[ending] = {"frames": found["frames"], "pairs": found["pairs"], "agrees": True}
-    assert ours["frames"] == len(frames)
     return results
 
 
 def compare(options, folder):
     """The results, and what disagrees."""
     import numpy
-    from ase.io import write
+    from ase.io import read, write
 
     results, problems = [], []
     for kind, make in (("water", water), ("mixture", mixture)):
@@ -185,8 +188,6 @@ def compare(options, folder):
             file = folder / "trajectory.xyz"
             write(file, frames, format="extxyz", write_results=False)
             # The file has eight decimals: both sides see these.
-            from ase.io import read
-
             frames = read(file, index=":")
             matrix = numpy.array(cell)
             heights = abs(numpy.linalg.det(matrix)) / numpy.linalg.norm(
@@ -196,6 +197,11 @@ def compare(options, folder):
             answer = gradus(options, file, cutoff, "--partial", "--rdf")
             line = {"name": name, "cell": cell, "frames": FRAMES, "atoms": len(frames[0]), "cutoff": cutoff,
                     "bins": BINS, "pairs_of_kinds": []}
+            kinds = sorted(set(frames[0].get_chemical_symbols()))
+            wanted = sorted([one, other] for place, one in enumerate(kinds) for other in kinds[place:])
+            found = sorted(sorted(part["kinds"]) for part in answer["partial"])
+            if (found, answer["frames"]) != (wanted, FRAMES):
+                problems.append(f"{name}: pairs of kinds {found} in {answer['frames']} frames; they are {wanted} in {FRAMES}")
             for part in answer["partial"]:
                 first, second = part["kinds"]
                 ours = numpy.array(part["counts"])
@@ -212,13 +218,16 @@ def compare(options, folder):
                     theirs, their_g = mdanalysis(frames, cutoff, first, second)
                     of_pair["bins_that_differ_from_mdanalysis"] = int((ours != theirs).sum())
                     of_pair["largest_difference_of_counts_from_mdanalysis"] = int(abs(ours - theirs).max())
-                    cumulative = numpy.cumsum(theirs)[:-1]
+                    cumulative = numpy.cumsum(theirs)
                     for shift, holds in ((-ROUNDING, numpy.less_equal), (ROUNDING, numpy.greater_equal)):
-                        moved = numpy.concatenate([[0.0], edges[1:-1] + shift])
+                        moved = numpy.concatenate([[0.0], edges[1:] + shift])
                         bounds = gradus_cumulative(options, file, moved, first, second, folder)
                         if not holds(bounds, cumulative).all():
                             raise Disagreement("the counts differ from MDAnalysis' by more than its rounding explains")
                     equal = ours == theirs
+                    of_pair["bins_with_equal_counts"] = int(equal.sum())
+                    if not 2 * equal.sum() > BINS:
+                        raise Disagreement("the counts of most bins differ from MDAnalysis', so that g cannot be compared")
                     of_pair["largest_difference_of_g_from_mdanalysis_where_counts_are_equal"] = float(
                         abs(their_g - part["g"])[equal].max())
                     if not of_pair["largest_difference_of_g_from_mdanalysis_where_counts_are_equal"] < 1e-5 * max(
@@ -242,8 +251,9 @@ def run(options, folder):
         for pair in line["pairs_of_kinds"]:
             print(f"{line['name']:<24} {'-'.join(pair['kinds']):<8} {pair['counted']:>9,} pairs: "
                   f"{pair.get('bins_that_differ_from_ase_distances', '?')} bins differ from ASE, "
-                  f"{pair.get('bins_that_differ_from_mdanalysis', '?')} from MDAnalysis (by at most "
-                  f"{pair.get('largest_difference_of_counts_from_mdanalysis', '?')} pairs, which its float positions explain)")
+                  f"{pair.get('bins_that_differ_from_mdanalysis', '?')} from MDAnalysis, by at most "
+                  f"{pair.get('largest_difference_of_counts_from_mdanalysis', '?')} pairs")
+    print("Differences from MDAnalysis are those that its positions in float explain, unless a line below says otherwise.")
     for problem in problems:
         print(f"DISAGREES: {problem}")
     return {"trajectories": results, "disagreements": problems}, not problems

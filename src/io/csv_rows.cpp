@@ -160,6 +160,7 @@ const char* CsvRows::skip(const char* at, const char* end, std::size_t column, C
 /// Appends the numbers of one row; the beginning of the next line.
 const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) const {
   double* const values = stretch.values.get() + stretch.count;
+  const bool plain = format.is_plain();
   for (std::size_t column = 0;;) {
     at = skip_padding(at, end);
     if (column == columns)
@@ -168,7 +169,7 @@ const char* CsvRows::row(const char* at, const char* end, CsvStretch& stretch) c
     const char* const begin = at;
     const char* stop = nullptr;
     if (const std::ptrdiff_t place = places[column]; place >= 0) {
-      stop = number(at, end, values[place]);
+      stop = plain && at != end && *at != '"' ? parse_number(at, end, values[place]) : number(at, end, values[place]);
       if (!stop || !std::isfinite(values[place])) stop = nullptr;
       if (stop && stop != end && *stop == separator && separator != ' ') {  // as it mostly is
         at = stop + 1;

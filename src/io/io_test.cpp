@@ -1507,6 +1507,10 @@ TEST_F(TrajectoryTest, RefusesWithThePlace) {
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n3 2\n"),
                   "t:7: the upper bound of the box is below");
   expect_contains(refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n2 2\n"), "t:7: the periodic box has no extent");
+  expect_contains(
+      refusal_of(head + "ITEM: BOX BOUNDS pp pp pp\n0 1\n0 1\n0 1\nITEM: BOX BOUNDS ff ff ff\n0 1\n0 1\n0 1\n"),
+      "t:9: a second ITEM: BOX BOUNDS in one frame");
+  expect_contains(refusal_of(head + "ITEM: NUMBER OF ATOMS\n1\n"), "t:5: a second ITEM: NUMBER OF ATOMS in one frame");
 }
 
 TEST_F(TrajectoryTest, TriclinicBoxes) {

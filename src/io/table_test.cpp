@@ -387,6 +387,18 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
                                  "12345678/",
                                  "1.2345678:"})
     check(text);
+  // Short numbers are read together with what follows them: every length, every place of the point.
+  for (std::size_t length = 0; length <= 10; ++length)
+    for (std::size_t point = 0; point <= length + 1; ++point)  // length + 1: none
+      for (const char* const follower :
+           {"", ",", "\n", "e", "e5", "E-3", "ex", ":", "/", ".", "-", "\x80", "\xff", " "})
+        for (const char* const rest : {"", "7", "12.5,x\n4"}) {
+          std::string digits;
+          for (std::size_t place = 0; place < length; ++place) digits += static_cast<char>('0' + random() % 10);
+          if (point <= length) digits.insert(point, ".");
+          check(digits + follower + rest);
+          check("-" + digits + follower + rest);
+        }
   for (int trial = 0; trial < 200000; ++trial) {
     // Digits with a point somewhere, and what lies between two neighbouring doubles.
     std::string digits = std::to_string(random() >> random() % 64);

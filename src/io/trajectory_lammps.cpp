@@ -28,8 +28,10 @@ class LammpsFrames : public TextFrames {
       if (!head.starts_with("ITEM:")) fail("an ITEM: is expected, not " + core::excerpt(head));
       const std::string_view item = trimmed(std::string_view(head).substr(5));
       if (item == "NUMBER OF ATOMS") {
+        if (count) fail("a second ITEM: NUMBER OF ATOMS in one frame");
         count = atom_count(line("the number of atoms"), 1);
       } else if (item.starts_with("BOX BOUNDS")) {
+        if (bounds) fail("a second ITEM: BOX BOUNDS in one frame");
         bounds = box_bounds(words_of(item.substr(10)), frame);
       } else if (item.starts_with("ATOMS")) {
         if (!count) fail("the atoms come before their number (ITEM: NUMBER OF ATOMS)");
