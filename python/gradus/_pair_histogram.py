@@ -113,6 +113,8 @@ def pair_histogram(
     lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
     origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
     borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
+    if bins is None and cutoff is not None and bin_width is not None and 0 < cutoff < 2**62 * bin_width:
+        bins = int(cutoff / bin_width) + 2  # those that begin at the cutoff or beyond are left out
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     *fields, report = _core.pair_histogram(
         rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
