@@ -82,8 +82,7 @@ Request make_request(const std::string& device, std::optional<std::string> varia
 
 }  // namespace
 
-Job::Job(const Request& request)
-    : execution_(request.execution), progress_(request.progress), next_(Clock::now()) {
+Job::Job(const Request& request) : execution_(request.execution), progress_(request.progress), next_(Clock::now()) {
   if (progress_.is_none()) next_ += between_looks;
   execution_.stop = stop_.get_token();
   execution_.progress = [this](const Progress& progress) { look_up(progress); };

@@ -106,8 +106,7 @@ void bind_kmeans(nb::module_& module) {
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("clusters"), arg("init"),
              arg("initial_centroids").none(), arg("weights").none(), arg("restarts"), arg("max_iterations"),
              arg("tolerance"), arg("changed"), arg("empty"), arg("metric"), arg("seed"), arg("request"));
-  module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("metric"),
-             arg("request"));
+  module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("metric"), arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances"), arg("metric"),
              arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),

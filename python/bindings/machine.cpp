@@ -33,8 +33,8 @@ nb::list problem_names() {
 nb::list gpus_here() {
   nb::list gpus;
   for (const execution::Gpu& gpu : execution::this_machine().gpus())
-    gpus.append(nb::make_tuple(gpu.index, gpu.name, gpu.memory_bytes, gpu.multiprocessors, gpu.compute_capability,
-                               gpu.usable));
+    gpus.append(
+        nb::make_tuple(gpu.index, gpu.name, gpu.memory_bytes, gpu.multiprocessors, gpu.compute_capability, gpu.usable));
   return gpus;
 }
 

@@ -26,8 +26,8 @@ nb::object count(const Input& points, double bin_width, std::int64_t bins, std::
     const PairHistogramMemory<T> memory{.others = matrix_of<T>(others, "others"),
                                         .weights = vector_of<T>(weights, "weights"),
                                         .other_weights = vector_of<T>(other_weights, "other_weights")};
-    PairHistogramResult result = Job(request).run(
-        [&](const Execution& execution) { return pair_histogram(view, options, memory, execution); });
+    PairHistogramResult result =
+        Job(request).run([&](const Execution& execution) { return pair_histogram(view, options, memory, execution); });
     const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
     return nb::make_tuple(to_numpy(std::move(result.edges)), to_numpy(std::move(result.counts)), weighted, result.below,
                           result.beyond, result.pairs, to_python(result.report));
@@ -59,8 +59,7 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
 PairHistogramResult result_of(const nb::tuple& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
                    nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),
-                   nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]),
-                   nb::cast<double>(fields[6]));
+                   nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]), nb::cast<double>(fields[6]));
 }
 
 nb::object add(const nb::tuple& sum, const nb::tuple& next) {
