@@ -1,0 +1,100 @@
+// Arrays of Python as views, and results as arrays of NumPy. Nothing is copied.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gradus/array.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::python {
+
+namespace nb = nanobind;
+
+/// What is read: read-only arrays are welcome, so are capsules of DLPack, whose memory may lie on a GPU.
+using Input = nb::ndarray<nb::ro>;
+using Output = nb::ndarray<>;
+
+inline MemoryPlace place_of(int device_type, int device_id) {
+  switch (device_type) {
+    case nb::device::cpu::value:
+    case nb::device::cuda_host::value: return MemoryPlace::host();
+    case nb::device::cuda::value:
+    case nb::device::cuda_managed::value: return MemoryPlace::on_gpu(device_id);
+    default:
+      throw UsageError("an array lies on a device of DLPack's type " + std::to_string(device_type) +
+                       "; taken are those in host memory and on NVIDIA GPUs");
+  }
+}
+
+/// A matrix whose rows are contiguous, with room between them or without.
+template <class T, class Array>
+MatrixView<T> matrix_of(const Array& array, const char* what) {
+  if (array.ndim() != 2)
+    throw UsageError(std::string(what) + ": an array of " + std::to_string(array.ndim()) +
+                     " dimensions; two are needed, a row for each point");
+  if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
+    throw UsageError(std::string(what) + ": the element type is not that of the points");
+  const auto rows = static_cast<std::int64_t>(array.shape(0));
+  const auto columns = static_cast<std::int64_t>(array.shape(1));
+  if (rows > 0 && columns > 1 && array.stride(1) != 1)
+    throw UsageError(std::string(what) + ": the elements of a row do not lie side by side");
+  const std::int64_t stride = rows > 1 && columns > 0 ? array.stride(0) : columns;
+  return {static_cast<T*>(array.data()), rows, columns, stride, place_of(array.device_type(), array.device_id())};
+}
+
+template <class T, class Array>
+VectorView<T> vector_of(const Array& array, const char* what) {
+  if (array.ndim() != 1)
+    throw UsageError(std::string(what) + ": an array of " + std::to_string(array.ndim()) +
+                     " dimensions; one is needed");
+  if (array.dtype() != nb::dtype<std::remove_const_t<T>>())
+    throw UsageError(std::string(what) + ": the element type is not the one that is needed");
+  if (array.shape(0) > 1 && array.stride(0) != 1)
+    throw UsageError(std::string(what) + ": the elements do not lie side by side");
+  return {static_cast<T*>(array.data()), static_cast<std::int64_t>(array.shape(0)),
+          place_of(array.device_type(), array.device_id())};
+}
+
+template <class T>
+MatrixView<const T> matrix_of(const std::optional<Input>& array, const char* what) {
+  return array ? matrix_of<const T>(*array, what) : MatrixView<const T>{};
+}
+template <class T>
+VectorView<const T> vector_of(const std::optional<Input>& array, const char* what) {
+  return array ? vector_of<const T>(*array, what) : VectorView<const T>{};
+}
+
+/// run(T{}) for the element type of the array.
+template <class Run>
+auto with_element_of(const Input& array, Run run) {
+  if (array.dtype() == nb::dtype<float>()) return run(float{});
+  if (array.dtype() == nb::dtype<double>()) return run(double{});
+  throw UsageError("points: the elements are neither float32 nor float64");
+}
+
+/// An array of NumPy that owns what it is given.
+template <class Owner, class T>
+nb::object owning(Owner owner, T* (*data)(Owner&), std::initializer_list<std::size_t> shape) {
+  auto* kept = new Owner(std::move(owner));
+  const nb::capsule capsule(kept, [](void* pointer) noexcept { delete static_cast<Owner*>(pointer); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(data(*kept), shape, capsule));
+}
+template <class T>
+nb::object to_numpy(Matrix<T> matrix) {
+  const auto rows = static_cast<std::size_t>(matrix.rows());
+  const auto columns = static_cast<std::size_t>(matrix.columns());
+  return owning<Matrix<T>, T>(std::move(matrix), [](Matrix<T>& kept) { return kept.data(); }, {rows, columns});
+}
+template <class T>
+nb::object to_numpy(std::vector<T> elements) {
+  const std::size_t size = elements.size();
+  return owning<std::vector<T>, T>(std::move(elements), [](std::vector<T>& kept) { return kept.data(); }, {size});
+}
+
+}  // namespace gradus::python

@@ -1,0 +1,128 @@
+#include "python/bindings/execution.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <omp.h>
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "core/names.hpp"
+#include "execution/machine.hpp"
+
+namespace gradus::python {
+
+namespace {
+
+constexpr auto between_looks = std::chrono::milliseconds(50);
+
+void set_device(Execution& execution, const std::string& text) {
+  constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
+  constexpr std::string_view numbered = "gpu:";
+  if (text == "auto") return;
+  if (text == "cpu") {
+    execution.device = Device::cpu;
+    return;
+  }
+  if (text == "gpu") {
+    execution.device = Device::gpu;
+    return;
+  }
+  if (text.starts_with(numbered)) {
+    const char* first = text.data() + numbered.size();
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(first, last, execution.gpu);
+    if (error == std::errc() && end == last && execution.gpu >= 0) {
+      execution.device = Device::gpu;
+      return;
+    }
+  }
+  throw UsageError("device: there is no '" + text + "', only auto, cpu, gpu and gpu:0, gpu:1, ..." +
+                   core::did_you_mean(text, names));
+}
+
+Pinning pinning_of(const std::string& text) {
+  constexpr std::array<std::string_view, 3> names{"none", "compact", "scatter"};
+  for (std::size_t index = 0; index < names.size(); ++index)
+    if (text == names[index]) return static_cast<Pinning>(index);
+  throw UsageError("pinning: there is no '" + text + "', only none, compact and scatter" +
+                   core::did_you_mean(text, names));
+}
+
+/// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.
+int usual_threads() {
+  const int limit = omp_get_max_threads();
+  return limit < execution::this_machine().cores ? limit : 0;
+}
+
+Request make_request(const std::string& device, std::optional<std::string> variant, std::optional<int> threads,
+                     const std::string& pinning, std::optional<int> block_size,
+                     std::optional<std::uint64_t> memory_limit, std::optional<std::uint64_t> stream,
+                     nb::object progress) {
+  Request request;
+  Execution& execution = request.execution;
+  set_device(execution, device);
+  execution.variant = std::move(variant).value_or("");
+  if (threads && *threads < 1)
+    throw UsageError("threads: " + std::to_string(*threads) + "; one is the least, None stands for all cores");
+  execution.threads = threads ? *threads : usual_threads();
+  execution.pinning = pinning_of(pinning);
+  execution.block_size = block_size.value_or(0);
+  execution.memory_limit = memory_limit.value_or(0);
+  execution.gpu_memory_limit = memory_limit.value_or(0);
+  // DLPack's number of the legacy default stream is 1, CUDA's is null.
+  const std::uint64_t address = stream.value_or(0);
+  execution.stream = reinterpret_cast<void*>(address <= 1 ? 0 : address);
+  if (!progress.is_none() && !PyCallable_Check(progress.ptr()))
+    throw UsageError("progress: not a function of (phase, done, total, detail)");
+  request.progress = std::move(progress);
+  return request;
+}
+
+}  // namespace
+
+Job::Job(const Request& request) : execution_(request.execution), progress_(request.progress), next_(Clock::now()) {
+  if (progress_.is_none()) next_ += between_looks;
+  execution_.stop = stop_.get_token();
+  execution_.progress = [this](const Progress& progress) { look_up(progress); };
+}
+
+// Called by the job, at places that no exception must leave.
+void Job::look_up(const Progress& progress) {
+  if (raised_ || Clock::now() < next_) return;
+  const nb::gil_scoped_acquire acquire;
+  try {
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+    if (!progress_.is_none())
+      progress_(nb::str(progress.phase.data(), progress.phase.size()), progress.done, progress.total,
+                nb::str(progress.detail.data(), progress.detail.size()));
+  } catch (nb::python_error& error) {
+    raised_.emplace(std::move(error));
+    stop_.request_stop();
+  }
+  next_ = Clock::now() + between_looks;
+}
+
+nb::object to_python(const RunReport& report) {
+  nb::dict phases;
+  for (const Phase& phase : report.phases) phases[phase.name.c_str()] = phase.seconds;
+  return nb::make_tuple(report.variant, report.device, report.threads, phases, report.rechecked);
+}
+
+void bind_execution(nb::module_& module) {
+  nb::class_<Request>(module, "Request")
+      .def(
+          "__init__",
+          [](Request* place, const std::string& device, std::optional<std::string> variant, std::optional<int> threads,
+             const std::string& pinning, std::optional<int> block_size, std::optional<std::uint64_t> memory_limit,
+             std::optional<std::uint64_t> stream, nb::object progress) {
+            new (place) Request(make_request(device, std::move(variant), threads, pinning, block_size, memory_limit,
+                                             stream, std::move(progress)));
+          },
+          nb::arg("device"), nb::arg("variant").none(), nb::arg("threads").none(), nb::arg("pinning"),
+          nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
+          nb::arg("progress").none());
+}
+
+}  // namespace gradus::python

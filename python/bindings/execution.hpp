@@ -1,0 +1,63 @@
+// Where and how to run, asked from Python: the interpreter's lock, signals, progress.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gradus/error.hpp"
+#include "gradus/execution.hpp"
+#include "gradus/run_report.hpp"
+
+namespace gradus::python {
+
+namespace nb = nanobind;
+
+/// The arguments that all functions have.
+struct Request {
+  Execution execution;
+  nb::object progress;
+};
+
+void bind_execution(nb::module_& module);
+
+nb::object to_python(const RunReport& report);
+
+/// A job without the interpreter's lock. Now and then it takes the lock, lets Python handle signals and calls the
+/// caller's function; what these raise stops the job and comes out of run().
+class Job {
+ public:
+  explicit Job(const Request& request);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  template <class Run>
+  auto run(Run run) {
+    std::optional<decltype(run(execution_))> result;
+    try {
+      const nb::gil_scoped_release release;
+      result.emplace(run(execution_));
+    } catch (const InterruptedError&) {
+      if (!raised_) throw;
+    }
+    if (raised_) throw nb::python_error(std::move(*raised_));
+    return std::move(*result);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void look_up(const Progress& progress);
+
+  Execution execution_;
+  nb::object progress_;
+  std::stop_source stop_;
+  Clock::time_point next_;
+  std::optional<nb::python_error> raised_;
+};
+
+}  // namespace gradus::python

@@ -1,0 +1,116 @@
+// gradus.kmeans and what belongs to it.
+#include "gradus/kmeans.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "python/bindings/arrays.hpp"
+#include "python/bindings/choices.hpp"
+#include "python/bindings/execution.hpp"
+#include "python/bindings/module.hpp"
+
+namespace gradus::python {
+
+namespace {
+
+KMeansMetric metric_of(const std::string& text) {
+  constexpr std::array<std::string_view, 2> names{"euclidean", "cosine"};
+  return choice<KMeansMetric>("metric", text, names);
+}
+
+KMeansOptions options_of(std::int64_t clusters, const std::string& init, int restarts, int max_iterations,
+                         double tolerance, double changed, const std::string& empty, const std::string& metric,
+                         std::uint64_t seed) {
+  constexpr std::array<std::string_view, 5> inits{"k-means++", "k-means||", "random", "first", "given"};
+  constexpr std::array<std::string_view, 3> empties{"relocate", "keep", "error"};
+  return {.clusters = clusters,
+          .init = choice<KMeansInit>("init", init, inits),
+          .restarts = restarts,
+          .max_iterations = max_iterations,
+          .tolerance = tolerance,
+          .changed_fraction = changed,
+          .empty = choice<KMeansEmptyCluster>("empty", empty, empties),
+          .metric = metric_of(metric),
+          .seed = seed};
+}
+
+template <class T>
+nb::object fitted(KMeansResult<T> result) {
+  nb::list history;
+  for (const KMeansIteration& iteration : result.history)
+    history.append(nb::make_tuple(iteration.inertia, iteration.changed, iteration.shift, iteration.seconds));
+  const std::string_view reason = to_string(result.stop_reason);
+  return nb::make_tuple(to_numpy(std::move(result.centroids)), to_numpy(std::move(result.counts)), result.inertia,
+                        result.iterations, result.converged, nb::str(reason.data(), reason.size()), history,
+                        result.restart, to_python(result.report));
+}
+
+nb::object fit(const Input& points, const Output& labels, std::int64_t clusters, const std::string& init,
+               const std::optional<Input>& initial_centroids, const std::optional<Input>& weights, int restarts,
+               int max_iterations, double tolerance, double changed, const std::string& empty,
+               const std::string& metric, std::uint64_t seed, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) {
+    const KMeansOptions options =
+        options_of(clusters, init, restarts, max_iterations, tolerance, changed, empty, metric, seed);
+    const auto view = matrix_of<const T>(points, "points");
+    const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
+                                 .weights = vector_of<T>(weights, "weights"),
+                                 .labels = vector_of<std::int32_t>(labels, "labels")};
+    return fitted(
+        Job(request).run([&](const Execution& execution) { return kmeans(view, options, memory, execution); }));
+  });
+}
+
+nb::object predict(const Input& centroids, const Input& points, const Output& labels, const std::string& metric,
+                   const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> nb::object {
+    const auto rows = matrix_of<const T>(points, "points");
+    const auto means = matrix_of<const T>(centroids, "centroids");
+    const auto written = vector_of<std::int32_t>(labels, "labels");
+    const KMeansMetric by = metric_of(metric);
+    const KMeansPrediction result = Job(request).run(
+        [&](const Execution& execution) { return kmeans_predict(means, rows, written, by, execution); });
+    return nb::make_tuple(result.inertia, to_python(result.report));
+  });
+}
+
+nb::object transform(const Input& centroids, const Input& points, const Output& distances, const std::string& metric,
+                     const Request& request) {
+  return with_element_of(points, [&]<class T>(T) {
+    const auto rows = matrix_of<const T>(points, "points");
+    const auto means = matrix_of<const T>(centroids, "centroids");
+    const auto written = matrix_of<T>(distances, "out");
+    const KMeansMetric by = metric_of(metric);
+    return to_python(Job(request).run(
+        [&](const Execution& execution) { return kmeans_transform(means, rows, written, by, execution); }));
+  });
+}
+
+nb::object memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted,
+                     std::optional<int> gpu, std::int64_t clusters, const std::string& init, int restarts,
+                     const std::string& metric, const Request& request) {
+  const KMeansShape shape{.points = points,
+                          .dimensions = dimensions,
+                          .element_bytes = element_bytes,
+                          .weighted = weighted,
+                          .place = gpu ? MemoryPlace::on_gpu(*gpu) : MemoryPlace::host()};
+  const KMeansOptions options = options_of(clusters, init, restarts, 300, 0, 0, "relocate", metric, 0);
+  const MemoryEstimate estimate = kmeans_memory(shape, options, request.execution);
+  return nb::make_tuple(estimate.host, estimate.device);
+}
+
+}  // namespace
+
+void bind_kmeans(nb::module_& module) {
+  using nb::arg;
+  module.def("kmeans", &fit, arg("points"), arg("labels"), arg("clusters"), arg("init"),
+             arg("initial_centroids").none(), arg("weights").none(), arg("restarts"), arg("max_iterations"),
+             arg("tolerance"), arg("changed"), arg("empty"), arg("metric"), arg("seed"), arg("request"));
+  module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("metric"), arg("request"));
+  module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances"), arg("metric"),
+             arg("request"));
+  module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),
+             arg("gpu").none(), arg("clusters"), arg("init"), arg("restarts"), arg("metric"), arg("request"));
+}
+
+}  // namespace gradus::python

@@ -1,0 +1,72 @@
+// The ladders, the GPUs, this machine and this build.
+#include <nanobind/stl/string.h>
+
+#include "cpu/memory.hpp"
+#include "execution/devices.hpp"
+#include "execution/machine.hpp"
+#include "gradus/variants.hpp"
+#include "gradus/version.hpp"
+#include "python/bindings/module.hpp"
+
+namespace gradus::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+nb::str text(std::string_view view) { return nb::str(view.data(), view.size()); }
+
+nb::list variants_of(const std::string& problem) {
+  nb::list rows;
+  for (const VariantRow& row : variants(problem))
+    rows.append(nb::make_tuple(text(row.name), text(row.summary), text(to_string(row.backend)), row.contract,
+                               row.supported, row.reason));
+  return rows;
+}
+
+nb::list problem_names() {
+  nb::list names;
+  for (const std::string_view name : problems()) names.append(text(name));
+  return names;
+}
+
+nb::list gpus_here() {
+  nb::list gpus;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    gpus.append(
+        nb::make_tuple(gpu.index, gpu.name, gpu.memory_bytes, gpu.multiprocessors, gpu.compute_capability, gpu.usable));
+  return gpus;
+}
+
+nb::dict machine_facts() {
+  const execution::Machine& machine = execution::this_machine();
+  const execution::Layout& layout = machine.layout();
+  nb::dict facts;
+  facts["version"] = text(version());
+  facts["cuda_compiled"] = machine.cuda_compiled;
+  facts["why_no_gpu"] = execution::why_no_gpu(machine);
+  facts["processor"] = machine.processor;
+  facts["cores"] = machine.cores;
+  facts["physical_cores"] = layout.physical_cores;
+  facts["packages"] = layout.packages;
+  facts["memory_nodes"] = layout.memory_nodes;
+  nb::list simd;
+  for (const std::string& name : machine.simd) simd.append(name);
+  facts["simd"] = simd;
+  facts["fused_multiply_add"] = machine.fused_multiply_add;
+  facts["memory_bytes"] = machine.memory_bytes;
+  facts["available_memory_bytes"] = cpu::available_memory();
+  return facts;
+}
+
+}  // namespace
+
+void bind_machine(nb::module_& module) {
+  module.def("version", [] { return text(version()); });
+  module.def("variants", &variants_of, nb::arg("problem"));
+  module.def("problems", &problem_names);
+  module.def("gpus", &gpus_here);
+  module.def("info", &machine_facts);
+}
+
+}  // namespace gradus::python

@@ -1,0 +1,14 @@
+// gradus._core: conversions, and nothing else.
+#include "python/bindings/module.hpp"
+
+#include "python/bindings/errors.hpp"
+#include "python/bindings/execution.hpp"
+
+NB_MODULE(_core, module) {
+  gradus::python::bind_errors(module);
+  gradus::python::bind_execution(module);
+  gradus::python::bind_machine(module);
+#define GRADUS_PROBLEM(name) gradus::python::bind_##name(module);
+#include "bindings.inc"
+#undef GRADUS_PROBLEM
+}

@@ -1,0 +1,13 @@
+// What each problem adds to the module, one function a file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace gradus::python {
+
+void bind_machine(nanobind::module_& module);
+#define GRADUS_PROBLEM(name) void bind_##name(nanobind::module_& module);
+#include "bindings.inc"
+#undef GRADUS_PROBLEM
+
+}  // namespace gradus::python

@@ -1,0 +1,93 @@
+// gradus.pair_histogram and what belongs to it.
+#include "gradus/pair_histogram.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/bindings/arrays.hpp"
+#include "python/bindings/execution.hpp"
+#include "python/bindings/module.hpp"
+
+namespace gradus::python {
+
+namespace {
+
+nb::object count(const Input& points, double bin_width, std::int64_t bins, std::vector<double> edges, double cutoff,
+                 const std::optional<Input>& others, std::vector<double> box, std::vector<double> box_origin,
+                 const std::optional<Input>& weights, const std::optional<Input>& other_weights,
+                 const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> nb::object {
+    const PairHistogramOptions options{
+        .bins = {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff},
+        .box = std::move(box),
+        .box_origin = std::move(box_origin)};
+    const auto view = matrix_of<const T>(points, "points");
+    const PairHistogramMemory<T> memory{.others = matrix_of<T>(others, "others"),
+                                        .weights = vector_of<T>(weights, "weights"),
+                                        .other_weights = vector_of<T>(other_weights, "other_weights")};
+    PairHistogramResult result =
+        Job(request).run([&](const Execution& execution) { return pair_histogram(view, options, memory, execution); });
+    const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
+    return nb::make_tuple(to_numpy(std::move(result.edges)), to_numpy(std::move(result.counts)), weighted, result.below,
+                          result.beyond, result.pairs, to_python(result.report));
+  });
+}
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T, class Array>
+std::vector<T> vector_from(const Array& array) {
+  return {array.data(), array.data() + array.shape(0)};
+}
+
+PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const std::optional<Doubles>& weighted,
+                              std::uint64_t below, std::uint64_t beyond, std::uint64_t pairs, double rechecked) {
+  PairHistogramResult result;
+  result.edges = vector_from<double>(edges);
+  result.counts = vector_from<std::uint64_t>(counts);
+  if (weighted) result.weighted = vector_from<double>(*weighted);
+  result.below = below;
+  result.beyond = beyond;
+  result.pairs = pairs;
+  result.report.rechecked = rechecked;
+  return result;
+}
+
+/// Each histogram as (edges, counts, weighted, below, beyond, pairs, rechecked).
+PairHistogramResult result_of(const nb::tuple& fields) {
+  return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
+                   nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),
+                   nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]), nb::cast<double>(fields[6]));
+}
+
+nb::object add(const nb::tuple& sum, const nb::tuple& next) {
+  PairHistogramResult result = result_of(sum);
+  pair_histogram_accumulate(result, result_of(next));
+  const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
+  return nb::make_tuple(to_numpy(std::move(result.counts)), weighted, result.below, result.beyond, result.pairs,
+                        result.report.rechecked);
+}
+
+nb::object radial_distribution(const nb::tuple& histogram, std::int64_t dimensions, std::int64_t points,
+                               std::int64_t others, double volume, std::int64_t frames) {
+  PairHistogramRadialDistribution result =
+      pair_histogram_radial_distribution(result_of(histogram), dimensions, points, others, volume, frames);
+  return nb::make_tuple(to_numpy(std::move(result.g)), to_numpy(std::move(result.density)),
+                        to_numpy(std::move(result.coordination)));
+}
+
+}  // namespace
+
+void bind_pair_histogram(nb::module_& module) {
+  using nb::arg;
+  module.def("pair_histogram", &count, arg("points"), arg("bin_width"), arg("bins"), arg("edges"), arg("cutoff"),
+             arg("others").none(), arg("box"), arg("box_origin"), arg("weights").none(), arg("other_weights").none(),
+             arg("request"));
+  module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
+  module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
+             arg("points"), arg("others"), arg("volume"), arg("frames"));
+}
+
+}  // namespace gradus::python

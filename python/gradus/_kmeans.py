@@ -1,0 +1,185 @@
+"""k-means clustering: Lloyd's algorithm, exact and reproducible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradus import _arrays, _core
+from gradus._errors import UsageError
+from gradus._options import MemoryEstimate, Progress, RunReport, request
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class KMeansIteration:
+    """One iteration: the assignment to the centroids of the iteration before, and the update that followed."""
+
+    inertia: float
+    changed: int
+    shift: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KMeansResult:
+    centroids: Array  #: clusters x d, in the type of the points
+    labels: Array  #: n of int32; each point's nearest of `centroids`
+    counts: Array  #: points per cluster under `labels`
+    inertia: float  #: of `labels` and `centroids`
+    iterations: int
+    converged: bool  #: stopped for any reason but the iteration limit
+    stop_reason: str
+    history: tuple[KMeansIteration, ...]
+    restart: int  #: which of the restarts won
+    report: RunReport
+
+    @property
+    def threads(self) -> int:
+        return self.report.threads
+
+    @property
+    def variant(self) -> str:
+        return self.report.variant
+
+    def __repr__(self) -> str:
+        clusters, dimensions = self.centroids.shape
+        return (
+            f"KMeansResult({len(self.labels)} points, {clusters} centroids of {dimensions} columns, "
+            f"inertia={self.inertia:.6g}, iterations={self.iterations}, stop_reason={self.stop_reason!r}, "
+            f"variant={self.report.variant!r})"
+        )
+
+
+def _numbers_fit(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if not -(2**31) <= number < 2**31:
+            raise UsageError(f"{name}: {number} is out of range")
+
+
+def kmeans(
+    points: Any,
+    clusters: int,
+    *,
+    init: Any = "k-means++",
+    weights: Any = None,
+    restarts: int = 1,
+    max_iterations: int = 300,
+    tolerance: float = 1e-4,
+    changed: float = 0.0,
+    empty: str = "relocate",
+    metric: str = "euclidean",
+    seed: int = 0,
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> KMeansResult:
+    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first" or an array of centroids."""
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
+    _numbers_fit(restarts=restarts, max_iterations=max_iterations)
+    rows = _arrays.matrix(points, "points")
+    given = None
+    if not isinstance(init, str):
+        given = _arrays.matrix(init, "init", rows.dtype)
+        init = "given"
+    elif init == "given":
+        raise UsageError("init: there is no 'given': pass the array of centroids itself")
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
+    labels = np.empty(len(rows), np.int32)
+    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
+    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = _core.kmeans(
+        rows, labels, clusters, init, given, weighed, restarts, max_iterations, tolerance, changed, empty, metric, seed,
+        running,
+    )  # fmt: skip
+    return KMeansResult(
+        centroids,
+        labels,
+        counts,
+        inertia,
+        iterations,
+        converged,
+        stop_reason,
+        tuple(KMeansIteration(*step) for step in history),
+        restart,
+        RunReport(*report),
+    )
+
+
+def kmeans_predict(
+    centroids: Any,
+    points: Any,
+    *,
+    metric: str = "euclidean",
+    out: Array | None = None,
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> Array:
+    """The nearest centroid of each row of `points`, in int32."""
+    rows = _arrays.matrix(points, "points")
+    means = _arrays.matrix(centroids, "centroids", rows.dtype)
+    labels = _arrays.output(out, (len(rows),), np.dtype(np.int32), rows, means)
+    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
+    _core.kmeans_predict(means, rows, labels, metric, running)
+    return labels
+
+
+def kmeans_transform(
+    centroids: Any,
+    points: Any,
+    *,
+    metric: str = "euclidean",
+    out: Array | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> Array:
+    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity."""
+    rows = _arrays.matrix(points, "points")
+    means = _arrays.matrix(centroids, "centroids", rows.dtype)
+    distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means)
+    running = request(device, None, threads, pinning, block_size, memory_limit, stream, progress)
+    _core.kmeans_transform(means, rows, distances, metric, running)
+    return distances
+
+
+def kmeans_memory(
+    points: int,
+    dimensions: int,
+    clusters: int,
+    *,
+    dtype: Any = np.float32,
+    weighted: bool = False,
+    gpu: int | None = None,
+    init: str = "k-means++",
+    restarts: int = 1,
+    metric: str = "euclidean",
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+) -> MemoryEstimate:
+    """Bytes that kmeans() takes beyond its input for so many points; `gpu`: the points lie on this one."""
+    running = request(device, variant, threads, "none", None, None, None, None)
+    return MemoryEstimate(
+        *_core.kmeans_memory(
+            points, dimensions, np.dtype(dtype).itemsize, weighted, gpu, clusters, init, restarts, metric, running
+        )
+    )

@@ -1,0 +1,131 @@
+"""Pair-distance histograms: how many pairs of points lie at each distance. Each pair counts once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+
+from gradus import _arrays, _core
+from gradus._errors import UsageError
+from gradus._options import Progress, RunReport, request
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RadialDistribution:
+    g: Array  #: pairs in the bin's shell over those of as many points spread uniformly
+    density: Array  #: of others in the shell around a point, per unit volume
+    coordination: Array  #: others nearer than the bin's upper edge, per point
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairHistogramResult:
+    """`a += b` adds the histogram of another frame, of the same bins."""
+
+    edges: Array  #: one more than there are bins
+    counts: Array  #: of pairs in each bin, in uint64; each pair once
+    weighted: Array | None  #: sum of the pairs' weights in each bin
+    below: int  #: pairs nearer than the first edge
+    beyond: int  #: pairs at the last edge or the cutoff, or past it
+    pairs: int  #: all of them
+    report: RunReport
+    points: int  #: of a frame
+    others: int  #: of a frame; 0: pairs among the points
+    dimensions: int
+    volume: float | None  #: of the box; None in open space
+    frames: int = 1
+
+    def _fields(self) -> tuple[Any, ...]:
+        return (self.edges, self.counts, self.weighted, self.below, self.beyond, self.pairs, self.report.rechecked)
+
+    def __add__(self, other: PairHistogramResult) -> PairHistogramResult:
+        if not isinstance(other, PairHistogramResult):
+            return NotImplemented
+        if (self.points, self.others, self.dimensions) != (other.points, other.others, other.dimensions):
+            raise UsageError("histograms of frames with other numbers of points cannot be added")
+        counts, weighted, below, beyond, pairs, rechecked = _core.pair_histogram_add(self._fields(), other._fields())
+        phases = dict(self.report.phases)
+        for name, seconds in other.report.phases.items():
+            phases[name] = phases.get(name, 0.0) + seconds
+        report = RunReport(self.report.variant, self.report.device, self.report.threads, phases, rechecked)
+        frames = self.frames + other.frames
+        volume = None  # the harmonic mean, as the density of points is averaged
+        if self.volume is not None and other.volume is not None:
+            volume = frames / (self.frames / self.volume + other.frames / other.volume)
+        return PairHistogramResult(
+            self.edges, counts, weighted, below, beyond, pairs, report, self.points, self.others, self.dimensions,
+            volume, frames,
+        )  # fmt: skip
+
+    def rdf(self, volume: float | None = None) -> RadialDistribution:
+        """The radial distribution; `volume`: of the space that the points lie in, where there is no periodic box."""
+        space = self.volume if volume is None else volume
+        if space is None:
+            raise UsageError("rdf: the points lie in no box: pass the volume of the space that they lie in")
+        return RadialDistribution(
+            *_core.pair_histogram_radial_distribution(
+                self._fields(), self.dimensions, self.points, self.others, space, self.frames
+            )
+        )
+
+    def __repr__(self) -> str:
+        frames = "" if self.frames == 1 else f"{self.frames} frames, "
+        return f"PairHistogramResult({frames}{self.pairs} pairs, {len(self.counts)} bins, {self.beyond} pairs beyond)"
+
+
+def _volume(box: list[float], dimensions: int) -> float | None:
+    if len(box) == 0:
+        return None
+    if dimensions == 3 and len(box) == 9:
+        return float(abs(np.linalg.det(np.reshape(box, (3, 3)))))
+    return float(np.prod(box))
+
+
+def pair_histogram(
+    points: Any,
+    *,
+    bin_width: float | None = None,
+    bins: int | None = None,
+    edges: Sequence[float] | Array | None = None,
+    cutoff: float | None = None,
+    others: Any = None,
+    box: Sequence[float] | Array | None = None,
+    box_origin: Sequence[float] | Array | None = None,
+    weights: Any = None,
+    other_weights: Any = None,
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> PairHistogramResult:
+    """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice."""
+    rows = _arrays.matrix(points, "points")
+    second = None if others is None else _arrays.matrix(others, "others", rows.dtype)
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
+    other_weighed = None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype)
+    lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
+    origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
+    borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
+    if bins is None and cutoff is not None and bin_width is not None and 0 < cutoff < 2**62 * bin_width:
+        bins = int(cutoff / bin_width) + 2  # those that begin at the cutoff or beyond are left out
+    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
+    *fields, report = _core.pair_histogram(
+        rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
+        0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed, running,
+    )  # fmt: skip
+    dimensions = rows.shape[1]
+    return PairHistogramResult(
+        *fields,
+        RunReport(*report),
+        len(rows),
+        0 if second is None else len(second),
+        dimensions,
+        _volume(lengths, dimensions),
+    )

@@ -1,0 +1,235 @@
+import hashlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import gradus
+import numpy as np
+import pytest
+
+
+def bits(result):
+    parts = [result.labels.tobytes(), result.centroids.tobytes(), np.float64(result.inertia).tobytes()]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def exact_variants():
+    return [row for row in gradus.variants("kmeans") if row.supported and row.contract == "same bits"]
+
+
+def test_result_is_what_it_says(points):
+    result = gradus.kmeans(points, 5, seed=3)
+    assert result.centroids.dtype == np.float32 and result.centroids.shape == (5, 3)
+    assert result.labels.dtype == np.int32 and result.labels.shape == (2000,)
+    squares = ((points[:, None].astype(np.float64) - result.centroids) ** 2).sum(axis=2)
+    assert (squares.argmin(axis=1) == result.labels).all()
+    assert result.inertia == pytest.approx(squares.min(axis=1).sum(), rel=1e-12)
+    assert (np.bincount(result.labels, minlength=5) == result.counts).all()
+    assert len(result.history) == result.iterations and result.converged
+    assert len(repr(result)) < 200 and "2000 points" in repr(result)
+    with pytest.raises(AttributeError):
+        result.inertia = 0
+    assert bits(pickle.loads(pickle.dumps(result))) == bits(result)
+
+
+@pytest.mark.parametrize("row", exact_variants(), ids=lambda row: row.name)
+def test_every_exact_variant_has_the_same_bits(points, row):
+    start = points[:7]
+    expected = bits(gradus.kmeans(points, 7, init=start, variant=exact_variants()[-1].name, threads=1))
+    for threads in (1, 2, 7):
+        result = gradus.kmeans(points, 7, init=start, variant=row.name, threads=threads)
+        assert result.variant == row.name
+        assert bits(result) == expected
+
+
+def test_there_are_exact_variants():
+    assert len(exact_variants()) >= 3
+
+
+def test_the_program_has_the_same_bits(points, tmp_path):
+    np.save(tmp_path / "points.npy", points)
+    command = [sys.executable, "-m", "gradus", "kmeans", "points.npy", "-k", "6", "--seed", "11", "-o", "out", "--quiet"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    result = gradus.kmeans(points, 6, seed=11)
+    assert (np.load(tmp_path / "out" / "labels.npy") == result.labels).all()
+    assert np.load(tmp_path / "out" / "centroids.npy").tobytes() == result.centroids.tobytes()
+
+
+def test_any_host_array_has_the_same_bits(points, tmp_path):
+    expected = bits(gradus.kmeans(points, 4))
+    wide = np.full((len(points), 5), np.nan, np.float32)
+    wide[:, :3] = points
+    np.save(tmp_path / "points.npy", points)
+    frozen = points.copy()
+    frozen.flags.writeable = False
+    swapped = points.astype(points.dtype.newbyteorder())
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    sources = [wide[:, :3], np.asfortranarray(points), frozen, swapped, mapped, points.tolist, points[::-1][::-1]]
+    sources[5] = [list(row) for row in points.astype(object)]
+    for source in sources:
+        got = gradus.kmeans(source if not isinstance(source, list) else np.array(source, np.float32), 4)
+        assert bits(got) == expected
+
+
+def test_types_as_the_program_takes_them(points):
+    small = np.rint(points * 50)
+    for dtype, taken in [("i1", "f4"), ("u2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("f8", "f8"), ("?", "f4")]:
+        source = (small > 0) if dtype == "?" else np.clip(small, 0, 100).astype(dtype)
+        result = gradus.kmeans(source, 2, init="first", max_iterations=1)
+        assert result.centroids.dtype == np.dtype(taken), dtype
+
+
+def test_points_are_not_copied(points):
+    from gradus import _arrays
+
+    wide = np.zeros((10, 8), np.float64)
+    for source in (points, wide[:, :3], wide[:, 2:7], wide[::2], wide[:, :1]):
+        assert _arrays.matrix(source, "points") is source
+
+
+def test_predict_and_transform(points):
+    result = gradus.kmeans(points, 5)
+    labels = gradus.kmeans_predict(result.centroids, points)
+    assert labels.dtype == np.int32 and (labels == result.labels).all()
+    out = np.empty(len(points), np.int32)
+    assert gradus.kmeans_predict(result.centroids, points, out=out) is out and (out == labels).all()
+    distances = gradus.kmeans_transform(result.centroids, points)
+    expected = np.sqrt(((points[:, None].astype(np.float64) - result.centroids) ** 2).sum(axis=2))
+    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+
+
+def test_weights(points):
+    weights = np.random.default_rng(2).integers(0, 4, len(points))
+    plain = gradus.kmeans(np.repeat(points, weights, axis=0), 4, init=points[:4])
+    weighed = gradus.kmeans(points, 4, init=points[:4], weights=weights)
+    # The rule of the tolerance sees the columns' variance without weights.
+    assert plain.inertia == pytest.approx(weighed.inertia, rel=1e-2)
+    with pytest.raises(gradus.InputError, match="1999 weights for 2000 points"):
+        gradus.kmeans(points, 4, weights=weights[:-1])
+
+
+def test_memory():
+    small, large = (gradus.kmeans_memory(n, 8, 4).host for n in (1000, 1000000))
+    assert 0 < small < large
+
+
+BAD = [
+    (lambda x: gradus.kmeans(x, 0), gradus.UsageError, "clusters"),
+    (lambda x: gradus.kmeans(x, 3, variant="sequentail"), gradus.UsageError, "did you mean 'sequential'"),
+    (lambda x: gradus.kmeans(x, 3, init="randm"), gradus.UsageError, "did you mean 'random'"),
+    (lambda x: gradus.kmeans(x, 3, init="given"), gradus.UsageError, "array"),
+    (lambda x: gradus.kmeans(x, 3, empty="kep"), gradus.UsageError, "did you mean 'keep'"),
+    (lambda x: gradus.kmeans(x, 3, metric="cosin"), gradus.UsageError, "did you mean 'cosine'"),
+    (lambda x: gradus.kmeans(x, 3, pinning="compct"), gradus.UsageError, "did you mean 'compact'"),
+    (lambda x: gradus.kmeans(x, 3, device="cpuu"), gradus.UsageError, "did you mean 'cpu'"),
+    (lambda x: gradus.kmeans(x, 3, device="gpu:-1"), gradus.UsageError, "gpu:-1"),
+    (lambda x: gradus.kmeans(x, 3, device="gpu:99"), gradus.UnsupportedError, "GPU"),
+    (lambda x: gradus.kmeans(x, 3, threads=0), gradus.UsageError, "threads"),
+    (lambda x: gradus.kmeans(x, 3, seed=-1), gradus.UsageError, "seed"),
+    (lambda x: gradus.kmeans(x, 3, seed=2**64), gradus.UsageError, "seed"),
+    (lambda x: gradus.kmeans(x, 3, max_iterations=2**40), gradus.UsageError, "max_iterations"),
+    (lambda x: gradus.kmeans(x, 3, progress=1), gradus.UsageError, "progress"),
+    (lambda x: gradus.kmeans(x[0], 3), gradus.UsageError, r"\(3,\)"),
+    (lambda x: gradus.kmeans(x[None], 3), gradus.UsageError, "two dimensions"),
+    (lambda x: gradus.kmeans(x[:0], 3), gradus.Error, "points"),
+    (lambda x: gradus.kmeans(x * 1j, 3), gradus.InputError, "complex64"),
+    (lambda x: gradus.kmeans(x.astype(object), 3), gradus.InputError, "object"),
+    (lambda x: gradus.kmeans(x.astype(str), 3), gradus.InputError, "<U"),
+    (lambda x: gradus.kmeans([[1.0, 2.0], [1.0]], 1), gradus.InputError, "numbers"),
+    (lambda x: gradus.kmeans(np.where(x == x[4, 2], np.inf, x), 3), gradus.InputError, "row 4, column 2"),
+    (lambda x: gradus.kmeans(np.where(x == x[4, 2], np.nan, x), 3), gradus.InputError, "row 4, column 2"),
+    (lambda x: gradus.kmeans(x, 3, init=x[:2]), gradus.InputError, "2 x 3"),
+    (lambda x: gradus.kmeans(x, 3, weights=-np.ones(len(x))), gradus.InputError, "weight"),
+    (lambda x: gradus.kmeans(x, 3, weights=np.ones((len(x), 1))), gradus.UsageError, "weights"),
+    (lambda x: gradus.kmeans_predict(x[:2, :2], x), gradus.InputError, "2 x 2"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=np.empty(3, np.int32)), gradus.UsageError, "shape"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=np.empty(len(x), np.int64)), gradus.UsageError, "int32"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=np.empty(2 * len(x), np.int32)[::2]), gradus.UsageError, "side by"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=np.broadcast_to(np.int32(0), len(x))), gradus.UsageError, "side by"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=[0] * len(x)), gradus.UsageError, "list"),
+    (lambda x: gradus.kmeans_predict(x[:2], x, out=x.reshape(-1)[: len(x)].view(np.int32)), gradus.UsageError, "overlap"),
+    (lambda x: gradus.variants("kmean"), gradus.UsageError, "did you mean 'kmeans'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_input(points, number):
+    call, kind, text = BAD[number]
+    with pytest.raises(kind, match=text):
+        call(points)
+
+
+def test_errors_are_the_built_in_ones_too():
+    kinds = [(gradus.Error, RuntimeError), (gradus.UsageError, ValueError), (gradus.InputError, ValueError)]
+    for ours, built_in in [*kinds, (gradus.UnsupportedError, NotImplementedError)]:
+        assert issubclass(ours, built_in) and issubclass(ours, gradus.Error)
+        assert str(pickle.loads(pickle.dumps(ours("text")))) == "text"
+
+
+def test_progress_is_called_and_its_exception_comes_out(points):
+    seen = []
+    gradus.kmeans(points, 5, progress=lambda *step: seen.append(step))
+    assert seen and all(isinstance(phase, str) and done <= total for phase, done, total, _ in seen)
+
+    def stop(*_):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        gradus.kmeans(points, 5, progress=stop)
+    assert bits(gradus.kmeans(points, 5)) == bits(gradus.kmeans(points, 5))
+
+
+def long_fit():
+    points = np.random.default_rng(0).random((400000, 16), np.float32)
+    return gradus.kmeans(points, 256, tolerance=0, max_iterations=100000, device="cpu")
+
+
+def test_interrupt_ends_a_fit():
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        long_fit()
+    timer.join()
+    assert time.monotonic() - begin < 20
+
+
+def test_threads_of_the_environment(points):
+    code = "import gradus, numpy; print(gradus.kmeans(numpy.random.rand(100000, 8), 8).threads)"
+    got = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True,
+                         capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert got.stdout.strip() == "1"
+
+
+def test_many_threads_at_once(points):
+    expected = bits(gradus.kmeans(points, 5))
+    results = []
+
+    def work():
+        for _ in range(10):
+            results.append(bits(gradus.kmeans(points, 5, threads=2)))
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert results == [expected] * 80
+
+
+def test_import_is_light():
+    code = "import sys, gradus; print([name for name in ('sklearn', 'torch', 'pandas') if name in sys.modules])"
+    got = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert got.stdout.strip() == "[]"
+
+
+def test_the_ladders():
+    assert "kmeans" in gradus.problems() and "locks" in gradus.problems()
+    for problem in gradus.problems():
+        rows = gradus.variants(problem)
+        assert rows and all(row.supported or row.reason for row in rows)
+    assert gradus.info()["version"] == gradus.__version__
