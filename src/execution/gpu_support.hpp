@@ -1,7 +1,6 @@
 // What the tables of all problems ask of a GPU: that there is one, and that a block's data fit its shared memory.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -30,16 +29,14 @@ inline Gpu least_gpu(const Machine& machine) {
   for (const Gpu& gpu : machine.gpus()) {
     if (!gpu.usable) continue;
     if (!least.usable || gpu.memory_bytes < least.memory_bytes) least.memory_bytes = gpu.memory_bytes;
-    least.granted_bytes = std::min(least.granted_bytes, gpu.granted_bytes);
     if (!least.usable || gpu.multiprocessors < least.multiprocessors) least.multiprocessors = gpu.multiprocessors;
     least.usable = true;
   }
   return least;
 }
 
-/// Of a GPU's memory what a job may plan with: an eighth is left, since a GPU that nobody asked for is no reason to
-/// refuse a job; what the request grants is for the job alone.
-inline std::uint64_t to_plan_with(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
+/// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
+inline std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
 
 /// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
 inline constexpr double gpu_ready_seconds = 0.4;

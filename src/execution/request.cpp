@@ -139,7 +139,10 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
   if (execution.gpu_memory_limit == 0) return;
   limited_ = this_machine();
   std::vector<Gpu> gpus = limited_->gpus();
-  for (Gpu& gpu : gpus) gpu.granted_bytes = execution.gpu_memory_limit;
+  // Jobs plan with seven eighths, to leave others some; what the request grants is for the job alone.
+  const std::uint64_t sevenths = execution.gpu_memory_limit / 7 + 1;
+  for (Gpu& gpu : gpus)
+    if (gpu.memory_bytes / 8 > sevenths) gpu.memory_bytes = sevenths * 8;
   limited_->gpus = Gpus(std::move(gpus));
 }
 
