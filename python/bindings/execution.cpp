@@ -10,6 +10,7 @@
 
 #include "core/names.hpp"
 #include "execution/machine.hpp"
+#include "python/bindings/choices.hpp"
 
 namespace gradus::python {
 
@@ -44,10 +45,7 @@ void set_device(Execution& execution, const std::string& text) {
 
 Pinning pinning_of(const std::string& text) {
   constexpr std::array<std::string_view, 3> names{"none", "compact", "scatter"};
-  for (std::size_t index = 0; index < names.size(); ++index)
-    if (text == names[index]) return static_cast<Pinning>(index);
-  throw UsageError("pinning: there is no '" + text + "', only none, compact and scatter" +
-                   core::did_you_mean(text, names));
+  return choice<Pinning>("pinning", text, names);
 }
 
 /// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.

@@ -23,12 +23,10 @@ def _to_numpy(source: Any, what: str) -> np.ndarray[Any, Any]:
         raise UsageError(f"{what}: the tensor requires gradients, which are not computed here: pass {what}.detach()")
     if isinstance(source, np.ndarray):
         return source
-    if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
-        if _on_gpu(source):
-            raise UnsupportedError(f"{what}: the array lies on a GPU; only those in host memory are taken so far")
-        return np.from_dlpack(source)
     if _on_gpu(source):
         raise UnsupportedError(f"{what}: the array lies on a GPU; only those in host memory are taken so far")
+    if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
+        return np.from_dlpack(source)
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
         source = source.float()  # exact; NumPy does not know the type
     try:

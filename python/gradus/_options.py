@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Optional, TypedDict
+from typing import Any, Callable, Mapping
 
 from gradus import _core
 
 #: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
 Progress = Callable[[str, int, int, str], Any]
-
-
-class Options(TypedDict, total=False):
-    device: str
-    variant: Optional[str]
-    threads: Optional[int]
-    pinning: str
-    block_size: Optional[int]
-    memory_limit: Optional[int]
-    stream: Any
-    progress: Optional[Progress]
 
 
 def request(

@@ -38,6 +38,13 @@ inline Gpu least_gpu(const Machine& machine) {
 /// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
 inline std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
 
+/// The memory of a GPU of which just what a request grants may be planned with (up to seven bytes more), since a grant
+/// is for the job alone; all of the GPU's where that is less.
+inline std::uint64_t granted_memory(std::uint64_t gpu_bytes, std::uint64_t limit) {
+  const std::uint64_t sevenths = limit / 7 + 1;
+  return gpu_bytes / 8 > sevenths ? sevenths * 8 : gpu_bytes;
+}
+
 /// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
 inline constexpr double gpu_ready_seconds = 0.4;
 

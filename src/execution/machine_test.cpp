@@ -57,11 +57,18 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
   const GrantedMachine limited(execution);
   const Machine& granted = limited;
-  for (const Gpu& gpu : granted.gpus()) {
-    EXPECT_GE(to_plan_with(gpu.memory_bytes), 1000U) << "all that is granted";
-    EXPECT_LE(to_plan_with(gpu.memory_bytes), 1007U);
-  }
+  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(gpu.memory_bytes, granted_memory(gpu.memory_bytes, 1000));
   EXPECT_EQ(granted.processor, this_machine().processor);
+}
+
+TEST(GrantedMemory, MayAllBePlannedWith) {
+  constexpr std::uint64_t gpu = std::uint64_t{141} << 30;
+  for (const std::uint64_t limit : {std::uint64_t{1}, std::uint64_t{6}, std::uint64_t{7}, std::uint64_t{8},
+                                    std::uint64_t{1000}, std::uint64_t{3'123'456'789}, gpu / 8 * 7 - 8}) {
+    EXPECT_GE(to_plan_with(granted_memory(gpu, limit)), limit);
+    EXPECT_LE(to_plan_with(granted_memory(gpu, limit)), limit + 7);
+  }
+  for (const std::uint64_t limit : {gpu / 8 * 7, gpu, ~std::uint64_t{0}}) EXPECT_EQ(granted_memory(gpu, limit), gpu);
 }
 
 }  // namespace

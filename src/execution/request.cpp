@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_support.hpp"
 
 namespace gradus {
 
@@ -139,10 +140,7 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
   if (execution.gpu_memory_limit == 0) return;
   limited_ = this_machine();
   std::vector<Gpu> gpus = limited_->gpus();
-  // Jobs plan with seven eighths, to leave others some; what the request grants is for the job alone.
-  const std::uint64_t sevenths = execution.gpu_memory_limit / 7 + 1;
-  for (Gpu& gpu : gpus)
-    if (gpu.memory_bytes / 8 > sevenths) gpu.memory_bytes = sevenths * 8;
+  for (Gpu& gpu : gpus) gpu.memory_bytes = granted_memory(gpu.memory_bytes, execution.gpu_memory_limit);
   limited_->gpus = Gpus(std::move(gpus));
 }
 
