@@ -1,6 +1,7 @@
 // What the tables of all problems ask of a GPU: that there is one, and that a block's data fit its shared memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -29,21 +30,16 @@ inline Gpu least_gpu(const Machine& machine) {
   for (const Gpu& gpu : machine.gpus()) {
     if (!gpu.usable) continue;
     if (!least.usable || gpu.memory_bytes < least.memory_bytes) least.memory_bytes = gpu.memory_bytes;
+    least.granted_bytes = std::min(least.granted_bytes, gpu.granted_bytes);
     if (!least.usable || gpu.multiprocessors < least.multiprocessors) least.multiprocessors = gpu.multiprocessors;
     least.usable = true;
   }
   return least;
 }
 
-/// Of a GPU's memory what a job may plan with: a GPU that nobody asked for is no reason to refuse a job.
-inline std::uint64_t to_plan_with(std::uint64_t gpu_bytes) { return gpu_bytes / 8 * 7; }
-
-/// The memory of a GPU of which just what a request grants may be planned with (up to seven bytes more), since a grant
-/// is for the job alone; all of the GPU's where that is less.
-inline std::uint64_t granted_memory(std::uint64_t gpu_bytes, std::uint64_t limit) {
-  const std::uint64_t sevenths = limit / 7 + 1;
-  return gpu_bytes / 8 > sevenths ? sevenths * 8 : gpu_bytes;
-}
+/// Of a GPU's memory what a job may plan with: an eighth is left to others, since a GPU that nobody asked for is no
+/// reason to refuse a job, and no more than the request grants.
+inline std::uint64_t to_plan_with(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
 /// A process that did nothing on the GPU yet spends some 0.3 s on getting ready (docs/decisions/0020).
 inline constexpr double gpu_ready_seconds = 0.4;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <future>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ struct Gpu {
   int index = 0;  ///< its number among the GPUs that this process sees
   std::string name;
   std::uint64_t memory_bytes = 0;
+  std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();  ///< Execution::gpu_memory_limit
   int multiprocessors = 0;
   std::uint64_t shared_bytes = 0;  ///< shared memory that a block may have at most
   std::string compute_capability;  ///< for example "9.0"

@@ -57,18 +57,25 @@ TEST(Machine, IsGrantedNoMoreOfAGpusMemoryThanTheRequestSays) {
   EXPECT_THROW(check_gpu_memory(1001, execution), Error);
   const GrantedMachine limited(execution);
   const Machine& granted = limited;
-  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(gpu.memory_bytes, granted_memory(gpu.memory_bytes, 1000));
+  for (const Gpu& gpu : granted.gpus()) EXPECT_EQ(to_plan_with(gpu), 1000U);
   EXPECT_EQ(granted.processor, this_machine().processor);
 }
 
-TEST(GrantedMemory, MayAllBePlannedWith) {
-  constexpr std::uint64_t gpu = std::uint64_t{141} << 30;
-  for (const std::uint64_t limit : {std::uint64_t{1}, std::uint64_t{6}, std::uint64_t{7}, std::uint64_t{8},
-                                    std::uint64_t{1000}, std::uint64_t{3'123'456'789}, gpu / 8 * 7 - 8}) {
-    EXPECT_GE(to_plan_with(granted_memory(gpu, limit)), limit);
-    EXPECT_LE(to_plan_with(granted_memory(gpu, limit)), limit + 7);
-  }
-  for (const std::uint64_t limit : {gpu / 8 * 7, gpu, ~std::uint64_t{0}}) EXPECT_EQ(granted_memory(gpu, limit), gpu);
+TEST(MemoryToPlanWith, IsAllThatIsGrantedAndLeavesAnEighthOfTheGpu) {
+  Gpu gpu;
+  gpu.usable = true;
+  gpu.memory_bytes = 8000;
+  EXPECT_EQ(to_plan_with(gpu), 7000U) << "nobody said how much";
+  gpu.granted_bytes = 7500;
+  EXPECT_EQ(to_plan_with(gpu), 7000U);
+  gpu.granted_bytes = 6999;
+  EXPECT_EQ(to_plan_with(gpu), 6999U);
+  Gpu smaller = gpu;
+  smaller.memory_bytes = 4000;
+  gpu.granted_bytes = 100;
+  Machine machine;
+  machine.gpus = Gpus({gpu, smaller});
+  EXPECT_EQ(to_plan_with(least_gpu(machine)), 100U);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
-#include "execution/gpu_support.hpp"
 
 namespace gradus {
 
@@ -140,7 +139,7 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
   if (execution.gpu_memory_limit == 0) return;
   limited_ = this_machine();
   std::vector<Gpu> gpus = limited_->gpus();
-  for (Gpu& gpu : gpus) gpu.memory_bytes = granted_memory(gpu.memory_bytes, execution.gpu_memory_limit);
+  for (Gpu& gpu : gpus) gpu.granted_bytes = execution.gpu_memory_limit;
   limited_->gpus = Gpus(std::move(gpus));
 }
 

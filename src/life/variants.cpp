@@ -140,7 +140,7 @@ bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
       execution::gpu_ready_seconds + shape.cell_updates() / of_a_gpu + there_and_back / bytes_of_the_bus;
   if (shape.cell_updates() / (of_a_core * machine.cores) < on_gpu_seconds) return false;
   return execution::supported_on_gpu(machine) &&
-         grids_on_gpu<1, 1>(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+         grids_on_gpu<1, 1>(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
 }
 
 }  // namespace

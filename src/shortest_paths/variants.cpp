@@ -71,7 +71,7 @@ Memory dpx_memory(const Shape& shape, int threads) {
 Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   const execution::Gpu least = execution::least_gpu(machine);
-  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least.memory_bytes), panel_granule)
+  if (plan_panels(shape.vertices, shape.element_bytes, execution::to_plan_with(least), panel_granule)
               .pivot == 0 &&
       shape.vertices > 0)
     return Support::no("the rows of " + std::to_string(panel_granule) + " vertices do not fit the GPU's memory");
@@ -184,7 +184,7 @@ constexpr Variant table[] = {
 };
 
 bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
-  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine).memory_bytes);
+  return variant.memory(shape, 1).device <= execution::to_plan_with(execution::least_gpu(machine));
 }
 
 // Seconds that one core takes (docs/results/shortest-paths-sparse.txt): to find the routes from one vertex along the

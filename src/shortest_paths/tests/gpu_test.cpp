@@ -100,7 +100,7 @@ void check_limits() {
   execution.device = Device::gpu;
   // Whatever is granted decides how the graph is cut, and never the result.
   for (const std::uint64_t limit :
-       {std::uint64_t{0}, 8 * matrix, 3 * matrix, 2 * matrix, matrix * 3 / 2, least * 8 / 7 + 8}) {
+       {std::uint64_t{0}, 8 * matrix, 3 * matrix, 2 * matrix, matrix * 3 / 2, least * 8 / 7 + 8, least}) {
     execution.gpu_memory_limit = limit;
     const auto result = shortest_paths(weights.view(), {}, execution);
     EXPECT_EQ(result.report.variant, limit == 0 || limit >= 3 * matrix ? "cuda_dpx" : "cuda_panels") << limit;
