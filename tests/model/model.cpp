@@ -1,5 +1,8 @@
+// longjmp() goes from stack to stack here, which its checked form takes for a mistake.
+#undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -72,7 +75,8 @@ struct Look {
 };
 
 struct Thread {
-  ucontext_t context{};
+  ucontext_t context{};  ///< where it begins
+  jmp_buf goes_on{};     ///< swapcontext() would ask the kernel for the mask of signals each time
   std::vector<char> stack = std::vector<char>(stack_bytes);
   Doing doing = Doing::ended;
   Knowledge knows;
@@ -98,6 +102,15 @@ struct Object {
 };
 
 struct Stop {};  // an execution is over
+
+/// An operation in the code, found again without its name.
+struct SeenSite {
+  const char* file;
+  int line;
+  std::memory_order order;
+  bool of_failure;
+  std::memory_order taken_as;
+};
 
 class Engine {
  public:
@@ -146,12 +159,11 @@ class Engine {
   void resume(int index);
   void yield(Doing doing) {
     threads_[current_].doing = doing;
-    swapcontext(&threads_[current_].context, &scheduler_);
+    if (_setjmp(threads_[current_].goes_on) == 0) _longjmp(scheduler_, 1);
   }
   [[noreturn]] void give_up() {  // the execution; this thread is never resumed
     over_ = true;
-    swapcontext(&threads_[current_].context, &scheduler_);
-    std::abort();
+    _longjmp(scheduler_, 1);
   }
   [[noreturn]] void fail(const std::string& what) {
     if (outcome_.violation.empty()) outcome_.violation = what;
@@ -193,7 +205,7 @@ class Engine {
   int count_ = 0;  // of threads, the first included
   int current_ = 0;
   int maker_ = 0;  // of an object that is everybody's, and is there from the beginning
-  ucontext_t scheduler_{};
+  jmp_buf scheduler_{};
   Scenario scenario_;
   bool over_ = false;
   bool is_on_ = false;
@@ -209,6 +221,7 @@ class Engine {
   std::unordered_map<std::uint64_t, std::uint64_t> names_;  // of addresses, which differ from execution to execution
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
+  std::vector<SeenSite> seen_sites_;
   std::vector<std::string> trace_;
   bool traces_ = false;
 };
@@ -266,13 +279,16 @@ void Engine::start(int index) {
   thread.looks.clear();
   thread.looks_before.clear();
   thread.leaving.clear();
-  resume(index);
+  current_ = index;
+  thread.doing = Doing::running;
+  if (_setjmp(scheduler_) == 0) setcontext(&thread.context);
 }
 
 void Engine::resume(int index) {
   current_ = index;
-  threads_[static_cast<std::size_t>(index)].doing = Doing::running;
-  swapcontext(&scheduler_, &threads_[static_cast<std::size_t>(index)].context);
+  Thread& thread = threads_[static_cast<std::size_t>(index)];
+  thread.doing = Doing::running;
+  if (_setjmp(scheduler_) == 0) _longjmp(thread.goes_on, 1);
 }
 
 bool Engine::can_go_on(const Thread& thread) const {
@@ -482,11 +498,15 @@ void Engine::destroy(const void* address) {
 
 std::memory_order Engine::order_at(std::memory_order order, Place place, bool of_failure) {
   if (order == std::memory_order_relaxed) return order;
+  for (const SeenSite& seen : seen_sites_)
+    if (seen.file == place.file && seen.line == place.line && seen.order == order && seen.of_failure == of_failure)
+      return seen.taken_as;
   Site site{file_name(place.file), place.line, order, of_failure};
-  if (options_.weakened != nullptr && !(site < *options_.weakened) && !(*options_.weakened < site))
-    return options_.weaker_order;
-  outcome_.sites.insert(std::move(site));
-  return order;
+  const bool is_weakened =
+      options_.weakened != nullptr && !(site < *options_.weakened) && !(*options_.weakened < site);
+  seen_sites_.push_back({place.file, place.line, order, of_failure, is_weakened ? options_.weaker_order : order});
+  if (!is_weakened) outcome_.sites.insert(std::move(site));
+  return seen_sites_.back().taken_as;
 }
 
 void Engine::note(const char* what, int variable, std::uint64_t value, std::memory_order order, Place place, int of) {
