@@ -35,7 +35,7 @@ KMeansOptions options_of(std::int64_t clusters, const std::string& init, int res
 }
 
 template <class T>
-nb::object fitted(KMeansResult<T> result) {
+Fields fitted(KMeansResult<T> result) {
   nb::list history;
   for (const KMeansIteration& iteration : result.history)
     history.append(nb::make_tuple(iteration.inertia, iteration.changed, iteration.shift, iteration.seconds));
@@ -45,10 +45,10 @@ nb::object fitted(KMeansResult<T> result) {
                         result.restart, to_python(result.report));
 }
 
-nb::object fit(const Input& points, const Output& labels, std::int64_t clusters, const std::string& init,
-               const std::optional<Input>& initial_centroids, const std::optional<Input>& weights, int restarts,
-               int max_iterations, double tolerance, double changed, const std::string& empty,
-               const std::string& metric, std::uint64_t seed, const Request& request) {
+Fields fit(const Input& points, const Output& labels, std::int64_t clusters, const std::string& init,
+           const std::optional<Input>& initial_centroids, const std::optional<Input>& weights, int restarts,
+           int max_iterations, double tolerance, double changed, const std::string& empty, const std::string& metric,
+           std::uint64_t seed, const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
     const KMeansOptions options =
         options_of(clusters, init, restarts, max_iterations, tolerance, changed, empty, metric, seed);
@@ -61,9 +61,9 @@ nb::object fit(const Input& points, const Output& labels, std::int64_t clusters,
   });
 }
 
-nb::object predict(const Input& centroids, const Input& points, const Output& labels, const std::string& metric,
-                   const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> nb::object {
+Fields predict(const Input& centroids, const Input& points, const Output& labels, const std::string& metric,
+               const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
     const auto means = matrix_of<const T>(centroids, "centroids");
     const auto written = vector_of<std::int32_t>(labels, "labels");
@@ -74,8 +74,8 @@ nb::object predict(const Input& centroids, const Input& points, const Output& la
   });
 }
 
-nb::object transform(const Input& centroids, const Input& points, const Output& distances, const std::string& metric,
-                     const Request& request) {
+Fields transform(const Input& centroids, const Input& points, const Output& distances, const std::string& metric,
+                 const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
     const auto rows = matrix_of<const T>(points, "points");
     const auto means = matrix_of<const T>(centroids, "centroids");
@@ -86,9 +86,9 @@ nb::object transform(const Input& centroids, const Input& points, const Output& 
   });
 }
 
-nb::object memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted,
-                     std::optional<int> gpu, std::int64_t clusters, const std::string& init, int restarts,
-                     const std::string& metric, const Request& request) {
+Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes, bool weighted, std::optional<int> gpu,
+                 std::int64_t clusters, const std::string& init, int restarts, const std::string& metric,
+                 const Request& request) {
   const KMeansShape shape{.points = points,
                           .dimensions = dimensions,
                           .element_bytes = element_bytes,

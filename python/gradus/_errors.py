@@ -15,3 +15,7 @@ class InputError(Error, ValueError):
 
 class UnsupportedError(Error, NotImplementedError):
     """Something that this machine or this build cannot do."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Memory, or the limit of it that was given, does not suffice."""

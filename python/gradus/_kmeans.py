@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import MemoryEstimate, Progress, RunReport, request
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request
 
 Array = np.ndarray[Any, Any]
 
@@ -60,6 +60,7 @@ def _numbers_fit(**numbers: int) -> None:
             raise UsageError(f"{name}: {number} is out of range")
 
 
+@names_arguments
 def kmeans(
     points: Any,
     clusters: int,
@@ -114,6 +115,7 @@ def kmeans(
     )
 
 
+@names_arguments
 def kmeans_predict(
     centroids: Any,
     points: Any,
@@ -138,6 +140,7 @@ def kmeans_predict(
     return labels
 
 
+@names_arguments
 def kmeans_transform(
     centroids: Any,
     points: Any,
@@ -161,6 +164,7 @@ def kmeans_transform(
     return distances
 
 
+@names_arguments
 def kmeans_memory(
     points: int,
     dimensions: int,
