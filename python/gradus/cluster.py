@@ -8,7 +8,7 @@ same bits on every machine and any number of threads, an integer `random_state` 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any, Callable, ClassVar, NoReturn
 
 import numpy as np
@@ -113,7 +113,7 @@ def _weights(sample_weight: Any, rows: Any) -> Array | None:
     if sample_weight is None:
         return None
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
-    if not isinstance(sample_weight, (float, int)):
+    if not isinstance(sample_weight, Number):
         sample_weight = _on_host(sample_weight)
     return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ def pytest_collection_modifyitems(items):
     import gradus
 
     waits = ("weight_zero", "private_start", "test_duplicate", "refused_alike[48]", "warned_alike[4]", "test_functions",
-             "checks_of_scikit")  # fmt: skip
+             "checks_of_scikit", "tests_of_scikit")  # fmt: skip
     if not hasattr(gradus, "kmeans_initial_centroids"):
         for item in items:
             if any(name in item.nodeid for name in waits):

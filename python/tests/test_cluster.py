@@ -128,7 +128,7 @@ def test_the_same_from_one_start(kind, tol):
     x[np.abs(x) < 3] = 0
     source = KINDS[kind](x)
     before = bytes_of(source)
-    start = np.asarray(KINDS["f4" if kind.endswith("f4") else "f8"](x[[3, 50, 77, 120]])) * (10 if kind[-2:] in ("i4", "i8") else 1)
+    start = x[[3, 50, 77, 120]] * (10 if kind[-2:] in ("i4", "i8") else 1)
 
     def run(module):
         model = module.KMeans(4, init=start, n_init=1, tol=tol).fit(source)
@@ -238,7 +238,7 @@ def test_threads_and_variants_have_the_same_bits():
 def test_weights():
     x = blobs()
     weights = np.random.default_rng(3).integers(0, 4, len(x))
-    for given in (weights, weights.astype(np.float32), weights.tolist(), 2.5):
+    for given in (weights, weights.astype(np.float32), weights.tolist(), 2.5, np.int64(3)):
         theirs, ours = both(lambda module: module.KMeans(4, init=x[:4], n_init=1).fit(x, sample_weight=given))
         assert_same_fit(theirs, ours)
         scores = both(lambda module: module.KMeans(4, init=x[:4], n_init=1).fit(x).score(x, sample_weight=given))
@@ -556,6 +556,19 @@ def test_checks_of_scikit_learn(array_api):
     code = f"ARRAY_API = {array_api}\n{CHECKS}"
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_tests_of_scikit_learn():
+    """All that scikit-learn tests of its KMeans, k_means and kmeans_plusplus holds for ours."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
+               "--pyargs", "sklearn.cluster.tests.test_k_means", "-k", "not MiniBatch and not minibatch"]  # fmt: skip
+    path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
+    variables = {"PYTHONPATH": path, "SCIPY_ARRAY_API": "1", "SKLEARN_RUN_FLOAT32_TESTS": "1",
+                 "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "40-45"}  # fmt: skip
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout[-10000:] + done.stderr
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed and int(passed[1]) > 300 and "failed" not in done.stdout, done.stdout[-1000:]
 
 
 def in_a_new_process(code):
