@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
-from gradus._kmeans import KMeansIteration, KMeansResult, kmeans, kmeans_memory, kmeans_predict, kmeans_transform
+from gradus._kmeans import (
+    KMeansInitialCentroids,
+    KMeansIteration,
+    KMeansResult,
+    kmeans,
+    kmeans_initial_centroids,
+    kmeans_memory,
+    kmeans_predict,
+    kmeans_transform,
+)
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
 
@@ -22,6 +31,7 @@ __all__ = [
     "Error",
     "Gpu",
     "InputError",
+    "KMeansInitialCentroids",
     "KMeansIteration",
     "KMeansResult",
     "MemoryEstimate",
@@ -35,6 +45,7 @@ __all__ = [
     "gpus",
     "info",
     "kmeans",
+    "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",
     "kmeans_transform",

@@ -18,4 +18,4 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """Memory, or the limit of it that was given, does not suffice."""
+    """Memory does not suffice: that of the machine or of a GPU, or what `memory_limit` allows of it."""

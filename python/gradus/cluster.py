@@ -15,8 +15,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
-from gradus._kmeans import KMeansResult, kmeans_transform
-from gradus._seam import kmeans, kmeans_initial_centroids, kmeans_predict
+from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
 
 _NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'gradus[sklearn]'"
 
