@@ -385,6 +385,11 @@ Action setup_kmeans(Options& options, Session& session) {
                   {"keep", KMeansEmptyCluster::keep},
                   {"error", KMeansEmptyCluster::error}},
                  "a cluster that lost its points moves to the farthest point, stays, or ends the job");
+  options.choice(
+      "--fewer-distinct", fit.fewer_distinct,
+      {{"error", KMeansFewerDistinct::error}, {"accept", KMeansFewerDistinct::accept}},
+      "fewer different points than clusters end the job, or leave clusters that repeat a centroid and have no "
+      "points");
   add_metric_option(options, fit.metric);
   options.flag("--standardize", arguments->standardize,
                "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data");

@@ -28,6 +28,7 @@ struct Arguments {
   std::string centroids;
   std::string input;
   std::string output;
+  std::string weights;  ///< of predict
   io::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 };
@@ -55,9 +56,9 @@ Inputs read_inputs(const Arguments& arguments, const Session& session) {
       .centroids = arguments.centroids, .metric = arguments.metric, .column_names = {}, .standardization = {}};
   const bool folder = is_folder(arguments.centroids);
   if (folder) fit = open_fit(arguments.centroids, reading.stop);
-  require_one_standard_input({fit.centroids, arguments.input});
-  require_table_for_header(reading, {fit.centroids, arguments.input});
-  std::vector<std::string> inputs{fit.centroids, arguments.input};
+  require_one_standard_input({fit.centroids, arguments.input, arguments.weights});
+  require_table_for_header(reading, {fit.centroids, arguments.input, arguments.weights});
+  std::vector<std::string> inputs{fit.centroids, arguments.input, arguments.weights};
   if (folder)
     for (const std::string_view name : {centroids_name, standardized_name, summary_name})
       inputs.push_back(std::filesystem::path(arguments.centroids) / name);
@@ -132,7 +133,7 @@ void add_row_names(Json& facts, const io::RowNames* names) {
 
 template <class T, class Function>
 auto run(const Arguments& arguments, const Inputs& inputs, Function&& function) {
-  return naming_files({{"points", arguments.input}, {"centroids", arguments.centroids}},
+  return naming_files({{"points", arguments.input}, {"centroids", arguments.centroids}, {"weights", arguments.weights}},
                       [&] { return function(inputs.centroids.view<T>(), inputs.points.view<T>()); });
 }
 
@@ -140,9 +141,11 @@ template <class T>
 int predict(const Arguments& arguments, const Session& session, const Inputs& inputs) {
   Destination destination(arguments.output, session.execution.stop);
   destination.expect<std::int32_t>(inputs.points.rows(), 1);
+  io::VectorOf<T> weights;
+  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
   const auto start = core::Clock::now();
   const KMeansPrediction prediction = run<T>(arguments, inputs, [&](auto centroids, auto points) {
-    return kmeans_predict(centroids, points, inputs.metric, session.execution);
+    return kmeans_predict(centroids, points, {.weights = weights.view}, inputs.metric, session.execution);
   });
   const double seconds = core::seconds_since(start);
   const VectorView<const std::int32_t> labels = prediction.labels.view();
@@ -227,6 +230,7 @@ std::shared_ptr<Arguments> add_arguments(Options& options, const Session& sessio
 
 Action setup_predict(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv");
+  options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv: for the inertia");
   return [arguments, &session] {
     const Inputs inputs = read_inputs(*arguments, session);
     return inputs.points.type() == io::ElementType::f32 ? predict<float>(*arguments, session, inputs)

@@ -276,7 +276,7 @@ int run_and_report(int argument_count, char** arguments) {
   } catch (const Error& error) {
     status = report(session, error, error.exit_status());
   } catch (const std::bad_alloc&) {
-    status = report(session, Error("out of memory"), 1);
+    status = report(session, OutOfMemoryError("out of memory"), 1);
   } catch (const std::exception& error) {
     status = report(session, error, 1);
   }

@@ -28,7 +28,7 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-/// Expects that job() ends with gradus::Error at whichever allocation memory runs out, and without one in the end.
+/// Expects that job() ends with OutOfMemoryError at whichever allocation memory runs out, and without one in the end.
 template <class Job>
 void fails_orderly(const Job& job, std::string_view what) {
   job();  // what is found out once is found out
@@ -39,7 +39,7 @@ void fails_orderly(const Job& job, std::string_view what) {
     try {
       job();
       done = granted.load() >= 0;  // none was refused
-    } catch (const Error&) {
+    } catch (const OutOfMemoryError&) {
       said.clear();
     } catch (const std::exception& error) {
       said = std::string("ended with ") + error.what();

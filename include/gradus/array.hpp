@@ -219,7 +219,7 @@ struct FreeDeleter {
 
 /// Owned host memory for `size` elements, aligned to a large page from 4 MiB on, to a page from 64 KiB on and to a
 /// cache line otherwise, and deliberately left uninitialised: on a machine with several memory nodes a page belongs to
-/// the thread that writes it first. Throws gradus::Error when the size overflows or the allocation fails.
+/// the thread that writes it first. OutOfMemoryError when the size overflows or the allocation fails.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -228,13 +228,13 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::int64_t size) : size_(size) {
     if (size < 0 || static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T))
-      throw Error("cannot allocate " + std::to_string(size) + " elements: the size is out of range");
+      throw OutOfMemoryError("cannot allocate " + std::to_string(size) + " elements: the size is out of range");
     const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
     const std::size_t alignment = bytes >= 4U << 20 ? 2U << 20 : bytes >= 65536 ? 4096 : 64;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     if (rounded == 0) return;
     data_.reset(static_cast<T*>(std::aligned_alloc(alignment, rounded)));
-    if (!data_) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+    if (!data_) throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
   }
   Buffer(std::int64_t size, T value) : Buffer(size) {
     for (std::int64_t index = 0; index < size; ++index) data_.get()[index] = value;
@@ -291,7 +291,8 @@ class Matrix {
   static std::int64_t checked_area(std::int64_t rows, std::int64_t columns) {
     std::int64_t area = 0;
     if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &area))
-      throw Error("a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) + " is out of range");
+      throw OutOfMemoryError("a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                             " is out of range");
     return area;
   }
   Buffer<T> storage_;

@@ -10,7 +10,7 @@
 
 namespace gradus {
 
-/// Base of all errors, and by itself: a run-time failure such as a full disk or not enough memory.
+/// Base of all errors, and by itself: a run-time failure such as a full disk.
 class GRADUS_EXPORT Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,6 +43,13 @@ class GRADUS_EXPORT UnsupportedError : public Error {
   using Error::Error;
   ~UnsupportedError() override;
   int exit_status() const noexcept override { return 4; }
+};
+
+/// Memory does not suffice: that of the machine or of a GPU, or what the request allows of it.
+class GRADUS_EXPORT OutOfMemoryError : public Error {
+ public:
+  using Error::Error;
+  ~OutOfMemoryError() override;
 };
 
 /// A verification found a wrong result.

@@ -55,11 +55,33 @@ enum class KMeansInit : std::uint8_t {
   given              ///< KMeansMemory::initial_centroids
 };
 
-/// What happens to a cluster that lost its last point.
+/// What happens to a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  relocate,  ///< it moves to the point farthest from its centroid (lowest row on ties), as scikit-learn does
+  relocate,  ///< it moves to the point farthest from its centroid (lowest row on ties), as scikit-learn does; but see
+             ///< KMeansFewerDistinct
   keep,      ///< its centroid stays where it was
   error      ///< the job ends with gradus::Error
+};
+
+/// What happens where the points of positive weight are at fewer different places than there are clusters. (-0 is where
+/// 0 is; with KMeansMetric::cosine it is their directions, as rows of unit length, that count.)
+enum class KMeansFewerDistinct : std::uint8_t {
+  error,  ///< InputError that says how many there are
+  /// The fit is made, and ends; where there are enough different points it is the same as with `error`. Let m be the
+  /// number of different points, and k that of clusters.
+  ///
+  /// First centroids: k-means++ and k-means|| choose m rows at the different places, `random` all rows of positive
+  /// weight where these are fewer than k. The rows chosen are then repeated, in their order and from the first one on,
+  /// until there are k. `first` and `given` are as ever.
+  ///
+  /// Empty clusters: when e of the k clusters are empty, KMeansEmptyCluster::relocate moves the lowest m - (k - e) of
+  /// them, so many as there are different points without a cluster of their own. Each of the other empty ones is
+  /// surplus, and repeats a centroid: the new one of the lowest cluster with points whose centroid was at the same
+  /// place before, or else that of the lowest cluster with points at all. `keep` and `error` are as ever: with the
+  /// latter a surplus cluster ends the job.
+  ///
+  /// Of equally near centroids the lowest has the point, so that surplus clusters count 0 once no label changes.
+  accept
 };
 
 enum class KMeansMetric : std::uint8_t {
@@ -86,6 +108,7 @@ struct KMeansOptions {
   /// Stop when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;
   KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
+  KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
   KMeansMetric metric = KMeansMetric::euclidean;
   std::uint64_t seed = 0;
   /// Variants that run as a graph of tasks write it here (Graphviz dot); empty: nowhere. UsageError with other
@@ -140,10 +163,18 @@ struct KMeansResult {
   RunReport report;  ///< `rechecked`: of all assignments
 };
 
+/// What a fit begins with.
+template <class T>
+struct KMeansInitialCentroids {
+  Matrix<T> centroids;             ///< clusters x d; with KMeansMetric::cosine of unit length
+  std::vector<std::int64_t> rows;  ///< of the points, one for each centroid; empty for KMeansInit::given
+  RunReport report;
+};
+
 struct KMeansPrediction {
   Buffer<std::int32_t> labels;  ///< n, or empty where the caller gave memory for them
-  double inertia = 0;
-  RunReport report;  ///< `rechecked`: of all assignments
+  double inertia = 0;           ///< as that of a fit: see the head of this file
+  RunReport report;             ///< `rechecked`: of all assignments
 };
 
 /// The sizes on which a fit's memory depends, beside KMeansOptions.
@@ -165,6 +196,15 @@ template <class T>
 GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                               KMeansMetric metric, const Execution& execution);
 template <class T>
+GRADUS_EXPORT KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points,
+                                                                 const KMeansOptions& options,
+                                                                 const KMeansMemory<T>& memory,
+                                                                 const Execution& execution);
+template <class T>
+GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                              const KMeansMemory<T>& memory, KMeansMetric metric,
+                                              const Execution& execution);
+template <class T>
 GRADUS_EXPORT KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                               VectorView<std::int32_t> labels, KMeansMetric metric,
                                               const Execution& execution);
@@ -180,8 +220,9 @@ GRADUS_EXPORT RunReport kmeans_transform(MatrixView<const T> centroids, MatrixVi
 /// Clusters the rows of `points` (n x d, n >= clusters >= 1, d >= 1), a matrix of float or double: whatever view_of()
 /// of array.hpp makes a view of.
 /// Throws UsageError for impossible options and views (see array.hpp), InputError for NaN, infinity, too large values,
-/// negative weights or fewer distinct points than clusters, UnsupportedError for a variant or device that cannot run
-/// here, Error where memory does not suffice, InterruptedError after a stop request.
+/// negative weights, fewer points than clusters or fewer distinct ones (but see KMeansFewerDistinct), UnsupportedError
+/// for a variant or device that cannot run here, OutOfMemoryError where memory does not suffice, InterruptedError after
+/// a stop request.
 template <RowsOf<float, double> Points>
 KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions& options,
                                        const KMeansMemory<ElementOf<Points>>& memory, const Execution& execution = {}) {
@@ -193,7 +234,24 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
   return detail::kmeans<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
 
-/// The nearest centroid of each row of `points`, by the canonical rule.
+/// The first centroids alone: those with which kmeans() of the same arguments begins its first fit, and the numbers of
+/// the rows that they are. Every method but `given` chooses rows of the points, k-means|| too, none of them of weight 0
+/// (but `first` takes the first rows whatever their weights); no row is chosen twice, except where KMeansFewerDistinct
+/// says so. Runs where kmeans() would. Errors as those of kmeans(); UsageError where `memory` has labels.
+template <RowsOf<float, double> Points>
+KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
+                                                                   const KMeansMemory<ElementOf<Points>>& memory,
+                                                                   const Execution& execution = {}) {
+  return detail::kmeans_initial_centroids<ElementOf<Points>>(view_of(points), options, memory, execution);
+}
+template <RowsOf<float, double> Points>
+KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
+                                                                   const Execution& execution = {}) {
+  return detail::kmeans_initial_centroids<ElementOf<Points>>(view_of(points), options, {}, execution);
+}
+
+/// The nearest centroid of each row of `points`, by the canonical rule. Reports progress in points: at the beginning,
+/// at the end, and in between where a variant of the contract "same bits" runs on the CPU.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -208,8 +266,17 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), labels, metric, execution);
 }
 
+/// The same with weights, for an inertia as that of a fit, and with labels in the caller's memory where `memory` has
+/// some. UsageError where it has initial centroids.
+template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
+KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points,
+                                const KMeansMemory<std::type_identity_t<ElementOf<Points>>>& memory,
+                                KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
+  return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), memory, metric, execution);
+}
+
 /// The distance (not squared; with KMeansMetric::cosine, 1 - cosine similarity) of every point to every centroid: n x
-/// k.
+/// k. Reports progress in points.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Points& points,
                                            KMeansMetric metric = KMeansMetric::euclidean,
@@ -220,8 +287,8 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 /// The same, written to the caller's memory: n x k elements, in host memory or, for a job on a GPU, there. The job runs
 /// on a GPU where the points lie on one or Execution::device asks for one, otherwise on the CPU, whose caches are
 /// nearer to the result. There are no variants: Execution::variant is ignored, and the report names none.
-/// UsageError where the shape is not n x k, or where the memory overlaps that of points or centroids; Error where
-/// Execution::memory_limit does not suffice for what is made beside the result.
+/// UsageError where the shape is not n x k, or where the memory overlaps that of points or centroids; OutOfMemoryError
+/// where Execution::memory_limit does not suffice for what is made beside the result.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 RunReport kmeans_transform(const Centroids& centroids, const Points& points,
                            MatrixView<std::type_identity_t<ElementOf<Points>>> distances,
@@ -230,8 +297,8 @@ RunReport kmeans_transform(const Centroids& centroids, const Points& points,
 }
 
 /// Memory that `kmeans` takes beyond its input. A job compares both numbers with what there is before it allocates;
-/// Error with both where they do not fit. UsageError for impossible options and sizes, such as more clusters than
-/// points.
+/// OutOfMemoryError with both where they do not fit. UsageError for impossible options and sizes, such as more clusters
+/// than points.
 GRADUS_EXPORT MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options,
                                            const Execution& execution = {});
 

@@ -94,7 +94,7 @@ class LifeGrid {
   struct Uninitialised {};
 
   LifeGrid() = default;
-  /// All cells are dead. Error where the sizes are negative or overflow, or there is no memory.
+  /// All cells are dead. OutOfMemoryError where the sizes are negative or overflow, or there is no memory.
   LifeGrid(std::int64_t height, std::int64_t width) : LifeGrid(height, width, Uninitialised{}) {
     for (std::uint64_t& word : words_) word = 0;
   }
@@ -120,14 +120,15 @@ class LifeGrid {
  private:
   static std::int64_t words_of(std::int64_t height, std::int64_t width) {
     if (height < 0 || width < 0)
-      throw Error("a grid of " + std::to_string(height) + " x " + std::to_string(width) + " is out of range");
+      throw OutOfMemoryError("a grid of " + std::to_string(height) + " x " + std::to_string(width) +
+                             " is out of range");
     return LifeGridView{nullptr, height, width, 0}.row_words();
   }
   static std::int64_t area_of(std::int64_t height, std::int64_t stride) {
     std::int64_t area = 0;
     if (__builtin_mul_overflow(height, stride, &area))
-      throw Error("a grid of " + std::to_string(height) + " rows of " + std::to_string(stride) +
-                  " words is out of range");
+      throw OutOfMemoryError("a grid of " + std::to_string(height) + " rows of " + std::to_string(stride) +
+                             " words is out of range");
     return area;
   }
   std::int64_t height_ = 0;
@@ -224,9 +225,9 @@ struct LifeShape {
 
 /// Generations of these cells. Of `dead` and `torus` the grid is the whole world, and cells and memory for them may lie
 /// on a GPU, which then does the work; not where hashes or cycles are asked for. Throws UsageError for impossible
-/// options and views, UnsupportedError for a variant or device that cannot run here, Error where memory does not
-/// suffice (on a `plane`, also when it has grown that far), InterruptedError after a stop request. After an error the
-/// caller's memory holds anything.
+/// options and views, UnsupportedError for a variant or device that cannot run here, OutOfMemoryError where
+/// memory does not suffice (on a `plane`, also when it has grown that far), InterruptedError after a stop request.
+/// After an error the caller's memory holds anything.
 GRADUS_EXPORT LifeResult life(const LifeGridView& cells, const LifeOptions& options, const LifeMemory& memory,
                               const Execution& execution = {});
 inline LifeResult life(const LifeGridView& cells, const LifeOptions& options = {}, const Execution& execution = {}) {

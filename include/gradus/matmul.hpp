@@ -198,8 +198,8 @@ GRADUS_EXPORT MatmulResult<std::common_type_t<A, B>> matmul(MatmulView<const A> 
 /// the former. Throws
 /// UsageError where the shapes do not fit each other, for impossible views and options, beta without a C, results that
 /// overlap what is read, and an accuracy that the variant does not have; UnsupportedError for `split` and `fast` of
-/// double and for a variant or device that cannot run here, Error where memory does not suffice, InterruptedError after
-/// a stop request.
+/// double and for a variant or device that cannot run here, OutOfMemoryError where memory does not suffice,
+/// InterruptedError after a stop request.
 template <MatmulOperand A, MatmulOperand B>
 auto matmul(const A& a, const B& b, const MatmulOptions& options,
             const MatmulMemory<std::common_type_t<detail::MatmulElement<A>, detail::MatmulElement<B>>>& memory,

@@ -105,9 +105,9 @@ GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, con
 /// points are a matrix of float or double: whatever view_of() of array.hpp makes a view of.
 /// Throws UsageError for impossible bins, options or views (see array.hpp), InputError for NaN, infinity, points
 /// outside the box, and a sum of weights beyond the largest double, UnsupportedError for a variant or device that
-/// cannot run here, Error where memory does not suffice, InterruptedError after a stop request. The last edge (or the
-/// cutoff) may be at most half the box's least length, or half the cell's least height: V / |b x c|, V / |c x a|,
-/// V / |a x b|.
+/// cannot run here, OutOfMemoryError where memory does not suffice, InterruptedError after a stop request. The last
+/// edge (or the cutoff) may be at most half the box's least length, or half the cell's least height: V / |b x c|,
+/// V / |c x a|, V / |a x b|.
 template <RowsOf<float, double> Points>
 PairHistogramResult pair_histogram(const Points& points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<ElementOf<Points>>& memory,
@@ -127,8 +127,8 @@ PairHistogramResult pair_histogram(const Points& points, const PairHistogramOpti
 GRADUS_EXPORT void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResult& next);
 
 /// Memory that `pair_histogram` takes beyond its input, at most: which variant runs, and how long a sum of weights is,
-/// the points and weights tell. A job compares its own numbers with what there is before it allocates; Error with both
-/// where they do not fit. UsageError for impossible options and sizes.
+/// the points and weights tell. A job compares its own numbers with what there is before it allocates;
+/// OutOfMemoryError with both where they do not fit. UsageError for impossible options and sizes.
 GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                                    const Execution& execution = {});
 

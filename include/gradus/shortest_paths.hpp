@@ -127,8 +127,8 @@ concept Weight =
 /// Execution::stream; they come to host memory only where floating numbers want predecessors, where a negative cycle
 /// has to be named, and where a cycle of length 0 decides about predecessors. Throws UsageError for impossible options
 /// and views (see array.hpp), InputError for NaN, -inf, negative cycles and distances that the type does not hold,
-/// UnsupportedError for a variant or device that cannot run here, Error where memory does not suffice, InterruptedError
-/// after a stop request. After an error the caller's memory holds anything.
+/// UnsupportedError for a variant or device that cannot run here, OutOfMemoryError where memory does not suffice,
+/// InterruptedError after a stop request. After an error the caller's memory holds anything.
 template <RowsOf<std::int32_t, std::int64_t, float, double> Weights>
 ShortestPathsResult<ElementOf<Weights>> shortest_paths(const Weights& weights, const ShortestPathsOptions& options,
                                                        const ShortestPathsMemory<ElementOf<Weights>>& memory,

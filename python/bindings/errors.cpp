@@ -27,8 +27,12 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     raise("UnsupportedError", error);
   } catch (const InterruptedError& error) {
     PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
+  } catch (const OutOfMemoryError& error) {
+    raise("OutOfMemoryError", error);
   } catch (const Error& error) {
     raise("Error", error);
+  } catch (const std::bad_alloc&) {
+    raise("OutOfMemoryError", OutOfMemoryError("the system has no memory left"));
   }
 }
 

@@ -102,7 +102,7 @@ void Job::look_up(const Progress& progress) {
   next_ = Clock::now() + between_looks;
 }
 
-nb::object to_python(const RunReport& report) {
+Fields to_python(const RunReport& report) {
   nb::dict phases;
   for (const Phase& phase : report.phases) phases[phase.name.c_str()] = phase.seconds;
   return nb::make_tuple(report.variant, report.device, report.threads, phases, report.rechecked);

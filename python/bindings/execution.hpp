@@ -12,6 +12,7 @@
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/run_report.hpp"
+#include "python/bindings/module.hpp"
 
 namespace gradus::python {
 
@@ -25,7 +26,7 @@ struct Request {
 
 void bind_execution(nb::module_& module);
 
-nb::object to_python(const RunReport& report);
+Fields to_python(const RunReport& report);
 
 /// A job without the interpreter's lock. Now and then it takes the lock, lets Python handle signals and calls the
 /// caller's function; what these raise stops the job and comes out of run().

@@ -14,34 +14,36 @@ namespace nb = nanobind;
 
 namespace {
 
+using Rows = nb::typed<nb::list, Fields>;
+
 nb::str text(std::string_view view) { return nb::str(view.data(), view.size()); }
 
-nb::list variants_of(const std::string& problem) {
-  nb::list rows;
+Rows variants_of(const std::string& problem) {
+  Rows rows;
   for (const VariantRow& row : variants(problem))
     rows.append(nb::make_tuple(text(row.name), text(row.summary), text(to_string(row.backend)), row.contract,
                                row.supported, row.reason));
   return rows;
 }
 
-nb::list problem_names() {
-  nb::list names;
+nb::typed<nb::list, nb::str> problem_names() {
+  nb::typed<nb::list, nb::str> names;
   for (const std::string_view name : problems()) names.append(text(name));
   return names;
 }
 
-nb::list gpus_here() {
-  nb::list gpus;
+Rows gpus_here() {
+  Rows gpus;
   for (const execution::Gpu& gpu : execution::this_machine().gpus())
     gpus.append(
         nb::make_tuple(gpu.index, gpu.name, gpu.memory_bytes, gpu.multiprocessors, gpu.compute_capability, gpu.usable));
   return gpus;
 }
 
-nb::dict machine_facts() {
+nb::typed<nb::dict, nb::str, nb::any> machine_facts() {
   const execution::Machine& machine = execution::this_machine();
   const execution::Layout& layout = machine.layout();
-  nb::dict facts;
+  nb::typed<nb::dict, nb::str, nb::any> facts;
   facts["version"] = text(version());
   facts["cuda_compiled"] = machine.cuda_compiled;
   facts["why_no_gpu"] = execution::why_no_gpu(machine);

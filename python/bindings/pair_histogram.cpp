@@ -13,11 +13,10 @@ namespace gradus::python {
 
 namespace {
 
-nb::object count(const Input& points, double bin_width, std::int64_t bins, std::vector<double> edges, double cutoff,
-                 const std::optional<Input>& others, std::vector<double> box, std::vector<double> box_origin,
-                 const std::optional<Input>& weights, const std::optional<Input>& other_weights,
-                 const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> nb::object {
+Fields count(const Input& points, double bin_width, std::int64_t bins, std::vector<double> edges, double cutoff,
+             const std::optional<Input>& others, std::vector<double> box, std::vector<double> box_origin,
+             const std::optional<Input>& weights, const std::optional<Input>& other_weights, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
     const PairHistogramOptions options{
         .bins = pair_histogram_complete_bins(
             {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff}, box),
@@ -57,13 +56,13 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
 }
 
 /// Each histogram as (edges, counts, weighted, below, beyond, pairs, rechecked).
-PairHistogramResult result_of(const nb::tuple& fields) {
+PairHistogramResult result_of(const Fields& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
                    nb::cast<std::optional<Doubles>>(fields[2]), nb::cast<std::uint64_t>(fields[3]),
                    nb::cast<std::uint64_t>(fields[4]), nb::cast<std::uint64_t>(fields[5]), nb::cast<double>(fields[6]));
 }
 
-nb::object add(const nb::tuple& sum, const nb::tuple& next) {
+Fields add(const Fields& sum, const Fields& next) {
   PairHistogramResult result = result_of(sum);
   pair_histogram_accumulate(result, result_of(next));
   const nb::object weighted = result.weighted.empty() ? nb::none() : to_numpy(std::move(result.weighted));
@@ -71,8 +70,8 @@ nb::object add(const nb::tuple& sum, const nb::tuple& next) {
                         result.report.rechecked);
 }
 
-nb::object radial_distribution(const nb::tuple& histogram, std::int64_t dimensions, std::int64_t points,
-                               std::int64_t others, double volume, std::int64_t frames) {
+Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std::int64_t points, std::int64_t others,
+                           double volume, std::int64_t frames) {
   PairHistogramRadialDistribution result =
       pair_histogram_radial_distribution(result_of(histogram), dimensions, points, others, volume, frames);
   return nb::make_tuple(to_numpy(std::move(result.g)), to_numpy(std::move(result.density)),

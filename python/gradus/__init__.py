@@ -1,21 +1,41 @@
 """Gradus: exact parallel kernels for data."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from gradus import _core
-from gradus._errors import Error, InputError, UnsupportedError, UsageError
+from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
-from gradus._kmeans import KMeansIteration, KMeansResult, kmeans, kmeans_memory, kmeans_predict, kmeans_transform
+from gradus._kmeans import (
+    KMeansInitialCentroids,
+    KMeansIteration,
+    KMeansResult,
+    kmeans,
+    kmeans_initial_centroids,
+    kmeans_memory,
+    kmeans_predict,
+    kmeans_transform,
+)
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
 
+if TYPE_CHECKING:
+    from gradus.cluster import KMeans as KMeans, k_means as k_means, kmeans_plusplus as kmeans_plusplus
+
 __version__: str = _core.version()
+
+_OF_CLUSTER = ("KMeans", "k_means", "kmeans_plusplus")
 
 __all__ = [
     "Error",
     "Gpu",
     "InputError",
+    "KMeansInitialCentroids",
     "KMeansIteration",
     "KMeansResult",
     "MemoryEstimate",
+    "OutOfMemoryError",
     "PairHistogramResult",
     "RadialDistribution",
     "RunReport",
@@ -25,6 +45,7 @@ __all__ = [
     "gpus",
     "info",
     "kmeans",
+    "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",
     "kmeans_transform",
@@ -32,3 +53,17 @@ __all__ = [
     "problems",
     "variants",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What stands on scikit-learn, whose import takes long: when it is asked for. It is not among `__all__` either."""
+    if name != "cluster" and name not in _OF_CLUSTER:
+        raise AttributeError(f"module 'gradus' has no attribute {name!r}")
+    import importlib
+
+    cluster = importlib.import_module("gradus.cluster")
+    return cluster if name == "cluster" else getattr(cluster, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_OF_CLUSTER])

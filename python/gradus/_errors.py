@@ -15,3 +15,7 @@ class InputError(Error, ValueError):
 
 class UnsupportedError(Error, NotImplementedError):
     """Something that this machine or this build cannot do."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Memory does not suffice: that of the machine or of a GPU, or what `memory_limit` allows of it."""

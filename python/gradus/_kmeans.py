@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import MemoryEstimate, Progress, RunReport, request
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +22,15 @@ class KMeansIteration:
     changed: int
     shift: float
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class KMeansInitialCentroids:
+    """What a fit begins with."""
+
+    centroids: Array  #: clusters x d, in the type of the points; with metric="cosine" of unit length
+    rows: Array  #: of the points, one for each centroid, in int64; empty where the centroids were given
+    report: RunReport
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +69,21 @@ def _numbers_fit(**numbers: int) -> None:
             raise UsageError(f"{name}: {number} is out of range")
 
 
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
+
+
+def _init(init: Any, dtype: np.dtype[Any]) -> tuple[str, Array | None]:
+    """The name of the method, and the centroids where they are given."""
+    if not isinstance(init, str):
+        return "given", _arrays.matrix(init, "init", dtype)
+    if init == "given":
+        raise UsageError("init: there is no 'given': pass the array of centroids itself")
+    return init, None
+
+
+@names_arguments
 def kmeans(
     points: Any,
     clusters: int,
@@ -71,6 +95,7 @@ def kmeans(
     tolerance: float = 1e-4,
     changed: float = 0.0,
     empty: str = "relocate",
+    fewer_distinct: str = "error",
     metric: str = "euclidean",
     seed: int = 0,
     device: str = "auto",
@@ -82,23 +107,21 @@ def kmeans(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> KMeansResult:
-    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first" or an array of centroids."""
-    if not 0 <= seed < 2**64:
-        raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
+    """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first" or an array of centroids.
+
+    `fewer_distinct`: what happens where there are fewer different points than clusters. "error", or "accept": the surplus
+    clusters repeat a centroid and have no points.
+    """
+    _check_seed(seed)
     _numbers_fit(restarts=restarts, max_iterations=max_iterations)
     rows = _arrays.matrix(points, "points")
-    given = None
-    if not isinstance(init, str):
-        given = _arrays.matrix(init, "init", rows.dtype)
-        init = "given"
-    elif init == "given":
-        raise UsageError("init: there is no 'given': pass the array of centroids itself")
+    init, given = _init(init, rows.dtype)
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
     labels = np.empty(len(rows), np.int32)
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = _core.kmeans(
-        rows, labels, clusters, init, given, weighed, restarts, max_iterations, tolerance, changed, empty, metric, seed,
-        running,
+        rows, labels, clusters, init, given, weighed, restarts, max_iterations, tolerance, changed, empty, fewer_distinct,
+        metric, seed, running,
     )  # fmt: skip
     return KMeansResult(
         centroids,
@@ -114,12 +137,16 @@ def kmeans(
     )
 
 
-def kmeans_predict(
-    centroids: Any,
+@names_arguments
+def kmeans_initial_centroids(
     points: Any,
+    clusters: int,
     *,
+    init: Any = "k-means++",
+    weights: Any = None,
+    fewer_distinct: str = "error",
     metric: str = "euclidean",
-    out: Array | None = None,
+    seed: int = 0,
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -128,16 +155,63 @@ def kmeans_predict(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
-) -> Array:
-    """The nearest centroid of each row of `points`, in int32."""
+) -> KMeansInitialCentroids:
+    """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are."""
+    _check_seed(seed)
+    rows = _arrays.matrix(points, "points")
+    init, given = _init(init, rows.dtype)
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
+    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
+    centroids, chosen, report = _core.kmeans_initial_centroids(
+        rows, clusters, init, given, weighed, fewer_distinct, metric, seed, running
+    )
+    return KMeansInitialCentroids(centroids, chosen, RunReport(*report))
+
+
+@overload
+def kmeans_predict(
+    centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
+    return_inertia: Literal[False] = ..., device: str = ..., variant: str | None = ..., threads: int | None = ...,
+    pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
+    progress: Progress | None = ...,
+) -> Array: ...  # fmt: skip
+@overload
+def kmeans_predict(
+    centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
+    return_inertia: Literal[True], device: str = ..., variant: str | None = ..., threads: int | None = ...,
+    pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
+    progress: Progress | None = ...,
+) -> tuple[Array, float]: ...  # fmt: skip
+@names_arguments
+def kmeans_predict(
+    centroids: Any,
+    points: Any,
+    *,
+    weights: Any = None,
+    metric: str = "euclidean",
+    out: Array | None = None,
+    return_inertia: bool = False,
+    device: str = "auto",
+    variant: str | None = None,
+    threads: int | None = None,
+    pinning: str = "none",
+    block_size: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: Progress | None = None,
+) -> Array | tuple[Array, float]:
+    """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
+    point contributes as much as its weight says."""
     rows = _arrays.matrix(points, "points")
     means = _arrays.matrix(centroids, "centroids", rows.dtype)
-    labels = _arrays.output(out, (len(rows),), np.dtype(np.int32), rows, means)
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
+    labels = _arrays.output(out, (len(rows),), np.dtype(np.int32), rows, means, *([] if weighed is None else [weighed]))
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    _core.kmeans_predict(means, rows, labels, metric, running)
-    return labels
+    inertia, _ = _core.kmeans_predict(means, rows, labels, weighed, metric, running)
+    return (labels, inertia) if return_inertia else labels
 
 
+@names_arguments
 def kmeans_transform(
     centroids: Any,
     points: Any,
@@ -161,6 +235,7 @@ def kmeans_transform(
     return distances
 
 
+@names_arguments
 def kmeans_memory(
     points: int,
     dimensions: int,

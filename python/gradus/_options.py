@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
 from gradus import _core
 
 #: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
 Progress = Callable[[str, int, int, str], Any]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The same function; its error for an argument that it does not have says which one was meant."""
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **named)
+        except TypeError:
+            code = function.__code__
+            known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            unknown = next((name for name in named if name not in known), None)
+            if unknown is None:
+                raise
+        import difflib
+
+        near = difflib.get_close_matches(unknown, known, 1)
+        meant = f"; did you mean {near[0]!r}?" if near else f", only {', '.join(known)}"
+        raise TypeError(f"{function.__name__}() has no argument {unknown!r}{meant}")
+
+    return call
 
 
 def request(

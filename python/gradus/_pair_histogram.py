@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import Progress, RunReport, request
+from gradus._options import Progress, RunReport, names_arguments, request
 
 Array = np.ndarray[Any, Any]
 
@@ -76,6 +76,7 @@ class PairHistogramResult:
         return f"PairHistogramResult({frames}{self.pairs} pairs, {len(self.counts)} bins, {self.beyond} pairs beyond)"
 
 
+@names_arguments
 def pair_histogram(
     points: Any,
     *,
@@ -109,12 +110,17 @@ def pair_histogram(
     origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
     borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    *fields, report = _core.pair_histogram(
+    borders, counts, weighted, below, beyond, pairs, report = _core.pair_histogram(
         rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
         0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed, running,
     )  # fmt: skip
     return PairHistogramResult(
-        *fields,
+        borders,
+        counts,
+        weighted,
+        below,
+        beyond,
+        pairs,
         RunReport(*report),
         len(rows),
         0 if second is None else len(second),

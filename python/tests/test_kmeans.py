@@ -112,6 +112,73 @@ def test_weights(points):
         gradus.kmeans(points, 4, weights=weights[:-1])
 
 
+def test_weights_in_the_inertia_of_a_prediction(points):
+    weights = np.random.default_rng(2).random(len(points))
+    result = gradus.kmeans(points, 4, weights=weights)
+    labels, inertia = gradus.kmeans_predict(result.centroids, points, weights=weights, return_inertia=True)
+    assert (labels == result.labels).all() and inertia == result.inertia
+    assert gradus.kmeans_predict(result.centroids, points, return_inertia=True)[1] > 1.5 * inertia
+    assert (gradus.kmeans_predict(result.centroids, points, weights=weights) == labels).all()
+    with pytest.raises(gradus.InputError, match="1999 weights for 2000 points"):
+        gradus.kmeans_predict(result.centroids, points, weights=weights[:-1])
+
+
+@pytest.mark.parametrize("init", ["k-means++", "k-means||", "random", "first"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_initial_centroids_begin_the_fit(points, init, weighted):
+    weights = np.arange(len(points)) % 3 if weighted else None
+    first = gradus.kmeans_initial_centroids(points, 7, init=init, weights=weights, seed=5)
+    assert first.rows.dtype == np.int64 and len(set(first.rows)) == 7
+    assert first.centroids.dtype == points.dtype and (first.centroids == points[first.rows]).all()
+    assert not weighted or init == "first" or (weights[first.rows] > 0).all()
+    fit = gradus.kmeans(points, 7, init=init, weights=weights, seed=5)
+    assert bits(gradus.kmeans(points, 7, init=first.centroids, weights=weights)) == bits(fit)
+
+
+def test_initial_centroids_that_are_given_have_no_rows(points):
+    first = gradus.kmeans_initial_centroids(points, 3, init=points[:3])
+    assert len(first.rows) == 0 and (first.centroids == points[:3]).all()
+
+
+@pytest.mark.parametrize("init", ["k-means++", "k-means||", "random", "first"])
+def test_fewer_distinct_points_than_clusters(init):
+    points = np.repeat(np.array([[0.0, 1], [5, 5], [9, 2]]), [4, 3, 5], axis=0)
+    with pytest.raises(gradus.InputError, match="only 3 different points"):
+        gradus.kmeans(points, 6, init=init)
+    result = gradus.kmeans(points, 6, init=init, fewer_distinct="accept")
+    assert result.converged and result.inertia == 0
+    assert sorted(result.counts) == [0, 0, 0, 3, 4, 5]
+    assert len(np.unique(result.centroids, axis=0)) == 3
+    first = gradus.kmeans_initial_centroids(points, 6, init=init, fewer_distinct="accept")
+    assert (first.centroids == points[first.rows]).all()
+
+
+def test_memory_that_does_not_suffice(points):
+    with pytest.raises(gradus.OutOfMemoryError, match="needs .* allows only 100 bytes") as caught:
+        gradus.kmeans(points, 3, memory_limit=100)
+    assert isinstance(caught.value, MemoryError) and isinstance(caught.value, gradus.Error)
+    with pytest.raises(MemoryError):
+        gradus.kmeans_initial_centroids(points, 3, memory_limit=100)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_says_what_works(points):
+    code = '''
+import os, sys, gradus, numpy
+points = numpy.random.rand(200000, 8)
+gradus.kmeans(points, 8, threads=2)
+child = os.fork()
+if child == 0:
+    try:
+        gradus.kmeans(points, 8, threads=2)
+    except gradus.UnsupportedError as error:
+        os._exit(7 if "'spawn'" in str(error) and "'forkserver'" in str(error) else 8)
+    os._exit(9)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+'''
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 7
+
+
 def test_memory():
     small, large = (gradus.kmeans_memory(n, 8, 4).host for n in (1000, 1000000))
     assert 0 < small < large
@@ -123,6 +190,10 @@ BAD = [
     (lambda x: gradus.kmeans(x, 3, init="randm"), gradus.UsageError, "did you mean 'random'"),
     (lambda x: gradus.kmeans(x, 3, init="given"), gradus.UsageError, "array"),
     (lambda x: gradus.kmeans(x, 3, empty="kep"), gradus.UsageError, "did you mean 'keep'"),
+    (lambda x: gradus.kmeans(x, 3, fewer_distinct="acept"), gradus.UsageError, "did you mean 'accept'"),
+    (lambda x: gradus.kmeans_initial_centroids(x, 3, init="given"), gradus.UsageError, "array"),
+    (lambda x: gradus.kmeans_initial_centroids(x, 0), gradus.UsageError, "clusters"),
+    (lambda x: gradus.kmeans_initial_centroids(x, 3, seed=-1), gradus.UsageError, "seed"),
     (lambda x: gradus.kmeans(x, 3, metric="cosin"), gradus.UsageError, "did you mean 'cosine'"),
     (lambda x: gradus.kmeans(x, 3, pinning="compct"), gradus.UsageError, "did you mean 'compact'"),
     (lambda x: gradus.kmeans(x, 3, device="cpuu"), gradus.UsageError, "did you mean 'cpu'"),
@@ -165,7 +236,8 @@ def test_bad_input(points, number):
 
 def test_errors_are_the_built_in_ones_too():
     kinds = [(gradus.Error, RuntimeError), (gradus.UsageError, ValueError), (gradus.InputError, ValueError)]
-    for ours, built_in in [*kinds, (gradus.UnsupportedError, NotImplementedError)]:
+    kinds += [(gradus.UnsupportedError, NotImplementedError), (gradus.OutOfMemoryError, MemoryError)]
+    for ours, built_in in kinds:
         assert issubclass(ours, built_in) and issubclass(ours, gradus.Error)
         assert str(pickle.loads(pickle.dumps(ours("text")))) == "text"
 
@@ -182,6 +254,29 @@ def test_progress_is_called_and_its_exception_comes_out(points):
     with pytest.raises(KeyError, match="enough"):
         gradus.kmeans(points, 5, progress=stop)
     assert bits(gradus.kmeans(points, 5)) == expected
+
+
+def test_progress_of_predictions_and_distances(points):
+    for call in (gradus.kmeans_predict, gradus.kmeans_transform):
+        seen = []
+        call(points[:5], points, progress=lambda *step: seen.append(step))
+        assert seen and all(0 <= done <= total == len(points) for _, done, total, _ in seen)
+
+
+def test_interrupt_ends_a_prediction():
+    code = '''
+import os, signal, threading, time, gradus, numpy
+points = numpy.random.default_rng(0).random((3000000, 16), numpy.float32)
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    for _ in range(1000):
+        gradus.kmeans_predict(points[:4000], points, device="cpu")
+except KeyboardInterrupt:
+    print(time.monotonic() - begin)
+'''
+    got = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert float(got.stdout) < 5, got.stderr
 
 
 def long_fit():

@@ -9,19 +9,19 @@
 
 namespace gradus::core {
 
-/// a * b, or gradus::Error naming `what` when the product does not fit.
+/// a * b, or OutOfMemoryError naming `what` when the product does not fit.
 template <std::integral Integer>
 Integer checked_multiply(Integer a, Integer b, const char* what) {
   Integer product{};
-  if (__builtin_mul_overflow(a, b, &product)) throw Error(std::string(what) + ": the size overflows");
+  if (__builtin_mul_overflow(a, b, &product)) throw OutOfMemoryError(std::string(what) + ": the size overflows");
   return product;
 }
 
-/// a + b, or gradus::Error naming `what` when the sum does not fit.
+/// a + b, or OutOfMemoryError naming `what` when the sum does not fit.
 template <std::integral Integer>
 Integer checked_add(Integer a, Integer b, const char* what) {
   Integer sum{};
-  if (__builtin_add_overflow(a, b, &sum)) throw Error(std::string(what) + ": the size overflows");
+  if (__builtin_add_overflow(a, b, &sum)) throw OutOfMemoryError(std::string(what) + ": the size overflows");
   return sum;
 }
 

@@ -222,8 +222,8 @@ void check_limits() {
   EXPECT_EQ(checked_add<Integer>(most - 1, 1, "x"), most);
   EXPECT_EQ(checked_multiply<Integer>(most / 3, 3, "x"), most / 3 * 3);
   EXPECT_EQ(checked_multiply<Integer>(0, most, "x"), 0);
-  EXPECT_THROW(checked_add<Integer>(most, 1, "x"), Error);
-  EXPECT_THROW(checked_multiply<Integer>(most / 2 + 1, 2, "x"), Error);
+  EXPECT_THROW(checked_add<Integer>(most, 1, "x"), OutOfMemoryError);
+  EXPECT_THROW(checked_multiply<Integer>(most / 2 + 1, 2, "x"), OutOfMemoryError);
 }
 
 TEST(Checked, RefusesToWrap) {

@@ -10,6 +10,7 @@ Error::~Error() = default;
 UsageError::~UsageError() = default;
 InputError::~InputError() = default;
 UnsupportedError::~UnsupportedError() = default;
+OutOfMemoryError::~OutOfMemoryError() = default;
 VerificationError::~VerificationError() = default;
 InterruptedError::~InterruptedError() = default;
 VertexError::~VertexError() = default;

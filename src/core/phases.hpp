@@ -26,6 +26,20 @@ inline void add_phase(std::vector<Phase>& phases, std::string_view name, double 
   phases.push_back({std::string(name), seconds});
 }
 
+/// Some twenty times a second, for reports of progress from where work is finished more often.
+class Occasion {
+ public:
+  bool is_there() {
+    const Clock::time_point now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(50)) return false;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
 /// Adds the life of the object to a phase.
 class PhaseTimer {
  public:

@@ -41,7 +41,7 @@ Block allocate(std::size_t bytes) {
   const std::size_t alignment = large ? large_page : 4096;
   const std::size_t rounded = ((large ? bytes : bytes + bytes / 4) + alignment - 1) / alignment * alignment;
   void* const data = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
-  if (data == nullptr) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+  if (data == nullptr) throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
   if (large) prefer_large_pages(data, rounded);
   return {data, rounded};
 }

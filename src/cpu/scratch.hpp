@@ -7,8 +7,8 @@
 
 namespace gradus::cpu {
 
-/// Uninitialised memory, aligned to a page of 4 KiB, in large pages where the system has them. Throws gradus::Error
-/// where there is none left. Up to Scratch::kept bytes that no job uses stay with the process.
+/// Uninitialised memory, aligned to a page of 4 KiB, in large pages where the system has them. OutOfMemoryError where
+/// there is none left. Up to Scratch::kept bytes that no job uses stay with the process.
 class Scratch {
  public:
   static constexpr std::size_t kept = std::size_t{192} << 20;

@@ -78,7 +78,7 @@ int start_team(int threads) {
   throw UnsupportedError(
       "this process was forked from one that had run a job on several threads, which a forked child "
       "does not have; run the job on 1 thread, or start the process anew: by exec, or in Python's "
-      "multiprocessing by the start method 'spawn'");
+      "multiprocessing by the start method 'spawn' or 'forkserver'");
 }
 
 std::vector<int> thread_affinity() {

@@ -14,7 +14,7 @@ namespace gradus::cuda {
 class Arena {
  public:
   Arena() = default;
-  /// `bytes`: the sum of part_bytes() of all parts that will be taken. Throws gradus::Error with what was
+  /// `bytes`: the sum of part_bytes() of all parts that will be taken. OutOfMemoryError with what was
   /// needed and what was free. `limit`: Execution::gpu_memory_limit.
   explicit Arena(std::uint64_t bytes, std::uint64_t limit = 0) : limit_(limit) { allocate(bytes); }
 
@@ -50,8 +50,9 @@ class Arena {
   void allocate(std::uint64_t bytes) {
     allocated_ += bytes;
     if (limit_ > 0 && allocated_ > limit_)
-      throw Error("the job needs " + core::size_text(allocated_) +
-                  " of the GPU's memory, but Execution::gpu_memory_limit allows only " + core::size_text(limit_));
+      throw OutOfMemoryError("the job needs " + core::size_text(allocated_) +
+                             " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
+                             core::size_text(limit_));
     memory_ = DeviceBuffer<unsigned char>(static_cast<std::int64_t>(bytes));
   }
 

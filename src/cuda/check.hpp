@@ -17,6 +17,7 @@ namespace gradus::cuda {
                               file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorNoKernelImageForDevice)
     throw UnsupportedError(message);
+  if (error == cudaErrorMemoryAllocation) throw OutOfMemoryError(message);
   throw Error(message);
 }
 

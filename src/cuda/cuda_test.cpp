@@ -30,23 +30,24 @@ TEST(cuda_check, names_the_call_and_the_place) {
     EXPECT_NE(message.find("cuda_test.cpp:"), std::string::npos) << message;
   }
   EXPECT_THROW(check(cudaErrorNoDevice, "cudaSomething"), UnsupportedError);
+  EXPECT_THROW(check(cudaErrorMemoryAllocation, "cudaSomething"), OutOfMemoryError);
   EXPECT_NO_THROW(check(cudaSuccess, "cudaSomething"));
 }
 
 TEST(cuda_memory, refuses_sizes_out_of_range) {
-  EXPECT_THROW(DeviceBuffer<double>(-1), Error);
-  EXPECT_THROW(DeviceBuffer<double>(std::numeric_limits<std::int64_t>::max()), Error);
-  EXPECT_THROW(PinnedBuffer<double>(-1), Error);
+  EXPECT_THROW(DeviceBuffer<double>(-1), OutOfMemoryError);
+  EXPECT_THROW(DeviceBuffer<double>(std::numeric_limits<std::int64_t>::max()), OutOfMemoryError);
+  EXPECT_THROW(PinnedBuffer<double>(-1), OutOfMemoryError);
 }
 
 TEST_F(OnGpu, says_what_was_asked_for_and_what_is_free) {
   try {
     DeviceBuffer<char> buffer(std::int64_t{1} << 50);
     FAIL() << "a pebibyte was allocated";
-  } catch (const Error& error) {
+  } catch (const OutOfMemoryError& error) {
     EXPECT_NE(std::string(error.what()).find("1125899906842624 bytes"), std::string::npos) << error.what();
   }
-  EXPECT_THROW(require_free_memory(std::uint64_t{1} << 50), Error);
+  EXPECT_THROW(require_free_memory(std::uint64_t{1} << 50), OutOfMemoryError);
   EXPECT_NO_THROW(require_free_memory(1));
 }
 
@@ -258,7 +259,7 @@ TYPED_TEST(OnGpuOf, a_job_brings_views_and_takes_results_back) {
 }
 
 TEST_F(OnGpu, a_job_says_what_it_needs_and_what_is_free) {
-  const std::string message = error_of<Error>([] { Job({}, 1, std::uint64_t{1} << 50); });
+  const std::string message = error_of<OutOfMemoryError>([] { Job({}, 1, std::uint64_t{1} << 50); });
   EXPECT_NE(message.find("1125899906842624 bytes"), std::string::npos) << message;
   EXPECT_NE(message.find("are free"), std::string::npos) << message;
 }

@@ -37,7 +37,8 @@ inline constexpr bool is_compiled = true;
 class Job {
  public:
   /// On the GPU of `execution`, which is there (execution::start_gpu_job() checks it). `threads`: of the processor, for
-  /// transfers. `bytes`: of memory(). Error with what is needed and what is free where they do not suffice.
+  /// transfers. `bytes`: of memory(). OutOfMemoryError with what is needed and what is free where they do not
+  /// suffice.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
         memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}

@@ -11,15 +11,16 @@
 namespace gradus::cuda {
 
 namespace detail {
-/// Throws gradus::Error for a size that is negative or too large to allocate.
+/// OutOfMemoryError for a size that is negative or too large to allocate.
 inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char* where) {
   if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / 2 / element)
-    throw Error("cannot allocate " + std::to_string(count) + " elements " + where + ": the size is out of range");
+    throw OutOfMemoryError("cannot allocate " + std::to_string(count) + " elements " + where +
+                           ": the size is out of range");
   return static_cast<std::size_t>(count) * element;
 }
 }  // namespace detail
 
-/// Uninitialised memory of the current GPU. Throws gradus::Error with what was needed and what was free.
+/// Uninitialised memory of the current GPU. OutOfMemoryError with what was needed and what was free.
 template <class T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -35,8 +36,8 @@ class DeviceBuffer {
       std::size_t free = 0;
       std::size_t total = 0;
       cudaMemGetInfo(&free, &total);
-      throw Error("the GPU's memory does not suffice: " + std::to_string(bytes) + " bytes were asked for, " +
-                  std::to_string(free) + " of " + std::to_string(total) + " are free");
+      throw OutOfMemoryError("the GPU's memory does not suffice: " + std::to_string(bytes) + " bytes were asked for, " +
+                             std::to_string(free) + " of " + std::to_string(total) + " are free");
     }
     check(error, "cudaMalloc");
   }

@@ -144,8 +144,8 @@ void require_free_memory(std::uint64_t bytes) {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   if (bytes > free)
-    throw Error("the job needs " + std::to_string(bytes) + " bytes of GPU memory, but only " + std::to_string(free) +
-                " of " + std::to_string(total) + " bytes are free");
+    throw OutOfMemoryError("the job needs " + std::to_string(bytes) + " bytes of GPU memory, but only " +
+                           std::to_string(free) + " of " + std::to_string(total) + " bytes are free");
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                \

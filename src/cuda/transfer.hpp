@@ -55,7 +55,7 @@ template <class T>
 void download(const DeviceBuffer<T>& from, T* to, std::int64_t count, Staging& staging, int threads,
               const Stream& stream);
 
-/// Throws gradus::Error where the current GPU has less than `bytes` free, with both numbers.
+/// OutOfMemoryError where the current GPU has less than `bytes` free, with both numbers.
 void require_free_memory(std::uint64_t bytes);
 
 }  // namespace gradus::cuda

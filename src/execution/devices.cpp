@@ -145,7 +145,7 @@ std::string why_no_gpu(const Machine& machine) {
 #ifdef GRADUS_HAS_CUDA
   if (const pid_t finder = finding_process; finder != 0 && finder != ::getpid())
     return "this process was forked from one that had looked for GPUs, and CUDA works in no forked child; start the "
-           "process anew: by exec, or in Python's multiprocessing by the start method 'spawn'";
+           "process anew: by exec, or in Python's multiprocessing by the start method 'spawn' or 'forkserver'";
 #endif
   if (machine.gpus().empty()) return "no NVIDIA GPU is present";
   for (const Gpu& gpu : machine.gpus())

@@ -122,17 +122,17 @@ void check_memory(std::uint64_t needed, const Execution& execution, std::string_
   if (has_memory(needed, execution)) return;
   const bool limited = execution.memory_limit > 0;
   const std::uint64_t available = limited ? execution.memory_limit : cpu::available_memory();
-  throw Error("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
-              (limited ? "Execution::memory_limit allows only " + core::size_text(available)
-                       : "only " + core::size_text(available) + " are available") +
-              (way_out.empty() ? "" : "; " + std::string(way_out)));
+  throw OutOfMemoryError("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
+                         (limited ? "Execution::memory_limit allows only " + core::size_text(available)
+                                  : "only " + core::size_text(available) + " are available") +
+                         (way_out.empty() ? "" : "; " + std::string(way_out)));
 }
 
 void check_gpu_memory(std::uint64_t needed, const Execution& execution) {
   if (execution.gpu_memory_limit == 0 || needed <= execution.gpu_memory_limit) return;
-  throw Error("the job needs " + core::size_text(needed) +
-              " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
-              core::size_text(execution.gpu_memory_limit));
+  throw OutOfMemoryError("the job needs " + core::size_text(needed) +
+                         " of the GPU's memory, but Execution::gpu_memory_limit allows only " +
+                         core::size_text(execution.gpu_memory_limit));
 }
 
 GrantedMachine::GrantedMachine(const Execution& execution) {
@@ -143,7 +143,9 @@ GrantedMachine::GrantedMachine(const Execution& execution) {
   limited_->gpus = Gpus(std::move(gpus));
 }
 
-void throw_out_of_memory() { throw Error("the system has no memory left for the job; give it a smaller one"); }
+void throw_out_of_memory() {
+  throw OutOfMemoryError("the system has no memory left for the job; give it a smaller one");
+}
 
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem) {
   const bool on_gpu = variant.backend == core::Backend::cuda;

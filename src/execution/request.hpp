@@ -136,16 +136,16 @@ Execution where_views_lie(std::span<const NamedPlace> places, std::span<const Va
 /// Whether a job may take `needed` bytes beyond its input: see check_memory().
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
-/// Error where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
+/// OutOfMemoryError where `needed` bytes are more than the job may take or the machine has. `way_out`: what takes less.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
-/// Error where `needed` bytes of a GPU are more than Execution::gpu_memory_limit.
+/// OutOfMemoryError where `needed` bytes of a GPU are more than Execution::gpu_memory_limit.
 void check_gpu_memory(std::uint64_t needed, const Execution& execution);
 
 [[noreturn]] void throw_out_of_memory();
 
-/// Calls job(), the whole of a public call. Error where the system has no memory left for it: what the allocator throws
-/// is none of the library's errors.
+/// Calls job(), the whole of a public call. OutOfMemoryError where the system has no memory left for it: what the
+/// allocator throws is none of the library's errors.
 template <class Job>
 auto within_memory(const Job& job) {
   try {
@@ -178,8 +178,8 @@ const Variant& wanted_variant(std::span<const Variant> variants,
 /// UsageError where the variant does not run on the device asked for, or has no use for a block size that is given.
 void check_device(const core::VariantInfo& variant, const Execution& execution, std::string_view problem);
 
-/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape, Error where
-/// the request does not grant it the GPU's memory.
+/// UsageError as check_device, UnsupportedError where this machine cannot run the variant on such a shape,
+/// OutOfMemoryError where the request does not grant it the GPU's memory.
 template <class Variant, class Shape>
 void check_runs_here(const Variant& variant, const Shape& shape, const Execution& execution, std::string_view problem) {
   check_device(variant, execution, problem);

@@ -137,7 +137,7 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   if (status.st_size == 0) refuse(": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
-  if (address == MAP_FAILED && errno == ENOMEM) throw Error("cannot read '" + path + "'" + reason(errno));
+  if (address == MAP_FAILED && errno == ENOMEM) throw OutOfMemoryError("cannot read '" + path + "'" + reason(errno));
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);
   // Advice only: the mapping works without it.

@@ -44,7 +44,8 @@ class GrowingBlock {
     const std::size_t bytes = (capacity * sizeof(T) + page - 1) / page * page;
     void* const moved = data_ ? ::mremap(data_, capacity_ * sizeof(T), bytes, MREMAP_MAYMOVE)
                               : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (moved == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+    if (moved == MAP_FAILED)
+      throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
 #ifdef MADV_HUGEPAGE
     // Advice only: a large table is filled with fewer page faults.
     constexpr std::size_t worth_while = std::size_t{4} << 20;

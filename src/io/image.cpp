@@ -77,7 +77,7 @@ class PngReader {
     info_ = png_ ? png_create_info_struct(png_) : nullptr;
     if (!info_) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw Error("cannot read a PNG: out of memory");
+      throw OutOfMemoryError("cannot read a PNG: out of memory");
     }
     png_set_read_fn(png_, this, take);
   }
@@ -344,7 +344,7 @@ void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<cons
   };
   Sink sink{file, nullptr};
   PngWriter writer;
-  if (!writer.info) throw Error("cannot write '" + file.path() + "': out of memory");
+  if (!writer.info) throw OutOfMemoryError("cannot write '" + file.path() + "': out of memory");
   const bool written = guarded(writer.png, [&] {
     png_set_user_limits(writer.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_write_fn(writer.png, &sink, Sink::put, Sink::flush);

@@ -29,7 +29,7 @@ struct TextOutput::Packing {
     constexpr int usual_memory = 8;
     if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_alone, usual_memory, Z_DEFAULT_STRATEGY) !=
         Z_OK)
-      throw Error("cannot write '" + path + "': out of memory");
+      throw OutOfMemoryError("cannot write '" + path + "': out of memory");
   }
   Packing(const Packing&) = delete;
   Packing& operator=(const Packing&) = delete;

@@ -184,7 +184,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
   z_stream stream{};
   constexpr int no_header = -15;
   if (::inflateInit2(&stream, no_header) != Z_OK)
-    throw Error("cannot unpack '" + std::string(name) + "': out of memory");
+    throw OutOfMemoryError("cannot unpack '" + std::string(name) + "': out of memory");
   const struct Ending {
     z_stream* stream;
     ~Ending() { ::inflateEnd(stream); }
@@ -202,7 +202,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
     stream.next_out = reinterpret_cast<Bytef*>(full ? &beyond : into.data() + written);
     stream.avail_out = static_cast<uInt>(room);
     status = ::inflate(&stream, Z_NO_FLUSH);
-    if (status == Z_MEM_ERROR) throw Error("cannot unpack '" + std::string(name) + "': out of memory");
+    if (status == Z_MEM_ERROR) throw OutOfMemoryError("cannot unpack '" + std::string(name) + "': out of memory");
     if (status != Z_OK && status != Z_STREAM_END) return false;
     read += piece - stream.avail_in;
     written += room - stream.avail_out;
@@ -280,7 +280,8 @@ NpzArray find_npz_array(std::span<const std::byte> bytes, std::string_view name,
                      core::size_text(entry.packed) + " of packed data can hold");
     // Not initialised: it is written once.
     auto memory = std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::uint64_t>(entry.size, 1)]);
-    if (!memory) throw Error("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));
+    if (!memory)
+      throw OutOfMemoryError("cannot unpack '" + found.name + "': no memory for " + core::size_text(entry.size));
     if (!inflate_all(found.bytes, {memory.get(), entry.size}, name, stop))
       archive.refuse(Archive::about(entry) +
                      "is damaged: its packed data do not give the bytes that the archive's directory "

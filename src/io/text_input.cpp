@@ -53,7 +53,8 @@ class Unpacking {
  public:
   Unpacking(ReadBytes packed, std::string name) : packed_(std::move(packed)), name_(std::move(name)), buffer_(1 << 17) {
     constexpr int gzip_alone = 15 + 16;
-    if (::inflateInit2(&stream_, gzip_alone) != Z_OK) throw Error("cannot unpack " + name_ + ": out of memory");
+    if (::inflateInit2(&stream_, gzip_alone) != Z_OK)
+      throw OutOfMemoryError("cannot unpack " + name_ + ": out of memory");
   }
   Unpacking(const Unpacking&) = delete;
   Unpacking& operator=(const Unpacking&) = delete;
@@ -73,7 +74,7 @@ class Unpacking {
       if (between_members_) next_member();
       const int status = ::inflate(&stream_, Z_NO_FLUSH);
       if (status == Z_STREAM_END) between_members_ = true;
-      else if (status == Z_MEM_ERROR) throw Error("cannot unpack " + name_ + ": out of memory");
+      else if (status == Z_MEM_ERROR) throw OutOfMemoryError("cannot unpack " + name_ + ": out of memory");
       else if (status != Z_OK && status != Z_BUF_ERROR)
         fail(std::string("the packed data are damaged") + (stream_.msg ? std::string(": ") + stream_.msg : ""));
     }

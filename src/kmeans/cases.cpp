@@ -316,6 +316,85 @@ void add_many_clusters(std::vector<Case>& list) {
   });
 }
 
+/// The rows of `different`, over and over, until there are n.
+Matrix<double> repeated(const Matrix<double>& different, std::int64_t n) {
+  Matrix<double> points(n, different.columns());
+  for (std::int64_t row = 0; row < n; ++row)
+    std::copy_n(different.row(row % different.rows()), different.columns(), points.row(row));
+  return points;
+}
+
+// Fewer different points than clusters, which is accepted.
+void add_fewer_points(std::vector<Case>& list) {
+  const auto add = [&list](const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
+    list.push_back({"fewer_points_" + name, [make](std::uint64_t seed) {
+                      CaseData data = make(seed);
+                      data.fewer_distinct = KMeansFewerDistinct::accept;
+                      return data;
+                    }});
+  };
+  const auto rounded = [](CaseData data) {  // means are, and textbook sums of the same values are not those values
+    data.well_conditioned = false;
+    return data;
+  };
+  add("all_equal", [=](auto seed) { return rounded(plain(repeated(uniform(1, 3, seed), 300), 3, 30)); });
+  add("all_equal_kept", [=](auto seed) {
+    CaseData data = rounded(plain(repeated(uniform(1, 3, seed), 300), 3, 30));
+    data.empty = EmptyCluster::keep;
+    return data;
+  });
+  add("two_of_five_with_weight", [](auto) {
+    CaseData data = column({0, 10, 3, 7, 9}, {0, 2, 4});
+    data.weights = {1, 1, 0, 0, 0};
+    return data;
+  });
+  add("two_of_five_far_away", [](auto) {
+    // Two of the first centroids are no point of weight, and nobody's nearest.
+    CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
+    data.weights = {2, 1, 0, 0, 0};
+    return data;
+  });
+  add("lattice", [](auto seed) { return plain(lattice(500, 2, 2, seed), 9, 30); });
+  add("lattice_tolerance", [](auto seed) {
+    CaseData data = plain(lattice(500, 3, 2, seed), 20, 30);
+    data.tolerance = 1e-4;
+    return data;
+  });
+  add("few_columns", [=](auto seed) { return rounded(plain(repeated(uniform(20, 3, seed), 900), 40, 30)); });
+  add("many_columns", [=](auto seed) { return rounded(plain(repeated(uniform(5, 20, seed), 400), 70, 30)); });
+  add("many_columns_kept", [=](auto seed) {
+    CaseData data = rounded(plain(repeated(uniform(5, 20, seed), 400), 70, 30));
+    data.empty = EmptyCluster::keep;
+    return data;
+  });
+  add("weights", [=](auto seed) {
+    CaseData data = rounded(plain(repeated(uniform(30, 2, seed), 1000), 40, 30));
+    const core::Philox random(seed, 5);
+    for (std::uint64_t row = 0; row < 1000; ++row)
+      data.weights.push_back(row % 30 % 4 == 0 ? 0.0 : random.uniform(row) * 3);
+    return data;
+  });
+  add("cosine", [=](auto seed) {
+    CaseData data = rounded(plain(repeated(uniform(3, 4, seed, -1, 1), 200), 7, 30));
+    for (std::int64_t row = 0; row < 200; ++row)
+      for (std::int64_t dim = 0; dim < 4; ++dim) data.points(row, dim) = std::ldexp(data.points(row, dim), row % 5);
+    data.metric = Metric::cosine;
+    return data;
+  });
+  add("cosine_kept", [=](auto seed) {
+    CaseData data = rounded(plain(repeated(uniform(4, 20, seed, -1, 1), 200), 9, 30));
+    data.metric = Metric::cosine;
+    data.empty = EmptyCluster::keep;
+    return data;
+  });
+  add("until_convergence", [=](auto seed) {
+    // The first centroids are all of two places, and the others are found one after the other.
+    CaseData data = rounded(plain(repeated(uniform(12, 2, seed), 600), 20, 300));
+    for (std::int64_t cluster = 0; cluster < 20; ++cluster) data.first_rows.push_back(cluster % 2);
+    return data;
+  });
+}
+
 std::vector<Case> make_cases() {
   std::vector<Case> list;
   // Sizes on, below and above every tile; one dimension, many dimensions; k = 1, k = n.
@@ -501,6 +580,7 @@ std::vector<Case> make_cases() {
     return data;
   });
   add_many_clusters(list);
+  add_fewer_points(list);
   add_extremes(list);
   return list;
 }
@@ -676,6 +756,7 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   options_.tolerance = data.tolerance;
   options_.changed_fraction = data.changed_fraction;
   options_.empty = data.empty;
+  options_.fewer_distinct = data.fewer_distinct;
   options_.metric = data.metric;
   memory_.initial_centroids = std::as_const(first_).view();
 
@@ -695,6 +776,7 @@ PreparedCase<T>::PreparedCase(const CaseData& data)
   problem_.max_iterations = data.max_iterations;
   problem_.changed_limit = static_cast<std::int64_t>(data.changed_fraction * static_cast<double>(n));
   problem_.empty = data.empty;
+  problem_.different_points = count_different<T>(problem_.points, problem_.weights, data.clusters);
   problem_.metric = data.metric;
   problem_.statistics = examine<T>(problem_.points, problem_.weights, problem_.initial_centroids, 1);
   if (data.metric == Metric::cosine) allow_unit_centroids(problem_.statistics, n);

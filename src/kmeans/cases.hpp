@@ -21,6 +21,7 @@ struct CaseData {
   double tolerance = 0;
   double changed_fraction = 0;
   EmptyCluster empty = EmptyCluster::relocate;
+  KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
   Metric metric = Metric::euclidean;
   /// In float, by which points and weights that only a double holds are multiplied.
   double float_scale = 1;

@@ -2,11 +2,14 @@
 #include "gradus/kmeans.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "core/checked.hpp"
+#include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
@@ -58,6 +61,7 @@ void check_options(const KMeansOptions& options) {
     throw UsageError("the changed fraction must lie between 0 and 1");
   execution::check_choice(options.init, KMeansInit::given, "init");
   execution::check_choice(options.empty, KMeansEmptyCluster::error, "empty");
+  execution::check_choice(options.fewer_distinct, KMeansFewerDistinct::accept, "fewer_distinct");
   execution::check_choice(options.metric, KMeansMetric::cosine, "metric");
 }
 
@@ -143,11 +147,16 @@ bool chooses_threads(const room::Variant& variant, const Execution& execution) {
          variant.contract.kind == core::Contract::same_bits;
 }
 
-/// As many of all threads as pay. A team whose cores are busy with something else waits for some milliseconds at each
-/// barrier, until the last thread is given a core again: with short passes that is many times the work.
-int chosen_threads(const room::Shape& shape, const Execution& execution) {
-  const int threads = room::paying_threads(shape, cpu::thread_count(execution));
-  return room::has_short_passes(shape) ? cpu::threads_with_processor(threads) : threads;
+/// As many of all threads as pay, for work between two barriers that takes one of them so long. A team whose cores are
+/// busy with something else waits for some milliseconds at each barrier, until the last thread is given a core again:
+/// for short work that is many times the work.
+int chosen_threads(double nanoseconds, const Execution& execution) {
+  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
+  constexpr double is_short = 20e6;
+  const int all = cpu::thread_count(execution);
+  const double worth = nanoseconds / worth_a_thread;
+  const int threads = worth < all ? std::max(1, static_cast<int>(worth)) : all;
+  return nanoseconds < is_short ? cpu::threads_with_processor(threads) : threads;
 }
 
 /// Of the copy of the points that the variant makes, if it makes one.
@@ -156,19 +165,24 @@ std::uint64_t copy_bytes(const room::Shape& shape, const room::Variant& variant,
                                                                                      : 0;
 }
 
+/// How much of a fit is asked for.
+enum class Extent { first_centroids, fit };
+
 std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
-                          const room::Variant& variant, room::SeedingFilter filter) {
+                          const room::Variant& variant, room::SeedingFilter filter, Extent extent = Extent::fit) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
   const auto centroid_bytes =
       core::checked_multiply(core::checked_multiply(static_cast<std::uint64_t>(shape.clusters),
                                                     static_cast<std::uint64_t>(shape.dimensions), "centroids"),
                              element_bytes, "centroids");
-  std::uint64_t bytes = 4 * n + 4 * centroid_bytes;  // labels; centroids of this, the next and the best fit
-  if (options.restarts > 1) bytes += 4 * n;
+  std::uint64_t bytes = 4 * centroid_bytes;                                // of this, the next and the best fit
+  if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // labels
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
+  if (extent == Extent::first_centroids)
+    return bytes + room::column_bytes(shape, threads) + room::seeding_bytes(shape, options.init, filter);
   std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? room::exact_means_bytes(shape) : 0, "the memory of the job");
@@ -180,9 +194,10 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
 
 /// The copies that make the choice of first centroids and iterations fast are made where there is memory for them.
 room::SeedingFilter seeding_filter(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
-                                   const room::Variant& variant) {
+                                   const room::Variant& variant, Extent extent = Extent::fit) {
   if (variant.device_input) return room::SeedingFilter::never;  // it chooses on the GPU
-  const std::uint64_t needed = host_memory(shape, options, execution, variant, room::SeedingFilter::where_it_pays);
+  const std::uint64_t needed =
+      host_memory(shape, options, execution, variant, room::SeedingFilter::where_it_pays, extent);
   return execution::has_memory(needed, execution) ? room::SeedingFilter::where_it_pays : room::SeedingFilter::never;
 }
 
@@ -222,8 +237,14 @@ class Prepared {
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const room::GpuPoints<T>* gpu() const { return gpu_.get(); }
 
-  void require_distinct(std::int64_t clusters) const {
-    room::require_distinct(points_, weights_, clusters, gpu_.get(), stop_);
+  /// Counted up to the number of clusters. InputError where they are fewer, unless that is accepted.
+  std::int64_t different_points(const KMeansOptions& options) const {
+    const std::int64_t count = room::count_different(points_, weights_, options.clusters, gpu_.get(), stop_);
+    if (count == options.clusters || options.fewer_distinct == KMeansFewerDistinct::accept) return count;
+    throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there " +
+                     (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " different point" +
+                     (count == 1 ? "" : "s") + (weights_.empty() ? "" : " of positive weight") +
+                     "; ask for at most that many clusters");
   }
 
   /// Several clusters can be told apart.
@@ -246,8 +267,9 @@ class Prepared {
   void store(MatrixView<const std::int32_t> labels, std::int32_t* to) const {
     if constexpr (cuda::is_compiled) gpu_->job()->copy_here(labels, to);
   }
-  void distances_on_gpu(KMeansMetric metric, MatrixView<T> distances) const {
-    if constexpr (cuda::is_compiled) gpu_->distances(centroids_, metric, distances);
+  void distances_on_gpu(KMeansMetric metric, MatrixView<T> distances,
+                        const std::function<void(std::int64_t)>& progress) const {
+    if constexpr (cuda::is_compiled) gpu_->distances(centroids_, metric, distances, progress);
   }
 
   /// A problem that refers to this object's memory.
@@ -382,77 +404,130 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
 
 namespace {
 
+/// What a fit, and the choice of its first centroids, begin with: the checks, where it runs, and what is known of the
+/// points.
+template <class T>
+class Beginning {
+ public:
+  Beginning(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+            const Execution& execution, Extent extent)
+      : options_(options), here_(checked(points, options, memory, execution)),
+        shape_(shape_of(public_shape(points, !memory.weights.empty()), options)),
+        variant_(select(shape_, options, here_, points.place(),
+                        {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}})),
+        shrinks_(chooses_threads(variant_, here_)) {
+    if (shrinks_) here_.threads = chosen_threads(room::nanoseconds_of_a_pass(shape_), here_);
+    filter_ = seeding_filter(shape_, options, here_, variant_, extent);
+    if (filter_ == room::SeedingFilter::never)
+      execution::check_memory(host_memory(shape_, options, here_, variant_, filter_, extent), here_);
+    MatrixView<const T> given;
+    if (options.init == KMeansInit::given)
+      given = in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
+    prepared_.emplace(points, memory.weights, given, options.metric, here_, variant_.device_input,
+                      device_memory(shape_, here_, variant_), phases_);
+    const core::PhaseTimer timer(phases_, "examine");
+    different_points_ = prepared_->different_points(options);
+    prepared_->require_distances(options.clusters);
+  }
+
+  const Execution& here() const { return here_; }
+  const room::Shape& shape() const { return shape_; }
+  const room::Variant& variant() const { return variant_; }
+  bool shrinks() const { return shrinks_; }  ///< the number of threads was chosen here
+  room::SeedingFilter filter() const { return filter_; }
+  const Prepared<T>& prepared() const { return *prepared_; }
+  std::int64_t different_points() const { return different_points_; }
+  std::vector<Phase>& phases() { return phases_; }
+
+  /// `copy`: see room::initialize().
+  room::FirstCentroids<T> first_centroids(int restart, std::shared_ptr<room::ByteRows<T>>* copy = nullptr) {
+    const core::PhaseTimer timer(phases_, "initialize");
+    const KMeansMemory<T> initial{.initial_centroids = prepared_->centroids(), .weights = prepared_->weights()};
+    return room::initialize(prepared_->points(), options_, initial, here_, restart, prepared_->gpu(), filter_, copy);
+  }
+
+ private:
+  static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                           const Execution& execution) {
+    execution::check_execution(execution);
+    check_options(options);
+    check_fit_memory(memory);
+    check_points(points);
+    check_against_points(points, options, memory);
+    return execution::run_where_it_lies(points.place(), "points", execution);
+  }
+
+  const KMeansOptions& options_;
+  Execution here_;
+  room::Shape shape_;
+  const room::Variant& variant_;
+  bool shrinks_;
+  room::SeedingFilter filter_ = room::SeedingFilter::never;
+  std::vector<Phase> phases_;
+  Matrix<T> copied_centroids_;
+  std::optional<Prepared<T>> prepared_;
+  std::int64_t different_points_ = 0;
+};
+
 template <class T>
 KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                     const Execution& execution) {
   const auto start = core::Clock::now();
-  execution::check_execution(execution);
-  check_options(options);
-  check_fit_memory(memory);
-  check_points(points);
-  check_against_points(points, options, memory);
-  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
-  const room::Shape shape = shape_of(public_shape(points, !memory.weights.empty()), options);
-  const room::Variant& variant = select(shape, options, here, points.place(),
-                                        {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
-  const bool shrinks = chooses_threads(variant, here);
-  if (shrinks) here.threads = chosen_threads(shape, here);
-  const bool on_gpu = variant.device_input;
-  const room::SeedingFilter filter = seeding_filter(shape, options, here, variant);
-  if (filter == room::SeedingFilter::never)
-    execution::check_memory(host_memory(shape, options, here, variant, filter), here);
-
-  std::vector<Phase> phases;
-  Matrix<T> copied_centroids;
-  MatrixView<const T> given;
-  if (options.init == KMeansInit::given)
-    given = in_host_memory(memory.initial_centroids, "initial centroids", here, copied_centroids);
-  const Prepared<T> prepared(points, memory.weights, given, options.metric, here, on_gpu,
-                             device_memory(shape, here, variant), phases);
-  const KMeansMemory<T> initial{.initial_centroids = prepared.centroids(), .weights = prepared.weights()};
+  Beginning<T> beginning(points, options, memory, execution, Extent::fit);
+  const Prepared<T>& prepared = beginning.prepared();
+  const room::Variant& variant = beginning.variant();
+  std::vector<Phase>& phases = beginning.phases();
   room::Problem<T> problem = prepared.problem();
   problem.max_iterations = options.max_iterations;
   problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(points.rows()));
   problem.empty = options.empty;
+  problem.different_points = beginning.different_points();
   problem.metric = options.metric;
   problem.graph_file = options.graph_file;
   problem.lock = options.lock;
   problem.locked = options.locked;
-  problem.may_copy = filter != room::SeedingFilter::never;
-  problem.may_shrink_team = shrinks;
+  problem.may_copy = beginning.filter() != room::SeedingFilter::never;
+  problem.may_shrink_team = beginning.shrinks();
   if (!memory.labels.empty() && !memory.labels.place().is_host()) {
     prepared.admit(memory.labels.data(), "labels");
     // Of several fits it is known only afterwards whose labels are wanted.
     if (options.restarts == 1) problem.labels_on_gpu = memory.labels.data();
   }
-  {
-    core::PhaseTimer timer(phases, "examine");
-    prepared.require_distinct(options.clusters);
-    prepared.require_distances(options.clusters);
-    if (options.tolerance > 0) problem.shift_limit = options.tolerance * prepared.mean_column_variance();
+  if (options.tolerance > 0) {
+    const core::PhaseTimer timer(phases, "examine");
+    problem.shift_limit = options.tolerance * prepared.mean_column_variance();
   }
+  // Where it pays for itself by the iterations that follow.
+  const bool copies = options.max_iterations > 1 && options.clusters > 1 &&
+                      copy_bytes(beginning.shape(), variant, beginning.filter()) > 0;
 
   std::optional<KMeansResult<T>> best;
   for (int restart = 0; restart < options.restarts; ++restart) {
-    Matrix<T> first;
-    {
-      core::PhaseTimer timer(phases, "initialize");
-      problem.bytes = nullptr;
-      // Where it pays for itself by the iterations that follow.
-      const bool copies = options.max_iterations > 1 && options.clusters > 1 && copy_bytes(shape, variant, filter) > 0;
-      first = room::initialize(problem.points, options, initial, here, restart, prepared.gpu(), filter,
-                               copies ? &problem.bytes : nullptr);
-    }
-    problem.initial_centroids = std::as_const(first).view();
-    KMeansResult<T> result = variant.run(problem, here, phases);
+    problem.bytes = nullptr;
+    const Matrix<T> first = beginning.first_centroids(restart, copies ? &problem.bytes : nullptr).centroids;
+    problem.initial_centroids = first.view();
+    KMeansResult<T> result = variant.run(problem, beginning.here(), phases);
     if (!best || result.inertia < best->inertia) {
       best = std::move(result);
       best->restart = restart;
     }
   }
-  deliver(best->labels, memory.labels, prepared, here.stop);
-  report_run(best->report, variant, here, std::move(phases), start);
+  deliver(best->labels, memory.labels, prepared, beginning.here().stop);
+  report_run(best->report, variant, beginning.here(), std::move(phases), start);
   return std::move(*best);
+}
+
+template <class T>
+KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
+                                            const KMeansMemory<T>& memory, const Execution& execution) {
+  const auto start = core::Clock::now();
+  if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
+  Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids);
+  room::FirstCentroids<T> first = beginning.first_centroids(0);
+  RunReport report{.device = execution::device_name(beginning.variant().device_input, beginning.here()),
+                   .threads = cpu::thread_count(beginning.here())};
+  finish_report(report, std::move(beginning.phases()), start);
+  return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
 
 template <class T>
@@ -468,23 +543,33 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMea
                      " columns");
 }
 
+/// Tells of points of a phase, if anybody listens.
+std::function<void(std::int64_t)> progress_in(std::string_view phase, std::int64_t points, const Execution& execution) {
+  if (!execution.progress) return [](std::int64_t) {};
+  return [phase, points, &execution](std::int64_t done) { execution.progress({phase, done, points, {}}); };
+}
+
 template <class T>
-KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, VectorView<std::int32_t> labels,
+KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          KMeansMetric metric, const Execution& execution) {
   const auto start = core::Clock::now();
   check_model(centroids, points, metric, execution);
+  const VectorView<std::int32_t> labels = memory.labels;
   Execution here = execution::run_where_it_lies(points.place(), "points", execution);
-  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+  const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)),
+                          !memory.weights.empty()};
   KMeansOptions options;
   options.init = KMeansInit::given;
   options.metric = metric;
-  const room::Variant& variant = select(shape, options, here, points.place(), {{labels.place(), "labels"}});
-  if (chooses_threads(variant, here)) here.threads = chosen_threads(shape, here);
+  const room::Variant& variant =
+      select(shape, options, here, points.place(), {{memory.weights.place(), "weights"}, {labels.place(), "labels"}});
+  if (chooses_threads(variant, here)) here.threads = chosen_threads(room::nanoseconds_of_a_pass(shape), here);
   execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                             variant.device_input, variant.memory(shape, cpu::thread_count(here)).device, phases);
+  const Prepared<T> prepared(points, memory.weights, in_host_memory(centroids, "centroids", here, copied_centroids),
+                             metric, here, variant.device_input, variant.memory(shape, cpu::thread_count(here)).device,
+                             phases);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
@@ -493,8 +578,12 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
     prepared.admit(labels.data(), "labels");
     problem.labels_on_gpu = labels.data();
   }
+  const std::function<void(std::int64_t)> progress = progress_in("assign", points.rows(), here);
+  if (here.progress) problem.progress = progress;
+  progress(0);
   KMeansResult<T> result = variant.run(problem, here, phases);
   deliver(result.labels, labels, prepared, here.stop);
+  progress(points.rows());
   report_run(result.report, variant, here, std::move(phases), start);
   return {std::move(result.labels), result.inertia, std::move(result.report)};
 }
@@ -502,21 +591,25 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
 // On the processor, all in host memory.
 template <class T>
 void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
-                    KMeansMetric metric, int threads, const std::stop_token& stop) {
-#pragma omp parallel num_threads(threads)
-  {
-    // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
-    constexpr std::int64_t tile = 64;
+                    KMeansMetric metric, int threads, const std::stop_token& stop,
+                    const std::function<void(std::int64_t)>& progress) {
+  // Tiles that stay in the cache: a whole row of the result would not, with many centroids.
+  constexpr std::int64_t tile = 64;
+  const std::int64_t tiles = (points.rows() + tile - 1) / tile;
+  cpu::SharedWork work(tiles, threads, 1);
+  std::atomic<std::int64_t> done{0};
+  core::FirstFailure failure;
+  const auto find = [&](int part) {
+    core::Occasion occasion;
     double squared[tile * tile];
     const T* some_points[tile];
     const T* some_centroids[tile];
-#pragma omp for schedule(static)
-    for (std::int64_t first = 0; first < points.rows(); first += tile) {
-      if (stop.stop_requested()) continue;
+    for (cpu::Range one = work.next(part); one.size() > 0; one = work.next(part)) {
+      const std::int64_t first = one.begin * tile;
       const std::int64_t count = std::min(tile, points.rows() - first);
       for (std::int64_t row = 0; row < count; ++row) some_points[row] = points.row(first + row);
       for (std::int64_t cluster = 0; cluster < centroids.rows(); cluster += tile) {
-        if (stop.stop_requested()) break;  // a tile is work enough between two looks
+        if (stop.stop_requested() || failure.happened()) return;  // a tile is work enough between two looks
         const std::int64_t clusters = std::min(tile, centroids.rows() - cluster);
         for (std::int64_t row = 0; row < clusters; ++row) some_centroids[row] = centroids.row(cluster + row);
         room::squared_distances<T>(some_points, count, some_centroids, clusters, points.columns(), squared);
@@ -525,8 +618,17 @@ void find_distances(MatrixView<const T> centroids, MatrixView<const T> points, M
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
+      const std::int64_t finished = done.fetch_add(count, std::memory_order_relaxed) + count;  // a figure, no order
+      if (part == 0 && occasion.is_there()) progress(finished);  // part 0 is the calling thread's
     }
+  };
+  if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job
+    find(0);
+  } else {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < threads; ++part) failure.run([&] { find(part); });
   }
+  failure.rethrow();
   core::honour_stop(stop, "stopped while computing distances");
 }
 
@@ -557,8 +659,12 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
   execution::check_apart(distances, "distances", points, "points");
   execution::check_apart(distances, "distances", centroids, "centroids");
-  const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
   const bool on_gpu = here.device == Device::gpu;
+  if (here.threads == 0 && !on_gpu) {
+    const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+    here.threads = chosen_threads(room::nanoseconds_of_distances(shape), here);
+  }
   if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
   execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);
   execution::check_memory(transform_memory(centroids, points, metric, here), here);
@@ -568,10 +674,13 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
                              on_gpu, 0, phases);
   if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
   const int threads = cpu::thread_count(here);
+  const std::function<void(std::int64_t)> progress = progress_in("distances", points.rows(), here);
   {
     const core::PhaseTimer timer(phases, "distances");
-    if (on_gpu) prepared.distances_on_gpu(metric, distances);
-    else find_distances(prepared.centroids(), prepared.points(), distances, metric, threads, here.stop);
+    progress(0);
+    if (on_gpu) prepared.distances_on_gpu(metric, distances, progress);
+    else find_distances(prepared.centroids(), prepared.points(), distances, metric, threads, here.stop, progress);
+    progress(points.rows());
   }
   RunReport report{.device = execution::device_name(on_gpu, here), .threads = threads};
   finish_report(report, std::move(phases), start);
@@ -589,9 +698,30 @@ KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options,
 }
 
 template <class T>
+KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
+                                                   const KMeansMemory<T>& memory, const Execution& execution) {
+  return execution::within_memory([&] { return initial_centroids(points, options, memory, execution); });
+}
+
+template <class T>
+KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
+                                const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
+  check_points(points);
+  check_fit_memory(memory);
+  if (memory.initial_centroids.rows() > 0)
+    throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
+  execution::check_number(memory.weights, points.rows(), "weights", "points");
+  if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
+  execution::check_apart(memory.labels, "labels", points, "points");
+  execution::check_apart(memory.labels, "labels", centroids, "centroids");
+  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
+  return execution::within_memory([&] { return predict(centroids, points, memory, metric, execution); });
+}
+
+template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                                 const Execution& execution) {
-  return execution::within_memory([&] { return predict<T>(centroids, points, {}, metric, execution); });
+  return detail::kmeans_predict(centroids, points, KMeansMemory<T>{}, metric, execution);
 }
 
 template <class T>
@@ -599,9 +729,7 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
   check_points(points);
   require_labels(labels, points.rows());
-  execution::check_apart(labels, "labels", points, "points");
-  execution::check_apart(labels, "labels", centroids, "centroids");
-  return execution::within_memory([&] { return predict(centroids, points, labels, metric, execution); });
+  return detail::kmeans_predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution);
 }
 
 template <class T>
@@ -630,7 +758,11 @@ Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
 #define GRADUS_INSTANTIATE(T)                                                                                         \
   template KMeansResult<T> kmeans(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&,                  \
                                   const Execution&);                                                                  \
+  template KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T>, const KMeansOptions&,              \
+                                                              const KMeansMemory<T>&, const Execution&);              \
   template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&); \
+  template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&,          \
+                                           KMeansMetric, const Execution&);                                           \
   template KMeansPrediction kmeans_predict(MatrixView<const T>, MatrixView<const T>, VectorView<std::int32_t>,        \
                                            KMeansMetric, const Execution&);                                           \
   template Matrix<T> kmeans_transform(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);      \

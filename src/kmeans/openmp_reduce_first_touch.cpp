@@ -95,7 +95,9 @@ class OwnPages {
       }
     }
     for (const FreshPages& pages : pages_)
-      if (!pages) throw Error("cannot allocate " + std::to_string(bytes) + " bytes for a thread's sums: out of memory");
+      if (!pages)
+        throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) +
+                               " bytes for a thread's sums: out of memory");
     copies_ = std::move(copies);
   }
 

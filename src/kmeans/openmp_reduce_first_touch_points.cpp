@@ -29,7 +29,8 @@ class FreshPages {
  public:
   explicit FreshPages(std::size_t bytes)
       : data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
-    if (data_ == MAP_FAILED) throw Error("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
+    if (data_ == MAP_FAILED)
+      throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
   }
   FreshPages(const FreshPages&) = delete;
   FreshPages& operator=(const FreshPages&) = delete;

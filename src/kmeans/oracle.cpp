@@ -89,6 +89,7 @@ class Oracle {
     // Which cluster each point counts for: its label's, except for points that start an empty cluster anew.
     std::vector<std::int32_t> owner = labels_;
     const std::vector<T> before = centroids_;
+    std::vector<std::int32_t> surplus;
     std::vector<std::int64_t> members(at(k_));
     for (std::int64_t point = 0; point < n_; ++point) members[at(owner[at(point)])] += problem_.weight(point) > 0;
     if (problem_.empty == EmptyCluster::relocate) {
@@ -99,9 +100,15 @@ class Oracle {
           return distance(a, labels_[at(a)]) > distance(b, labels_[at(b)]);
         });
       const std::vector<std::int64_t> counts = members;
+      const auto occupied = k_ - std::count(counts.begin(), counts.end(), 0);
+      std::int64_t left = problem_.different_points - occupied;  // different points without a cluster of their own
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
         if (counts[at(cluster)] > 0) continue;
+        if (left-- <= 0) {
+          surplus.push_back(cluster);
+          continue;
+        }
         for (; next < order.size(); ++next) {
           const std::int64_t point = order[next];
           if (members[at(labels_[at(point)])] < 2 || !(problem_.weight(point) > 0)) continue;
@@ -136,7 +143,24 @@ class Oracle {
       if (problem_.metric == Metric::cosine && !scale_to_unit_length(centroid, d_))
         std::copy_n(&before[at(cluster * d_)], d_, centroid);
     }
+    for (const std::int32_t cluster : surplus)
+      std::copy_n(&centroids_[at(repeated_by(cluster, before) * d_)], d_, &centroids_[at(cluster * d_)]);
     return owner != labels_ && centroids_ != before;
+  }
+
+  /// The lowest cluster with points whose centroid was where that of `surplus` was; or the lowest with points at all.
+  std::int32_t repeated_by(std::int32_t surplus, const std::vector<T>& before) const {
+    std::vector<bool> has_points(at(k_));
+    for (std::int64_t point = 0; point < n_; ++point)
+      if (problem_.weight(point) > 0) has_points[at(labels_[at(point)])] = true;
+    std::int32_t lowest = -1;
+    for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
+      if (!has_points[at(cluster)]) continue;
+      if (lowest < 0) lowest = cluster;
+      if (std::equal(&before[at(cluster * d_)], &before[at(cluster * d_)] + d_, &before[at(surplus * d_)]))
+        return cluster;
+    }
+    return lowest;
   }
 
   const Problem<T>& problem_;

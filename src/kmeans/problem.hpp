@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -85,6 +87,8 @@ struct Problem {
   double shift_limit = 0;          ///< stop when the squared movement is at most this; 0: never
   std::int64_t changed_limit = 0;  ///< stop when at most this many labels changed; 0: none changed
   EmptyCluster empty = EmptyCluster::relocate;
+  /// Of positive weight, where they are fewer than the clusters (KMeansFewerDistinct::accept); else any larger number.
+  std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
   const GpuPoints<T>* gpu = nullptr;      ///< where `points` lie on a GPU, with the weights there; else null
   std::int32_t* labels_on_gpu = nullptr;  ///< where the labels are wanted, if the engine can leave them there
@@ -95,10 +99,14 @@ struct Problem {
   bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
   bool may_shrink_team = false;        ///< the number of threads is ours to choose: see cpu::PayingTeam
   std::stop_token stop;                ///< the job's; see core/stop.hpp for how to look at it
+  /// Told by the calling thread, now and then, how many points the last assignment has labelled; empty: nobody asks.
+  std::function<void(std::int64_t)> progress;
 
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
   std::int64_t k() const { return initial_centroids.rows(); }
+  /// Whether some clusters cannot have points: see KMeansFewerDistinct.
+  bool has_surplus() const { return different_points < k(); }
   double weight(std::int64_t point) const { return weights.empty() ? 1.0 : static_cast<double>(weights[point]); }
   /// See Statistics.
   double scaled_weight(std::int64_t point) const { return weight(point) * statistics.weight_scale; }
@@ -145,11 +153,9 @@ extern const core::Ladder ladder;
 /// UnsupportedError where a GPU is asked for and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// As many of `threads` as pay in a fit by a production variant on the CPU.
-int paying_threads(const Shape& shape, int threads);
-
-/// Whether its passes end before a busy system would have given each thread of a team a processor.
-bool has_short_passes(const Shape& shape);
+/// What one core takes about for a pass of a production variant, and for the distances of all points to all centroids.
+double nanoseconds_of_a_pass(const Shape& shape);
+double nanoseconds_of_distances(const Shape& shape);
 
 /// UsageError with a suggestion where `openmp_locked` knows no such lock.
 void require_lock(const std::string& name);

@@ -421,24 +421,16 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
   return core::find_variant(variants(), best, "kmeans");
 }
 
-namespace {
-
-/// Nanoseconds that a filter of the production variants takes for all points on one core of a Xeon with AVX-512; only
-/// their order of magnitude matters.
+// Of a Xeon with AVX-512; only the order of magnitude matters.
 double nanoseconds_of_a_pass(const Shape& shape) {
   const auto d = static_cast<double>(shape.dimensions);
   const double point = 30 + 0.125 * d * shape.element_bytes + 0.01 * d * static_cast<double>(shape.clusters);
   return point * static_cast<double>(shape.points);
 }
 
-}  // namespace
-
-int paying_threads(const Shape& shape, int threads) {
-  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
-  const double worth = nanoseconds_of_a_pass(shape) / worth_a_thread;
-  return worth < threads ? std::max(1, static_cast<int>(worth)) : threads;
+double nanoseconds_of_distances(const Shape& shape) {
+  const double distance = 2 + 0.1 * static_cast<double>(shape.dimensions);
+  return distance * static_cast<double>(shape.points) * static_cast<double>(shape.clusters);
 }
-
-bool has_short_passes(const Shape& shape) { return nanoseconds_of_a_pass(shape) < 20e6; }
 
 }  // namespace gradus::kmeans_detail

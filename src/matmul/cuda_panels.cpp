@@ -312,8 +312,8 @@ Done cuda_panels(const Problem<T>& problem, const Execution& execution, std::vec
   const Shape shape = problem.shape();
   const PanelPlan plan = plan_panels(shape, needs, most);
   if (plan.rows == 0)
-    throw Error("the job needs " + core::size_text(least_panel_bytes(shape, needs)) +
-                " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
+    throw OutOfMemoryError("the job needs " + core::size_text(least_panel_bytes(shape, needs)) +
+                           " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
   job->memory().reserve(plan.bytes);
   const core::PhaseTimer timer(phases, "multiply");
   PanelRun<T>(problem, execution, plan, needs, *job).run();

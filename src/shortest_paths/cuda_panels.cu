@@ -317,8 +317,8 @@ void relax_by_panels(const Problem<T>& problem, const Execution& execution, std:
       problem.tile > 0 ? round_up(problem.tile, panel_granule) : deepest_pivot(gpu.multiprocessors);
   const PanelPlan plan = plan_panels(problem.n(), sizeof(T), most, deepest);
   if (plan.pivot == 0)
-    throw Error("the job needs " + core::size_text(panels_of(problem.n(), sizeof(T), panel_granule).bytes) +
-                " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
+    throw OutOfMemoryError("the job needs " + core::size_text(panels_of(problem.n(), sizeof(T), panel_granule).bytes) +
+                           " of the GPU's memory at least, but only " + core::size_text(most) + " are available");
   job->memory().reserve(plan.bytes);
   const core::PhaseTimer timer(phases, "relax");
   Panels<Carrier, Shape, T>(problem, execution, plan, *job).run();

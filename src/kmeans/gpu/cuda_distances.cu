@@ -85,7 +85,8 @@ void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const st
 }
 
 template <class T>
-void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const {
+void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances,
+                             const std::function<void(std::int64_t)>& progress) const {
   const cuda::Stream& stream = job_->stream();
   const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
@@ -104,6 +105,7 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   for (std::int64_t first = 0; first < n; first += at_once) {
     if (first > 0) stream.wait();  // what was launched before is done
     core::honour_stop(job_->stop(), "stopped while the GPU was at work");
+    progress(first);
     const std::int64_t count = std::min(at_once, n - first);
     const DeviceRows<T> rows{points.data + first * points.stride, count, points.stride, points.columns};
     for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {
@@ -123,7 +125,8 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
 
 #define GRADUS_INSTANTIATE(T)                                                                                 \
   template void GpuPoints<T>::own_squared_distances(MatrixView<const T>, const std::int32_t*, double*) const; \
-  template void GpuPoints<T>::distances(MatrixView<const T>, Metric, MatrixView<T>) const
+  template void GpuPoints<T>::distances(MatrixView<const T>, Metric, MatrixView<T>,                           \
+                                        const std::function<void(std::int64_t)>&) const
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -5,6 +5,7 @@
 // sums of integers and the canonical chain of each distance do not depend on who computes them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,7 +23,7 @@ class GpuPoints {
  public:
   /// `points`, and `weights` where there are any, on the GPU of `execution`: where they lie if they lie there,
   /// otherwise copies. Waits for Execution::stream first. `extra_bytes`: what the job will take there beside them, for
-  /// the check that all fits: Error with both numbers where it does not.
+  /// the check that all fits: OutOfMemoryError with both numbers where it does not.
   GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
             std::uint64_t extra_bytes);
   /// Copies of some rows of other points, with weights of their own in host memory, in the same job.
@@ -50,7 +51,9 @@ class GpuPoints {
   /// out[p] = D(point p, centroid labels[p]); all but the points in host memory.
   void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const;
   /// What kmeans_transform() gives; `centroids` in host memory, `distances` there or on the GPU.
-  void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances) const;
+  /// `progress`: told of the points that are done.
+  void distances(MatrixView<const T> centroids, Metric metric, MatrixView<T> distances,
+                 const std::function<void(std::int64_t)>& progress) const;
 
  private:
   unsigned int blocks(int per_multiprocessor) const;

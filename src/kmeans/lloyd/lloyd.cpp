@@ -26,6 +26,8 @@ template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty, int threads) {
   const std::int64_t n = problem.n();
+  const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
+  if (most <= 0) return {};
   Buffer<double> distances(n);
   find_own_distances(problem, centroids, labels, distances.data(), threads);
   const auto has_weight = [&](std::int64_t point) { return problem.weight(point) > 0; };
@@ -49,7 +51,7 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
   std::int64_t next = 0;
   for (const std::int32_t cluster : empty) {
     for (bool moved = false; !moved; ++next) {
-      if (next == n) return moves;
+      if (next == n || std::ssize(moves) == most) return moves;
       if (next == sorted) {
         sorted = std::min<std::int64_t>(n, sorted + static_cast<std::int64_t>(empty.size()) + 64);
         std::partial_sort(order.begin() + next, order.begin() + sorted, order.end(), farther);

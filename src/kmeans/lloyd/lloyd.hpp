@@ -97,7 +97,8 @@ struct Relocation {
 };
 
 /// One relocation for each cluster of `empty`, ascending: the farthest point first (lowest row on ties); a point that
-/// has no weight, or is the last of its cluster that has, stays.
+/// has no weight, or is the last of its cluster that has, stays. No more than there are different points without a
+/// cluster of their own: the other clusters are surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty, int threads);
@@ -274,7 +275,29 @@ class Lloyd {
     honour_stop();
     for (std::size_t move = 0; move < relocations.size(); ++move)
       std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
+    if (problem_.has_surplus() && problem_.empty == EmptyCluster::relocate)
+      place_surplus(std::span(empty).subspan(relocations.size()), has_mean, next);
     return !relocations.empty();
+  }
+
+  /// Each of the clusters repeats one that has points: see KMeansFewerDistinct.
+  void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points, Matrix<T>& next) {
+    const auto lowest_that = [&](const auto& is_wanted) {
+      std::int64_t cluster = 0;
+      while (cluster < problem_.k() && !(has_points[static_cast<std::size_t>(cluster)] && is_wanted(cluster)))
+        ++cluster;
+      return cluster;
+    };
+    core::RareLook look(problem_.stop, "stopped while placing clusters without points");
+    for (const std::int32_t one : surplus) {
+      const T* const place = result_.centroids.row(one);
+      std::int64_t repeated = lowest_that([&](std::int64_t cluster) {
+        look.honour_stop();
+        return std::equal(place, place + problem_.d(), result_.centroids.row(cluster));
+      });
+      if (repeated == problem_.k()) repeated = lowest_that([](std::int64_t) { return true; });
+      std::copy_n(next.row(repeated), problem_.d(), next.row(one));
+    }
   }
 
   /// The means of the clusters without the points that start another one.

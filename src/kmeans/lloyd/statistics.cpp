@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "core/checked.hpp"
@@ -314,40 +316,47 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
   return squares.quotient<double>(count) / static_cast<double>(d);
 }
 
+namespace {
+
+/// Looks up rows without a copy of each.
+struct HashOfBytes {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>()(bytes); }
+};
+
+}  // namespace
+
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k, const GpuPoints<T>* gpu,
-                      const std::stop_token& stop) {
-  // Ends as soon as k different rows were seen, which with ordinary data is after about k rows.
-  std::unordered_set<std::string> seen;
+std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
+                             const GpuPoints<T>* gpu, const std::stop_token& stop) {
+  // Ends as soon as that many were seen, which with ordinary data is after about as many rows.
+  std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
+  const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
   const std::int64_t stretch = core::stretch_length(points.rows(), 64 + points.columns());
   const auto see = [&](std::int64_t first, MatrixView<const T> some) {
-    for (std::int64_t index = 0; index < some.rows() && static_cast<std::int64_t>(seen.size()) < k; ++index) {
+    for (std::int64_t index = 0; index < some.rows() && std::ssize(seen) < most; ++index) {
       if (index % stretch == 0) core::honour_stop(stop, while_examining);
       if (!weights.empty() && !(weights[first + index] > 0)) continue;
       for (std::int64_t dim = 0; dim < points.columns(); ++dim)
         row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
-      seen.emplace(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
+      if (!seen.contains(bytes)) seen.emplace(bytes);
     }
-    return static_cast<std::int64_t>(seen.size()) < k;
+    return std::ssize(seen) < most;
   };
   visit_rows(points, gpu, see);
-  if (static_cast<std::int64_t>(seen.size()) >= k) return;
-  throw InputError("points: " + std::to_string(k) + " clusters were asked for, but there " +
-                   (seen.size() == 1 ? "is" : "are") + " only " + std::to_string(seen.size()) + " different point" +
-                   (seen.size() == 1 ? "" : "s") + (weights.empty() ? "" : " of positive weight") +
-                   "; ask for at most that many clusters");
+  return std::ssize(seen);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                     \
-  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                 \
-                              const std::stop_token&);                                                            \
-  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,          \
-                                       const std::stop_token&);                                                   \
-  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>, \
-                               const std::stop_token&);                                                           \
-  template void require_distinct(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*,     \
-                                 const std::stop_token&)
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                    \
+                              const std::stop_token&);                                                               \
+  template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,             \
+                                       const std::stop_token&);                                                      \
+  template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>,    \
+                               const std::stop_token&);                                                              \
+  template std::int64_t count_different(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*, \
+                                        const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

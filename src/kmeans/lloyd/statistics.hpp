@@ -43,9 +43,9 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 /// may be made at once; that is rare, and not counted.)
 std::uint64_t column_bytes(const Shape& shape, int threads);
 
-/// InputError unless at least k different rows have weight. `gpu`: the points' object where they lie on a GPU.
+/// Different rows that have weight, counted up to `most`. `gpu`: the points' object where they lie on a GPU.
 template <class T>
-void require_distinct(MatrixView<const T> points, VectorView<const T> weights, std::int64_t k,
-                      const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {});
+std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
+                             const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {});
 
 }  // namespace gradus::kmeans_detail

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -66,6 +67,14 @@ Matrix<T> rows_of(MatrixView<const T> points, const std::vector<std::int64_t>& r
   return chosen;
 }
 
+/// The rows once more from the first one on, until there are k.
+void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
+  for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
+    const std::int64_t row = rows[index];
+    rows.push_back(row);
+  }
+}
+
 /// Draws rows by weight, none of them twice.
 template <class T>
 class WeightedRows {
@@ -75,9 +84,14 @@ class WeightedRows {
     rescale();
   }
 
-  std::int64_t draw(const core::Philox& random, std::uint64_t index) {
+  /// Whether all rows of positive weight are drawn.
+  bool is_exhausted() {
     if (sums_.total() == 0) rescale();  // what is left is too light to count beside what was drawn
-    if (sums_.total() == 0) throw InputError("weights: fewer rows have weight than there are clusters");
+    return sums_.total() == 0;
+  }
+
+  std::int64_t draw(const core::Philox& random, std::uint64_t index) {
+    if (is_exhausted()) throw InputError("weights: fewer rows have weight than there are clusters");
     const auto integer = [this](std::int64_t row) { return integer_of(row); };
     const std::int64_t row = sums_.row_at(random.below(index, sums_.total()), integer);
     sums_.take(row, integer_of(row));
@@ -117,15 +131,16 @@ class WeightedRows {
 };
 
 template <class T>
-std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weights, std::int64_t k,
+std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weights, std::int64_t k, bool accepts_fewer,
                                       const core::Philox& random, const std::stop_token& stop) {
   std::vector<std::int64_t> chosen;
   if (!weights.empty()) {
     WeightedRows<T> rows(weights, stop);
-    for (std::int64_t step = 0; step < k; ++step) {
+    for (std::int64_t step = 0; step < k && !(accepts_fewer && rows.is_exhausted()); ++step) {
       honour_stop(stop);
       chosen.push_back(rows.draw(random, static_cast<std::uint64_t>(step)));
     }
+    repeat(chosen, k);
     return chosen;
   }
   // Floyd's sampling without replacement: k draws, no table of n.
@@ -199,8 +214,8 @@ struct GpuRows {
 template <class T, class Rows>
 class Seeding {
  public:
-  Seeding(const Rows& rows, std::int64_t k, const core::Philox& random, const Execution& execution)
-      : rows_(rows), k_(k), random_(random), execution_(execution) {}
+  Seeding(const Rows& rows, std::int64_t k, bool accepts_fewer, const core::Philox& random, const Execution& execution)
+      : rows_(rows), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution) {}
 
   /// `first_draw`: the index of the first random number; the draws count up from there.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
@@ -235,7 +250,7 @@ class Seeding {
     Execution quiet = execution_;
     quiet.progress = nullptr;
     const Rows sample_rows = rows_.of_sample(rows, sample_weights);
-    Seeding of_sample(sample_rows, k_, random_, quiet);
+    Seeding of_sample(sample_rows, k_, accepts_fewer_, random_, quiet);
     std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
@@ -299,8 +314,9 @@ class Seeding {
       }
       return static_cast<std::int64_t>(chosen.size()) < k_;
     });
-    if (static_cast<std::int64_t>(chosen.size()) < k_)
+    if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError("points: fewer different points of positive weight than clusters");
+    repeat(chosen, k_);
   }
 
   template <class AnyCover>
@@ -316,42 +332,54 @@ class Seeding {
 
   const Rows& rows_;
   std::int64_t k_;
+  bool accepts_fewer_;
   const core::Philox& random_;
   const Execution& execution_;
   std::uint64_t draws_ = 0;
 };
 
 template <class T, class Rows>
-Matrix<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Execution& execution, int restart) {
+FirstCentroids<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Execution& execution, int restart) {
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
   const std::int64_t k = options.clusters;
-  Seeding<T, Rows> seeding(rows, k, random, execution);
+  const bool accepts_fewer = options.fewer_distinct == KMeansFewerDistinct::accept;
+  Seeding<T, Rows> seeding(rows, k, accepts_fewer, random, execution);
+  std::vector<std::int64_t> chosen;
   switch (options.init) {
     case KMeansInit::random:
-      return rows.copy_rows(random_rows(rows.points.rows(), rows.weights, k, random, execution.stop));
-    case KMeansInit::kmeans_plus_plus: return rows.copy_rows(seeding.plus_plus(0));
-    case KMeansInit::kmeans_parallel: return rows.copy_rows(seeding.parallel());
+      chosen = random_rows(rows.points.rows(), rows.weights, k, accepts_fewer, random, execution.stop);
+      break;
+    case KMeansInit::kmeans_plus_plus: chosen = seeding.plus_plus(0); break;
+    case KMeansInit::kmeans_parallel: chosen = seeding.parallel(); break;
     case KMeansInit::first:
-    case KMeansInit::given: break;
+    case KMeansInit::given: throw UsageError("unknown initialization");
   }
-  throw UsageError("unknown initialization");
+  return {rows.copy_rows(chosen), std::move(chosen)};
+}
+
+std::vector<std::int64_t> first_rows(std::int64_t k) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(k));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
 }
 
 }  // namespace
 
 template <class T>
-Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
-                     std::shared_ptr<ByteRows<T>>* copy) {
-  if (options.init == KMeansInit::given) return Matrix<T>::copy_of(memory.initial_centroids);
+FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                             const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
+                             std::shared_ptr<ByteRows<T>>* copy) {
+  if (options.init == KMeansInit::given) return {Matrix<T>::copy_of(memory.initial_centroids), {}};
   if constexpr (cuda::is_compiled) {
     if (gpu) {
-      if (options.init == KMeansInit::first) return gpu->job()->copy_to_host(points.slice(0, options.clusters));
+      if (options.init == KMeansInit::first)
+        return {gpu->job()->copy_to_host(points.slice(0, options.clusters)), first_rows(options.clusters)};
       const GpuRows<T> rows{gpu, points, memory.weights};
       return choose_rows<T>(rows, options, execution, restart);
     }
   }
-  if (options.init == KMeansInit::first) return Matrix<T>::copy_of(points.slice(0, options.clusters));
+  if (options.init == KMeansInit::first)
+    return {Matrix<T>::copy_of(points.slice(0, options.clusters)), first_rows(options.clusters)};
   const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
   return choose_rows<T>(rows, options, execution, restart);
 }
@@ -397,11 +425,11 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
          core::checked_multiply(static_cast<std::uint64_t>(sample), row_bytes, "centroids");
 }
 
-template Matrix<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
-                                  const Execution&, int, const GpuPoints<float>*, SeedingFilter,
-                                  std::shared_ptr<ByteRows<float>>*);
-template Matrix<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
-                                   const Execution&, int, const GpuPoints<double>*, SeedingFilter,
-                                   std::shared_ptr<ByteRows<double>>*);
+template FirstCentroids<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
+                                          const Execution&, int, const GpuPoints<float>*, SeedingFilter,
+                                          std::shared_ptr<ByteRows<float>>*);
+template FirstCentroids<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
+                                           const Execution&, int, const GpuPoints<double>*, SeedingFilter,
+                                           std::shared_ptr<ByteRows<double>>*);
 
 }  // namespace gradus::kmeans_detail

@@ -1,6 +1,8 @@
 // The first centroids.
 #pragma once
 
+#include <vector>
+
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -9,15 +11,22 @@ namespace gradus::kmeans_detail {
 /// distances (dense_cover.hpp; `dense`: wherever it can). Its result does not depend on it.
 enum class SeedingFilter { where_it_pays, never, always, dense };
 
-/// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
-/// `points` are finite and hold at least k different rows of positive weight. `gpu`: their object where they lie on a
-/// GPU, which then does the work; weights and given centroids are in host memory all the same. `copy`: where a copy of
-/// points in host memory in bytes is wanted, which costs little while the points are read anyway; stays null where the
-/// choice reads none.
 template <class T>
-Matrix<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                     const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
-                     SeedingFilter filter = SeedingFilter::where_it_pays, std::shared_ptr<ByteRows<T>>* copy = nullptr);
+struct FirstCentroids {
+  Matrix<T> centroids;             ///< k x d
+  std::vector<std::int64_t> rows;  ///< of the points; empty for KMeansInit::given
+};
+
+/// k x d centroids by `options.init` for restart number `restart`; a function of data, options and seed alone.
+/// `points` are finite and hold at least k different rows of positive weight, or options.fewer_distinct accepts that.
+/// `gpu`: their object where they lie on a GPU, which then does the work; weights and given centroids are in host
+/// memory all the same. `copy`: where a copy of points in host memory in bytes is wanted, which costs little while the
+/// points are read anyway; stays null where the choice reads none.
+template <class T>
+FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                             const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
+                             SeedingFilter filter = SeedingFilter::where_it_pays,
+                             std::shared_ptr<ByteRows<T>>* copy = nullptr);
 
 /// What the choice takes in host memory, with points there; `copy`: of it the copy that is wanted beside.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);

@@ -16,11 +16,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/failure.hpp"
+#include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
@@ -97,6 +99,8 @@ class SimdEngine {
     const int threads = team_.threads();
     cpu::SharedWork work(problem_.n(), threads, piece_);
     core::FirstFailure failure;
+    const bool is_followed = inertia != nullptr && problem_.progress;
+    std::atomic<std::int64_t> assigned{0};
     cpu::PayingTeam::Pass timed(team_);
     // A part's points, by the thread whose part it is.
     const auto assign = [&](int part, std::int64_t& own_changed, std::int64_t& own_rechecked,
@@ -106,6 +110,7 @@ class SimdEngine {
       failure.run([&] {
         if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
         if (std::exchange(worker->moves, false)) worker->moved.clear();
+        core::Occasion occasion;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
             if (problem_.stop.stop_requested() || failure.happened()) break;
@@ -113,6 +118,9 @@ class SimdEngine {
             own_rechecked += assign_block(block, labels, *worker, own_changed);
             if (problem_.stop.stop_requested()) break;  // this block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
+            if (!is_followed) continue;
+            const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
+            if (part == 0 && occasion.is_there()) problem_.progress(done);  // part 0 is the calling thread's
           }
       });
     };

@@ -201,8 +201,9 @@ class Check {
       options.initial_centroids = {};
       const auto chosen = [&](kmeans_detail::SeedingFilter filter) {
         const auto is = outcome_of([&] {
-          return copy(elements(
-              kmeans_detail::initialize<T>(job_.points(), options, options, run.execution, 0, nullptr, filter)));
+          const auto first =
+              kmeans_detail::initialize<T>(job_.points(), options, options, run.execution, 0, nullptr, filter);
+          return copy(elements(first.centroids));
         });
         return is.answer ? *is.answer : std::vector<T>();
       };
@@ -225,6 +226,22 @@ class Check {
     return first_difference(
         [&] { return difference("label", copy(is.answer->labels.view()), prediction_->answer->labels); },
         [&] { return difference_of_one("inertia", is.answer->inertia, prediction_->answer->inertia); });
+  }
+
+  std::string weighted_predict_fault(const Run& run) {
+    const KMeansMetric metric = job_.options().metric;
+    if (!expected().answer || run.contract == core::Contract::within) return "";
+    if (!weighted_prediction_)
+      weighted_prediction_ =
+          outcome_of([&] { return predict_reference<T>(centroids(), job_.points(), job_.weights(), metric); });
+    const auto is = outcome_of([&] {
+      return kmeans_predict(centroids(), job_.points(), KMeansMemory<T>{.weights = job_.weights()}, metric,
+                            run.execution);
+    });
+    if (std::string wrong = status_difference(is, *weighted_prediction_); !wrong.empty() || !is.answer) return wrong;
+    return first_difference(
+        [&] { return difference("label", copy(is.answer->labels.view()), weighted_prediction_->answer->labels); },
+        [&] { return difference_of_one("inertia", is.answer->inertia, weighted_prediction_->answer->inertia); });
   }
 
   std::string transform_fault(const Run& run) {
@@ -251,6 +268,7 @@ class Check {
   bool has_reference_;
   std::optional<Outcome<KMeansAnswer<T>>> expected_;
   std::optional<Outcome<KMeansAnswer<T>>> prediction_;
+  std::optional<Outcome<KMeansAnswer<T>>> weighted_prediction_;
 };
 
 template <class T>
@@ -264,11 +282,11 @@ std::string full_text(const KMeansCase<T>& made, bool with_queries) {
   const KMeansJob<T>& options = made.options;
   std::string text = fmt::format(
       "  {}, {} x {}, k = {}, max_iterations = {}, tolerance = {}, changed_fraction = {}, init {}, empty {}, {}, "
-      "restarts {}, room between rows {}\n",
+      "restarts {}, fewer distinct {}, room between rows {}\n",
       sizeof(T) == 4 ? "f32" : "f64", made.points.size(), made.points[0].size(), options.clusters,
       options.max_iterations, options.tolerance, options.changed_fraction, static_cast<int>(options.init),
       static_cast<int>(options.empty), options.metric == KMeansMetric::cosine ? "cosine" : "euclidean",
-      options.restarts, made.room);
+      options.restarts, static_cast<int>(options.fewer_distinct), made.room);
   text += listing("points", made.points);
   if (!made.weights.empty()) text += listing("weights", made.weights);
   if (!made.centroids.empty()) text += listing("first centroids", made.centroids);
@@ -317,7 +335,8 @@ bool make_simpler(KMeansCase<T>& made, std::int64_t step) {
   if (change(options.max_iterations, 1) ||
       (options.max_iterations > 1 && change(options.max_iterations, options.max_iterations - 1)) ||
       change(options.tolerance, 0.0) || change(options.changed_fraction, 0.0) || change(options.restarts, 1) ||
-      change(options.metric, KMeansMetric::euclidean) || change(made.room, 0) || change(made.own_labels, false))
+      change(options.fewer_distinct, KMeansFewerDistinct::error) || change(options.metric, KMeansMetric::euclidean) ||
+      change(made.room, 0) || change(made.own_labels, false))
     return true;
   if (!made.weights.empty() && take(1)) {
     made.weights.clear();
@@ -359,7 +378,8 @@ class Attack {
         judge("kmeans", run, &Check<T>::fit_fault);
     for (std::size_t at = 0; at < runs.size(); ++at)
       if (at + 1 == runs.size() || runs[at].execution.variant != runs[at + 1].execution.variant)  // its last way
-        judge("predict", runs[at], &Check<T>::predict_fault);
+        for (const auto fault : {&Check<T>::predict_fault, &Check<T>::weighted_predict_fault})
+          judge("predict", runs[at], fault);
     if (!runs.empty()) {
       judge("transform", runs.back(), &Check<T>::transform_fault);
       judge("the assignment", runs.back(), &Check<T>::self_fault);

@@ -283,6 +283,7 @@ class Maker {
       made_.centroids.clear();
     }
     options.restarts = random_.chance(0.05) ? 2 : 1;
+    if (random_.chance(0.7)) options.fewer_distinct = KMeansFewerDistinct::accept;
   }
 
   void make_cosine() {

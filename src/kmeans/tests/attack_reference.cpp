@@ -161,7 +161,9 @@ class Fit {
       for (const T value : points_[point])
         products_.emplace_back(exact_weights_.back() * in_steps(static_cast<double>(value)));
     }
-    if (different.size() < k_) throw InputError("fewer different points of positive weight than clusters");
+    different_ = different.size();
+    if (different_ < k_ && options_.fewer_distinct == KMeansFewerDistinct::error)
+      throw InputError("fewer different points of positive weight than clusters");
   }
 
   std::int64_t assign() {
@@ -229,6 +231,8 @@ class Fit {
 
     std::vector<bool> taken(n_);
     Rows<T> next = centroids_;
+    const std::vector<std::int64_t> before = members;
+    std::vector<std::size_t> surplus;
     bool relocated = false;
     if (!empty.empty() && options_.empty == KMeansEmptyCluster::relocate) {
       std::vector<double> distances;
@@ -239,6 +243,12 @@ class Fit {
       }
       std::stable_sort(farthest_first.begin(), farthest_first.end(),
                        [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
+      // Without a cluster of their own are so many different points.
+      const std::size_t missing = different_ - std::min(different_, k_ - empty.size());
+      while (empty.size() > missing && different_ < k_) {
+        surplus.push_back(empty.back());
+        empty.pop_back();
+      }
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
@@ -251,6 +261,13 @@ class Fit {
     }
     for (std::size_t cluster = 0; cluster < k_; ++cluster)
       if (members[cluster] > 0) next[cluster] = mean(cluster, taken);
+    for (const std::size_t cluster : surplus) {
+      std::size_t repeated = 0;
+      while (repeated < k_ && (before[repeated] == 0 || centroids_[repeated] != centroids_[cluster])) ++repeated;
+      if (repeated == k_)
+        for (repeated = 0; before[repeated] == 0;) ++repeated;
+      next[cluster] = next[repeated];
+    }
     centroids_ = next;
     return relocated;
   }
@@ -289,6 +306,7 @@ class Fit {
   std::size_t n_;
   std::size_t d_;
   std::size_t k_;
+  std::size_t different_ = 0;  // points of positive weight
   std::vector<std::int32_t> labels_;
   std::vector<mpz_class> exact_weights_;
   std::vector<mpz_class> products_;  // n x d

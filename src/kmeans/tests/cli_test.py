@@ -156,6 +156,27 @@ class KMeans(Case):
         self.assertEqual(read_npy(os.path.join(out, "labels.npy"))[2], [0, 0, 1, 1])
         self.assertEqual(self.summary(points, "-k", 2, "--init", start, "--weights", weights)["init"], "given")
 
+    def test_fewer_distinct_points_than_clusters(self):
+        points = self.file("p.csv", "1,1\n5,5\n1,1\n1,1\n")
+        self.refused(3, "kmeans", points, "-k", 3, says=["only 2 different points"])
+        self.refused(2, "kmeans", points, "-k", 3, "--fewer-distinct", "acept", says=["--fewer-distinct", "accept"])
+        for init in ("k-means++", "k-means-parallel", "random", "first"):
+            summary = self.summary(points, "-k", 3, "--init", init, "--fewer-distinct", "accept")
+            self.assertEqual((sorted(summary["counts"]), summary["inertia"], summary["converged"]), ([0, 1, 3], 0, True))
+
+    def test_weights_of_a_prediction(self):
+        points = write_npy(self.path("p.npy"), "<f4", (4, 1), [0, 1, 10, 14])
+        centroids = write_npy(self.path("c.npy"), "<f4", (2, 1), [0, 10])
+        weights = self.file("weights.csv", "1\n3\n1\n0.5\n")
+        answer = lambda *options: json.loads(self.succeed("predict", centroids, points, "--json", *options).stdout)
+        self.assertEqual(answer()["inertia"], 17)
+        self.assertEqual(answer("--weights", weights)["inertia"], 11)
+        self.assertEqual(answer("--weights", weights)["labels"], [0, 0, 1, 1])
+        self.refused(3, "predict", centroids, points, "--weights", self.file("w.csv", "1\n2\n"),
+                     says=["w.csv", "2 weights for 4 points"])
+        self.refused(2, "predict", centroids, points, "--weights", weights, "-o", weights, says=["weights.csv"])
+        self.refused(2, "transform", centroids, points, "--weights", weights, says=["--weights"])
+
     def test_binary_weights_are_not_rounded_in_silence(self):
         points = self.points(n=3, d=1)
         exact = write_npy(self.path("exact.npy"), "<f8", (3,), [0.5, 1, 2])

@@ -113,12 +113,13 @@ std::string chosen(MatrixView<const T> points, const std::vector<T>& weights, KM
   options.clusters = k;
   options.init = init;
   options.seed = seed;
+  if (seed % 2 == 0) options.fewer_distinct = KMeansFewerDistinct::accept;
   options.weights = {weights.data(), static_cast<std::int64_t>(weights.size())};
   Execution execution;
   execution.threads = threads;
   std::string bytes;
   try {
-    const Matrix<T> found = initialize<T>(points, options, options, execution, 0, nullptr, filter);
+    const Matrix<T> found = initialize<T>(points, options, options, execution, 0, nullptr, filter).centroids;
     bytes.assign(reinterpret_cast<const char*>(found.data()),
                  static_cast<std::size_t>(found.rows() * found.columns()) * sizeof(T));
   } catch (const InputError& error) {

@@ -36,6 +36,9 @@ TEST(Fork, AChildSaysThatItCannotRunAJobOfSeveralThreads) {
       [&] { return kmeans_predict(centroids, points, KMeansMetric::euclidean, on_threads(2, "")).inertia > 0; },
       "kmeans_predict");
   tests::expect_refused_in_child(
+      [&] { return kmeans_initial_centroids(points, options, on_threads(2, "")).rows.size() == 5; },
+      "kmeans_initial_centroids");
+  tests::expect_refused_in_child(
       [&] { return kmeans_transform(centroids, points, KMeansMetric::euclidean, on_threads(2, "")).rows() == 2000; },
       "kmeans_transform");
 }

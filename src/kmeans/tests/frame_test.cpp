@@ -107,6 +107,16 @@ class Frame : public tests::WithRow<Variant> {
 
 class Repeatable : public Frame {};
 
+/// Production variants on the CPU.
+class Production : public Frame {};
+INSTANTIATE_TEST_SUITE_P(kmeans, Production,
+                         testing::ValuesIn(tests::rows_that(variants(),
+                                                            [](const Variant& variant) {
+                                                              return tests::runs_on_cpu(variant) &&
+                                                                     variant.contract.kind == core::Contract::same_bits;
+                                                            })),
+                         tests::RowName());
+
 INSTANTIATE_TEST_SUITE_P(kmeans, Frame, testing::ValuesIn(tests::rows_that(variants(), tests::any)), tests::RowName());
 INSTANTIATE_TEST_SUITE_P(
     kmeans, Repeatable,
@@ -348,6 +358,77 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
+// ... and to the bit with weights, where the inertia is exact.
+TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
+  const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
+  std::vector<double> weights;
+  for (int row = 0; row < 700; ++row) weights.push_back(row % 9 == 0 ? 0.0 : 0.1 * row);
+  KMeansJob<double> options;
+  options.clusters = 11;
+  options.weights = weights;
+  options.max_iterations = 5;
+  const KMeansResult<double> fit = kmeans(view(points), options, on(2));
+  const KMeansMemory<double> memory{.weights = weights};
+  const auto predict = [&](const KMeansMemory<double>& given) {
+    return kmeans_predict(view(fit.centroids), view(points), given, KMeansMetric::euclidean, on(2));
+  };
+  const KMeansPrediction prediction = predict(memory);
+  EXPECT_EQ(labels_of(prediction), labels_of(fit));
+  const Matrix<double> distances = kmeans_transform(view(fit.centroids), view(points));
+  double inertia = 0;
+  for (std::int64_t point = 0; point < 700; ++point) {
+    const double own = distances(point, fit.labels[point]);
+    inertia += weights[static_cast<std::size_t>(point)] * own * own;
+  }
+  EXPECT_TRUE(std::abs(prediction.inertia - inertia) <= 1e-12 * inertia);
+  if (GetParam()->contract == core::Contract::same_bits) EXPECT_EQ(prediction.inertia, fit.inertia);
+  else EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-12 * fit.inertia);
+  std::vector<std::int32_t> labels(700, -1);
+  EXPECT_EQ(predict({.weights = weights, .labels = labels}).labels.size(), 0);
+  EXPECT_EQ(labels, labels_of(fit));
+}
+
+TEST_P(Frame, a_prediction_reports_progress_and_honours_a_stop_request) {
+  const Matrix<float> points = whole_numbers<float>(900, columns(5), 7);
+  const MatrixView<const float> centroids = view(points).slice(0, 10);
+  const std::vector<std::pair<std::string, std::function<void(const Execution&)>>> calls = {
+      {"assign", [&](const Execution& how) { kmeans_predict(centroids, view(points), KMeansMetric::euclidean, how); }},
+      {"distances",
+       [&](const Execution& how) { kmeans_transform(centroids, view(points), KMeansMetric::cosine, how); }}};
+  for (const auto& [phase, call] : calls) {
+    Execution execution = on(3);
+    std::vector<std::int64_t> done;
+    const auto caller = std::this_thread::get_id();
+    execution.progress = [&, phase = phase](const Progress& progress) {
+      EXPECT_EQ(progress.phase, phase);
+      EXPECT_EQ(progress.total, 900);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      done.push_back(progress.done);
+    };
+    call(execution);
+    ASSERT_GE(done.size(), 2u) << phase;
+    EXPECT_TRUE(done.front() == 0 && done.back() == 900 && std::is_sorted(done.begin(), done.end())) << phase;
+    std::stop_source source;
+    execution.stop = source.get_token();
+    execution.progress = [&](const Progress&) { source.request_stop(); };
+    error_of<InterruptedError>([&, &call = call] { call(execution); });
+    execution.stop = {};
+    execution.progress = [](const Progress&) { throw std::out_of_range("the report's own"); };
+    EXPECT_THROW(call(execution), std::out_of_range) << phase;
+  }
+}
+
+TEST_P(Production, a_long_prediction_reports_progress_in_between) {
+  bool any = false;
+  for (std::int64_t n = 20'000; n < 5'000'000 && !any; n *= 4) {  // until it takes long enough
+    const Matrix<float> points = whole_numbers<float>(n, columns(16), 7);
+    Execution execution = on(2);
+    execution.progress = [&](const Progress& progress) { any = any || (progress.done > 0 && progress.done < n); };
+    kmeans_predict(view(points).slice(0, 1000), view(points), KMeansMetric::euclidean, execution);
+  }
+  EXPECT_TRUE(any);
+}
+
 TEST_P(Frame, strided_rows_equal_contiguous_ones) {
   for (const std::int64_t d : {std::int64_t{3}, columns(40)}) {
     const Matrix<float> points = whole_numbers<float>(900, d, 8);
@@ -504,7 +585,7 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
   const KMeansResult<double> best = kmeans(view(points), options, on(1));
   std::vector<double> inertias;
   for (int restart = 0; restart < 6; ++restart) {
-    const Matrix<double> first = kmeans_detail::initialize(view(points), options, options, on(1), restart);
+    const Matrix<double> first = kmeans_detail::initialize(view(points), options, options, on(1), restart).centroids;
     inertias.push_back(kmeans(view(points), from(first), on(1)).inertia);
   }
   const auto least = std::min_element(inertias.begin(), inertias.end());
@@ -514,6 +595,151 @@ TEST_P(Frame, restarts_keep_the_least_inertia) {
 }
 
 // Threads that were bound for a job, those of a runtime's pool too, are free again after it.
+// Whole numbers, so that the textbook's sums are exact too.
+struct FewPoints {
+  std::string name;
+  Matrix<double> points;
+  std::vector<double> weights;
+  std::int64_t clusters = 0;
+  std::int64_t different = 0;  ///< points of positive weight
+};
+
+std::vector<FewPoints> few_points(std::int64_t d) {
+  std::vector<FewPoints> list;
+  const auto add = [&](std::string name, std::int64_t n, std::int64_t clusters, std::int64_t different) {
+    list.push_back({std::move(name), Matrix<double>(n, d), {}, clusters, different});
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t dim = 0; dim < d; ++dim)
+        list.back().points(row, dim) =
+            row % different == 0 ? 3.0 : static_cast<double>((row % different) * (4 + dim % 3));
+  };
+  add("all equal", 200, 3, 1);
+  add("two of five have weight", 5, 3, 5);
+  list.back().weights = {1, 0, 0, 2, 0};
+  list.back().different = 2;
+  add("duplicates", 300, 40, 12);
+  add("one for each but one", 13, 13, 12);
+  add("weights", 300, 20, 12);
+  for (int row = 0; row < 300; ++row) list.back().weights.push_back(row % 12 < 3 ? 0 : 1 + row % 4);
+  list.back().different = 9;
+  return list;
+}
+
+TEST_P(Frame, fewer_different_points_than_clusters_are_accepted_where_asked) {
+  for (const FewPoints& few : few_points(columns(5)))
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
+                                    KMeansInit::first, KMeansInit::given})
+        for (const int restarts : {1, 3}) {
+          if (metric == KMeansMetric::cosine && few.different != 1) continue;  // several have the same direction
+          SCOPED_TRACE(few.name + ", init " + std::to_string(static_cast<int>(init)) + ", metric " +
+                       std::to_string(static_cast<int>(metric)) + ", restarts " + std::to_string(restarts));
+          Matrix<double> first(few.clusters, few.points.columns());  // where there are no points
+          std::fill_n(first.data(), first.rows() * first.columns(), 1.0);
+          for (std::int64_t cluster = 0; cluster + 1 < few.clusters; ++cluster)
+            first(cluster, 0) = static_cast<double>(7 * cluster % 60);
+          KMeansJob<double> options;
+          options.clusters = few.clusters;
+          options.init = init;
+          options.metric = metric;
+          options.restarts = restarts;
+          options.tolerance = 0;
+          options.weights = few.weights;
+          if (init == KMeansInit::given) options.initial_centroids = view(first);
+          error_of<InputError>([&] { kmeans(view(few.points), options, on(1)); });
+          options.fewer_distinct = KMeansFewerDistinct::accept;
+          const KMeansResult<double> result = kmeans(view(few.points), options, on(1));
+          EXPECT_EQ(result.stop_reason, KMeansStopReason::labels_unchanged);
+          EXPECT_TRUE(metric == KMeansMetric::euclidean ? result.inertia == 0 : result.inertia < 1e-20);
+          const auto with_points = [&](std::size_t cluster) { return result.counts[cluster] > 0; };
+          std::int64_t used = 0;
+          for (std::size_t cluster = 0; cluster < result.counts.size(); ++cluster) {
+            used += with_points(cluster);
+            bool repeated = false;
+            for (std::size_t other = 0; other < result.counts.size(); ++other)
+              repeated = repeated || (with_points(other) &&
+                                      same_bits(result.centroids.row(static_cast<int>(other)),
+                                                result.centroids.row(static_cast<int>(cluster)), few.points.columns()));
+            EXPECT_TRUE(repeated) << "cluster " << cluster;
+          }
+          EXPECT_EQ(used, few.different);
+          if (GetParam()->contract == core::Contract::same_bits) {
+            Execution elsewhere = with_threads(1);
+            elsewhere.device = Device::cpu;
+            const KMeansResult<double> other = kmeans(view(few.points), options, elsewhere);
+            EXPECT_TRUE(same_bits(result.centroids, other.centroids));
+            EXPECT_EQ(labels_of(result), labels_of(other));
+            EXPECT_EQ(result.iterations, other.iterations);
+          }
+          options.empty = KMeansEmptyCluster::error;
+          error_of<Error>([&] { kmeans(view(few.points), options, on(1)); });
+          options.empty = KMeansEmptyCluster::keep;
+          EXPECT_TRUE(kmeans(view(few.points), options, on(1)).converged);
+        }
+}
+
+TEST_P(Frame, to_accept_fewer_different_points_changes_nothing_else) {
+  const Matrix<double> points = whole_numbers<double>(600, columns(3), 5, 8);
+  KMeansJob<double> options;
+  options.clusters = 30;
+  options.restarts = 2;
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random}) {
+    options.init = init;
+    options.fewer_distinct = KMeansFewerDistinct::error;
+    const KMeansResult<double> one = kmeans(view(points), options, on(2));
+    options.fewer_distinct = KMeansFewerDistinct::accept;
+    const KMeansResult<double> other = kmeans(view(points), options, on(2));
+    EXPECT_TRUE(same_bits(one.centroids, other.centroids));
+    EXPECT_EQ(labels_of(one), labels_of(other));
+    EXPECT_EQ(one.iterations, other.iterations);
+  }
+}
+
+TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
+  const Matrix<double> points = whole_numbers<double>(400, columns(3), 21);
+  std::vector<double> weights;
+  for (int row = 0; row < 400; ++row) weights.push_back(row % 5);
+  for (const bool weighted : {false, true})
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const KMeansInit init :
+           {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first}) {
+        KMeansJob<double> options;
+        options.clusters = 20;
+        options.init = init;
+        options.metric = metric;
+        options.seed = 9;
+        options.max_iterations = 3;
+        if (weighted) options.weights = weights;
+        const KMeansInitialCentroids<double> first = kmeans_initial_centroids(view(points), options, options, on(2));
+        ASSERT_EQ(first.rows.size(), 20u);
+        EXPECT_EQ(std::set(first.rows.begin(), first.rows.end()).size(), 20u);
+        for (std::int64_t cluster = 0; cluster < 20; ++cluster) {
+          const std::int64_t row = first.rows[static_cast<std::size_t>(cluster)];
+          ASSERT_TRUE(row >= 0 && row < 400);
+          EXPECT_TRUE(!weighted || init == KMeansInit::first || weights[static_cast<std::size_t>(row)] > 0);
+          if (metric == KMeansMetric::euclidean) {
+            EXPECT_TRUE(same_bits(first.centroids.row(cluster), std::as_const(points).row(row), points.columns()));
+          } else {
+            double length = 0;
+            double product = 0;
+            for (std::int64_t dim = 0; dim < points.columns(); ++dim) {
+              length += points(row, dim) * points(row, dim);
+              product += points(row, dim) * first.centroids(cluster, dim);
+            }
+            EXPECT_TRUE(std::abs(product / std::sqrt(length) - 1) <= 1e-12);
+          }
+        }
+        if (metric == KMeansMetric::cosine) continue;  // given rows are scaled once more
+        const KMeansResult<double> fit = kmeans(view(points), options, on(2));
+        options.init = KMeansInit::given;
+        options.initial_centroids = view(first.centroids);
+        EXPECT_TRUE(same_bits(kmeans(view(points), options, on(2)).centroids, fit.centroids));
+        const KMeansInitialCentroids<double> given = kmeans_initial_centroids(view(points), options, options, on(2));
+        EXPECT_TRUE(given.rows.empty());
+        EXPECT_TRUE(same_bits(given.centroids, first.centroids));
+      }
+}
+
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
     std::map<std::string, int> processors;  // by the kernel's number of the thread
@@ -577,7 +803,7 @@ TEST_P(Frame, memory_is_checked_before_the_job) {
   execution.memory_limit = needed;
   EXPECT_NO_THROW(kmeans(view(points), options, execution));
   execution.memory_limit = needed - 1;
-  const std::string message = error_of<Error>([&] { kmeans(view(points), options, execution); });
+  const std::string message = error_of<OutOfMemoryError>([&] { kmeans(view(points), options, execution); });
   EXPECT_TRUE(contains(message, std::to_string(needed))) << message;
   EXPECT_TRUE(contains(message, std::to_string(needed - 1))) << message;
 }
@@ -798,8 +1024,8 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
   const MatrixView<const double> centroids = view(points).slice(0, 100);
   Execution execution = with_threads(2);
   execution.memory_limit = 4000 * 100 * 8;
-  const std::string message =
-      error_of<Error>([&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
+  const std::string message = error_of<OutOfMemoryError>(
+      [&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
   EXPECT_TRUE(contains(message, "Execution::memory_limit")) << message;
   // The caller's memory is no business of the limit; rows of unit length are.
   Matrix<double> distances(4000, 100);
@@ -808,7 +1034,78 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
     kmeans_transform(centroids, view(points), distances.view(), metric, execution);
   };
   EXPECT_NO_THROW(write(KMeansMetric::euclidean));
-  EXPECT_TRUE(contains(error_of<Error>([&] { write(KMeansMetric::cosine); }), "Execution::memory_limit"));
+  EXPECT_TRUE(contains(error_of<OutOfMemoryError>([&] { write(KMeansMetric::cosine); }), "Execution::memory_limit"));
+}
+
+TEST(FirstCentroids, are_refused_as_a_fit_would_be) {
+  const MatrixView<const double> points = view(some_points());
+  KMeansJob<double> options;
+  options.clusters = 31;
+  error_of<InputError>([&] { kmeans_initial_centroids(points, options); });
+  options.clusters = 4;
+  Execution execution = with_threads(1);
+  const KMeansInitialCentroids<double> first = kmeans_initial_centroids(points, options, execution);
+  EXPECT_EQ(first.report.variant, "");
+  EXPECT_EQ(first.report.threads, 1);
+  EXPECT_FALSE(first.report.device.empty());
+  EXPECT_EQ(first.report.phases.back().name, "total");
+  execution.memory_limit = 100;
+  error_of<OutOfMemoryError>([&] { kmeans_initial_centroids(points, options, execution); });
+  std::vector<std::int32_t> labels(30);
+  options.labels = labels;
+  error_of<UsageError>([&] { kmeans_initial_centroids(points, options, options); });
+  std::stop_source source;
+  execution = with_threads(1);
+  execution.stop = source.get_token();
+  source.request_stop();
+  options.labels = {};
+  error_of<InterruptedError>([&] { kmeans_initial_centroids(points, options, execution); });
+}
+
+TEST(FirstCentroids, repeat_the_rows_that_there_are) {
+  const Matrix<double> points = matrix<double>(8, 1, {5, 5, 7, 5, 7, 9, 9, 9});
+  const std::vector<double> weights{0, 1, 2, 1, 1, 0, 0, 0};  // two different points of weight, four rows
+  KMeansJob<double> options;
+  options.clusters = 7;
+  options.weights = weights;
+  options.fewer_distinct = KMeansFewerDistinct::accept;
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
+    for (options.seed = 0; options.seed < 8; ++options.seed) {
+      options.init = init;
+      const std::vector<std::int64_t> rows = kmeans_initial_centroids(view(points), options, options).rows;
+      const std::size_t period = init == KMeansInit::random ? 4 : 2;
+      ASSERT_EQ(rows.size(), 7u);
+      for (std::size_t index = 0; index < 7; ++index) {
+        EXPECT_EQ(rows[index], rows[index % period]);
+        EXPECT_GT(weights[static_cast<std::size_t>(rows[index])], 0);
+      }
+      EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), period);
+      EXPECT_NE(points(rows[0], 0), period == 2 ? points(rows[1], 0) : -1);
+    }
+}
+
+TEST(Prediction, refuses_what_it_has_no_use_for) {
+  const MatrixView<const double> points = view(some_points());
+  KMeansMemory<double> memory;
+  memory.initial_centroids = points.slice(0, 2);
+  error_of<UsageError>([&] { kmeans_predict(points.slice(0, 2), points, memory); });
+  std::vector<double> weights(29, 1.0);
+  const std::string message = error_of<InputError>(
+      [&] { kmeans_predict(points.slice(0, 2), points, KMeansMemory<double>{.weights = weights}); });
+  EXPECT_TRUE(contains(message, "29 weights for 30 points")) << message;
+  weights.assign(30, 0.0);
+  error_of<InputError>([&] { kmeans_predict(points.slice(0, 2), points, KMeansMemory<double>{.weights = weights}); });
+}
+
+TEST(Distances, take_one_thread_where_there_is_little_to_do) {
+  const MatrixView<const double> points = view(some_points());
+  Matrix<double> distances(30, 3);
+  EXPECT_EQ(kmeans_transform(points.slice(0, 3), points, distances.view()).threads, 1);
+  EXPECT_EQ(kmeans_predict(points.slice(0, 3), points).report.threads, 1);
+  EXPECT_EQ(kmeans(points, KMeansOptions{.clusters = 3}).report.threads, 1);
+  const auto on_two =
+      kmeans_transform(points.slice(0, 3), points, distances.view(), KMeansMetric::euclidean, with_threads(2));
+  EXPECT_EQ(on_two.threads, 2);
 }
 
 TEST(Refusal, no_points_or_no_columns) {

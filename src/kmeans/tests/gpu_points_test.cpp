@@ -487,7 +487,7 @@ TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   options.init = KMeansInit::first;
   Execution execution;
   execution.memory_limit = std::uint64_t{1} << 60;  // of host memory
-  const std::string message = error_of<Error>([&] { kmeans(vast, options, execution); });
+  const std::string message = error_of<OutOfMemoryError>([&] { kmeans(vast, options, execution); });
   EXPECT_NE(message.find("bytes of GPU memory, but only"), std::string::npos) << message;
   EXPECT_NE(message.find("bytes are free"), std::string::npos) << message;
 }

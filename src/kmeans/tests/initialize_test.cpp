@@ -54,7 +54,7 @@ Matrix<T> run(const Data<T>& data, KMeansInit init, std::int64_t k, std::uint64_
   options.weights = {data.weights.data(), static_cast<std::int64_t>(data.weights.size())};
   Execution execution;
   execution.threads = threads;
-  return initialize(data.view(), options, options, execution, restart);
+  return initialize(data.view(), options, options, execution, restart).centroids;
 }
 
 template <class T>

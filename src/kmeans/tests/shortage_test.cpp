@@ -1,4 +1,4 @@
-// Where memory runs out, at whichever allocation: a public call ends with gradus::Error.
+// Where memory runs out, at whichever allocation: a public call ends with gradus::OutOfMemoryError.
 #include "tests/shortage.hpp"
 
 #include <gtest/gtest.h>
@@ -46,6 +46,9 @@ TEST(Shortage, OfAPredictionAndOfDistances) {
   for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
     tests::fails_orderly([&] { kmeans_predict(centroids, points, metric, execution); }, "predict");
     tests::fails_orderly([&] { kmeans_transform(centroids, points, metric, execution); }, "transform");
+    KMeansOptions options;
+    options.metric = metric;
+    tests::fails_orderly([&] { kmeans_initial_centroids(points, options, execution); }, "first centroids");
   }
 }
 

@@ -32,10 +32,12 @@ TYPED_TEST(Views, RefusesLies) {
   for (const auto& [view, says] : lies<const T>(this->elements_)) {
     expect_usage([&, view = view] { kmeans(view, fine); }, "points: ");
     expect_usage([&, view = view] { kmeans(view, fine); }, says);
+    expect_usage([&, view = view] { kmeans_initial_centroids(view, fine, fine); }, says);
     KMeansJob<T> given = fine;
     given.init = KMeansInit::given;
     given.initial_centroids = view;
     expect_usage([&] { kmeans(this->points(), given); }, says);
+    expect_usage([&] { kmeans_initial_centroids(this->points(), given, given); }, says);
     expect_usage([&, view = view] { kmeans_predict(view, this->points()); }, says);
     expect_usage([&, view = view] { kmeans_predict(this->centroids(), view); }, says);
     expect_usage([&, view = view] { kmeans_transform(view, this->points()); }, says);
@@ -50,12 +52,15 @@ TYPED_TEST(Views, RefusesLies) {
     weighted.weights = view;
     expect_usage([&] { kmeans(this->points(), weighted); }, "weights: ");
     expect_usage([&] { kmeans(this->points(), weighted); }, says);
+    expect_usage([&] { kmeans_initial_centroids(this->points(), weighted, weighted); }, says);
+    expect_usage([&] { kmeans_predict(this->centroids(), this->points(), weighted); }, says);
   }
   for (const auto& [view, says] : vector_lies<std::int32_t>(this->labels_)) {
     KMeansJob<T> labelled = fine;
     labelled.labels = view;
     expect_usage([&] { kmeans(this->points(), labelled); }, says);
     expect_usage([&, view = view] { kmeans_predict(this->centroids(), this->points(), view); }, says);
+    expect_usage([&] { kmeans_predict(this->centroids(), this->points(), labelled); }, says);
   }
 }
 
@@ -66,10 +71,12 @@ TYPED_TEST(Views, RefusesValuesThatThereAreNot) {
     options.clusters = 3;
     change(options);
     expect_usage([&] { kmeans(this->points(), options); }, says);
+    expect_usage([&] { kmeans_initial_centroids(this->points(), options, options); }, says);
     expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options); }, says);
   };
   refused([](auto& options) { options.init = no_such<KMeansInit>(5); }, "init: 5 ");
   refused([](auto& options) { options.empty = no_such<KMeansEmptyCluster>(3); }, "empty: 3 ");
+  refused([](auto& options) { options.fewer_distinct = no_such<KMeansFewerDistinct>(2); }, "fewer_distinct: 2 ");
   refused([](auto& options) { options.metric = no_such<KMeansMetric>(2); }, "metric: 2 ");
   refused([](auto& options) { options.clusters = 0; }, "clusters");
   const auto metric = no_such<KMeansMetric>(255);
@@ -81,6 +88,7 @@ TYPED_TEST(Views, RefusesValuesThatThereAreNot) {
     KMeansJob<T> options;
     options.clusters = 3;
     expect_usage([&] { kmeans(this->points(), options, impossible); }, "");
+    expect_usage([&] { kmeans_initial_centroids(this->points(), options, impossible); }, "");
     expect_usage([&] { kmeans_memory({10, 2, sizeof(T)}, options, impossible); }, "");
     expect_usage([&] { kmeans_predict(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");
     expect_usage([&] { kmeans_transform(this->centroids(), this->points(), KMeansMetric::euclidean, impossible); }, "");

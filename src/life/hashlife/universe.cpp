@@ -84,8 +84,8 @@ Universe::Universe(const LifeRule& rule, std::uint64_t memory_limit, std::stop_t
   if (!slots_ || !records_) {
     unmap(slots_, std::uint64_t{1} << slot_bits_);
     unmap(records_, most_records_);
-    throw Error("hashlife: the system does not give even " + core::size_text(most_records_ * sizeof(Record)) +
-                " of address space (ulimit -v)");
+    throw OutOfMemoryError("hashlife: the system does not give even " +
+                           core::size_text(most_records_ * sizeof(Record)) + " of address space (ulimit -v)");
   }
   end_ = 1;
   marks_ = {1};  // the empty square is none to take
@@ -194,8 +194,8 @@ std::uint64_t Universe::bytes_in_use() const {
 }
 
 void Universe::refuse_limit() const {
-  throw Error("hashlife: " + core::size_text(memory_limit_) +
-              " do not suffice for this pattern; give it more memory, or fewer generations at a time");
+  throw OutOfMemoryError("hashlife: " + core::size_text(memory_limit_) +
+                         " do not suffice for this pattern; give it more memory, or fewer generations at a time");
 }
 
 /// Sees to it that all calls that are under way can add what they may add before the next look.

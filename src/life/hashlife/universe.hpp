@@ -30,11 +30,11 @@ class Universe {
   Universe& operator=(const Universe&) = delete;
   ~Universe();
 
-  /// Replaces the cells. What is known of squares stays. Error where the limit of memory is too small.
+  /// Replaces the cells. What is known of squares stays. OutOfMemoryError where the limit of memory is too small.
   void load(const LifeTree& tree);
 
-  /// Any number of generations, a power of two after the other. InterruptedError after a stop request, Error where the
-  /// limit of memory is too small.
+  /// Any number of generations, a power of two after the other. InterruptedError after a stop request,
+  /// OutOfMemoryError where the limit of memory is too small.
   void advance(std::uint64_t generations);
 
   /// The cells as they are now.

@@ -208,7 +208,7 @@ TEST(LifeMemoryOfJobs, IsCheckedBeforeItIsTaken) {
   const LifeGrid cells = soup(1000, 1000, 0.4, 1);
   Execution little;
   little.memory_limit = 100000;
-  EXPECT_THROW(life(cells, {.boundary = LifeBoundary::torus}, little), Error);
+  EXPECT_THROW(life(cells, {.boundary = LifeBoundary::torus}, little), OutOfMemoryError);
   little.memory_limit = 30000000;
   EXPECT_NO_THROW(life(cells, {.boundary = LifeBoundary::torus}, little));
   EXPECT_THROW(life_memory({.height = std::int64_t{1} << 48, .width = std::int64_t{1} << 48}, {}), Error);

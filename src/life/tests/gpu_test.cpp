@@ -141,7 +141,7 @@ TEST_F(life_gpu, is_refused_for_what_needs_host_memory) {
                "cuda_resident"));
   Execution little = by("cuda_resident");
   little.gpu_memory_limit = 1000;
-  EXPECT_THROW(life(LifeGrid(1000, 1000), {.boundary = LifeBoundary::torus}, little), Error);
+  EXPECT_THROW(life(LifeGrid(1000, 1000), {.boundary = LifeBoundary::torus}, little), OutOfMemoryError);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

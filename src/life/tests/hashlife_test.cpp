@@ -182,11 +182,11 @@ TEST(life_hashlife, a_limit_that_is_too_small) {
   const LifeGrid cells = soup(3000, 3000, 0.4, 1);
   const LifeTree tree = core::life_tree(cells.view(), 0, 0);
   Universe load({}, std::uint64_t{1} << 20, {});
-  EXPECT_TRUE(
-      tests::contains(tests::error_of<Error>([&] { load.load(tree); }), "1048576 bytes (1 MiB) do not suffice"));
+  EXPECT_TRUE(tests::contains(tests::error_of<OutOfMemoryError>([&] { load.load(tree); }),
+                              "1048576 bytes (1 MiB) do not suffice"));
   Universe run({}, std::uint64_t{6} << 20, {});
   run.load(tree);
-  EXPECT_TRUE(tests::contains(tests::error_of<Error>([&] { run.advance(1 << 20); }), "do not suffice"));
+  EXPECT_TRUE(tests::contains(tests::error_of<OutOfMemoryError>([&] { run.advance(1 << 20); }), "do not suffice"));
 }
 
 // What `ulimit -v` does.

@@ -232,7 +232,7 @@ TEST(Matmul, ARepeatedMatrixIsWidenedOnce) {
   const Matrix<float> large = random_matrix<float>(1000, 1000, 3);
   const Matrix<double> column = random_matrix<double>(1000, 1, 4);
   execution.memory_limit = std::uint64_t{1000 * 1000 + 1000} * 8 - 1;
-  EXPECT_THROW(matmul(large, column, {}, execution), Error);
+  EXPECT_THROW(matmul(large, column, {}, execution), OutOfMemoryError);
   execution.memory_limit = std::uint64_t{2} * 1000 * 1000 * 8;
   EXPECT_NO_THROW(matmul(large, column, {}, execution));
   // Shapes are looked at before anything is copied, which would take more memory than there is.
@@ -293,12 +293,12 @@ TEST(Matmul, KeepsToItsMemory) {
   execution.memory_limit = needed + std::uint64_t{300} * 300 * 8;
   EXPECT_NO_THROW(matmul(a, a, {}, execution));
   execution.memory_limit = needed / 2;
-  EXPECT_THROW(matmul(a, a, {}, execution), Error);
+  EXPECT_THROW(matmul(a, a, {}, execution), OutOfMemoryError);
   // What would never fit is refused before anything of it is allocated.
   const double one = 1;
   const MatmulView<const double> column(&one, std::int64_t{1} << 24, 1, 0, 1);
   execution.memory_limit = 1 << 30;
-  EXPECT_THROW(matmul(column, column.transposed(), {}, execution), Error);
+  EXPECT_THROW(matmul(column, column.transposed(), {}, execution), OutOfMemoryError);
 }
 
 #if defined(__x86_64__)

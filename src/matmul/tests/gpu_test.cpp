@@ -536,7 +536,7 @@ TEST_F(matmul_gpu, no_more_memory_is_taken_than_estimated) {
   const auto truth = matmul(a.view(), b.view());
   EXPECT_TRUE(tests::same_bits(matmul(a.view(), b.view(), {}, execution).product, truth.product));
   execution.gpu_memory_limit = std::uint64_t{4} * (300 * 3000 + 3000 * 200);
-  const std::string message = error_of<Error>([&] { matmul(a.view(), b.view(), {}, execution); });
+  const std::string message = error_of<OutOfMemoryError>([&] { matmul(a.view(), b.view(), {}, execution); });
   EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
   // What lies there is no part of it.
   OnDevice<float> a_there(a);

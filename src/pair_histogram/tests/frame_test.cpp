@@ -259,7 +259,7 @@ TEST(PairHistogram, RefusesWhatCannotRun) {
   refused<UsageError>(points, bins_of(1, 5), {"thread"}, execution);
   execution = {};
   execution.memory_limit = 100;
-  refused<Error>(points, bins_of(1, 5), {"bytes", "100"}, execution);
+  refused<OutOfMemoryError>(points, bins_of(1, 5), {"bytes", "100"}, execution);
   execution = {};
   execution.variant = "sequential";
   execution.device = Device::gpu;
@@ -308,7 +308,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   const Matrix<double> points = uniform(5, 3);
   Execution execution;
   execution.memory_limit = 1 << 20;
-  refused<Error>(points, bins_of(1, room::bin_limit), {"needs 268435488 bytes", "1048576"}, execution);
+  refused<OutOfMemoryError>(points, bins_of(1, room::bin_limit), {"needs 268435488 bytes", "1048576"}, execution);
   execution.memory_limit = 0;
   execution.variant = "simd_filter";
   const PairHistogramShape shape{.points = 5, .element_bytes = 8};
@@ -318,7 +318,7 @@ TEST(PairHistogram, MemoryIsCheckedBeforeBinsAreMade) {
   execution.memory_limit = many;
   run(points, bins_of(1, 1010), execution);
   execution.memory_limit = many - 1;
-  refused<Error>(points, bins_of(1, 1010), {std::to_string(many)}, execution);
+  refused<OutOfMemoryError>(points, bins_of(1, 1010), {std::to_string(many)}, execution);
 }
 
 TEST(PairHistogram, MemoryKnowsWhereThereAreBlocks) {
@@ -664,13 +664,13 @@ TEST(WeightedSums, TheirWordsAreInTheEstimate) {
   execution.memory_limit = narrow;
   run(points, options, execution);
   execution.memory_limit = narrow - 1;
-  refused<Error>(points, options, {std::to_string(narrow)}, execution);
+  refused<OutOfMemoryError>(points, options, {std::to_string(narrow)}, execution);
   weights[3] = 0x1p-1074;
   weights[4] = 0x1p500;
   const std::uint64_t needed = narrow + (50u - 2u) * 8 * 10002;
   EXPECT_LE(needed, wide);
   execution.memory_limit = needed - 1;
-  refused<Error>(points, options, {std::to_string(needed)}, execution);
+  refused<OutOfMemoryError>(points, options, {std::to_string(needed)}, execution);
   execution.memory_limit = needed;
   run(points, options, execution);
 }

@@ -271,7 +271,7 @@ TEST_F(OnGpu, what_does_not_fit_is_refused_with_both_numbers) {
   PairHistogramJob<double> options = bins_of(0.5, 5);
   const MatrixView<const double> vast(&one, std::numeric_limits<std::int32_t>::max() - 1, 3);
   options.others = vast;
-  const std::string message = error_of<Error>([&] { pair_histogram(vast, options, by("cuda_naive")); });
+  const std::string message = error_of<OutOfMemoryError>([&] { pair_histogram(vast, options, by("cuda_naive")); });
   EXPECT_TRUE(contains(message, "206158430")) << message;  // gigabytes: rows and columns of both
   EXPECT_TRUE(contains(message, " are free")) << message;
 }

@@ -13,8 +13,8 @@ namespace gradus::shortest_paths_detail {
 
 /// Starts a job on the GPU of `execution` and brings the weights there: they are used where they lie if they lie there,
 /// after what is in Execution::stream; otherwise the graph names a copy afterwards. `job_bytes`: what the job will take
-/// there beside them, as far as that is known. UsageError for a view that does not lie where it says, Error with both
-/// numbers where the memory does not suffice.
+/// there beside them, as far as that is known. UsageError for a view that does not lie where it says, OutOfMemoryError
+/// with both numbers where the memory does not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>& graph, const Execution& execution, std::uint64_t job_bytes);
 

@@ -266,7 +266,7 @@ TEST(ShortestPathsEdges, ThatCannotBeAreRefusedWithTheirPlace) {
   const std::vector<double> endless{1, -INFINITY, 3};
   expect_refused<InputError>(edges(3, from, to, endless), "-inf is the length of edge 1");
   // A result that no machine holds is refused before anything is allocated.
-  expect_refused<Error>(edges(10'000'000, from, to, weights), "bytes");
+  expect_refused<OutOfMemoryError>(edges(10'000'000, from, to, weights), "bytes");
 }
 
 TEST(ShortestPathsEdges, RowsThatCannotBeAreRefusedWithTheirPlace) {

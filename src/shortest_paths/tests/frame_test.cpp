@@ -256,7 +256,7 @@ TEST(ShortestPaths, WrongRequestsAreRefused) {
   EXPECT_THROW(shortest_paths(weights.view(), {}, memory), UsageError);
   execution = {};
   execution.memory_limit = 100;
-  EXPECT_THROW(paths(weights, {}, execution), Error);
+  EXPECT_THROW(paths(weights, {}, execution), OutOfMemoryError);
 }
 
 TEST(ShortestPaths, MemoryIsToldBeforehand) {
@@ -280,7 +280,7 @@ TEST(ShortestPaths, MemoryIsToldBeforehand) {
   limited.memory_limit = host({.vertices = 500}) + std::size_t{500} * 500 * sizeof(std::int32_t);
   EXPECT_NO_THROW(paths(weights, {}, limited));
   --limited.memory_limit;
-  EXPECT_SAYS(message_of<Error>([&] { paths(weights, {}, limited); }),
+  EXPECT_SAYS(message_of<OutOfMemoryError>([&] { paths(weights, {}, limited); }),
               "ShortestPathsOptions::sources asks for the rows of some vertices alone");
 }
 

@@ -109,7 +109,7 @@ void check_limits() {
   execution.gpu_memory_limit = least - 1;
   for (const std::string_view variant : {"", "cuda_dpx"}) {
     execution.variant = variant;
-    const std::string message = error_of<Error>([&] { shortest_paths(weights.view(), {}, execution); });
+    const std::string message = error_of<OutOfMemoryError>([&] { shortest_paths(weights.view(), {}, execution); });
     EXPECT_TRUE(contains(message, "of the GPU's memory, but Execution::gpu_memory_limit allows only")) << message;
   }
   execution.variant = "cuda_panels";

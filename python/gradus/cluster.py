@@ -1,0 +1,547 @@
+"""scikit-learn's KMeans, k_means and kmeans_plusplus, computed by Gradus: change the import, keep the code.
+
+Everything that scikit-learn's documentation says of these three holds here too. What is added: the results are the
+same bits on every machine and any number of threads, an integer `random_state` is the seed of `gradus.kmeans()` and of
+`gradus kmeans --seed`, and the arguments of Gradus stand behind scikit-learn's, by name only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Number, Real
+from typing import Any, Callable, ClassVar, NoReturn
+
+import numpy as np
+
+from gradus import _arrays, _core
+from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
+from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
+
+_NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'gradus[sklearn]'"
+
+try:
+    import sklearn  # type: ignore
+except ImportError as error:
+    raise ImportError(_NEEDED.format("")) from error
+if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
+    raise ImportError(_NEEDED.format(f", and this is {sklearn.__version__}"))
+
+from scipy.sparse import issparse  # type: ignore  # noqa: E402
+from sklearn.base import (  # type: ignore  # noqa: E402
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning  # type: ignore  # noqa: E402
+from sklearn.utils import _array_api, assert_all_finite, check_array, check_random_state  # type: ignore  # noqa: E402
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params  # type: ignore  # noqa: E402
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data  # type: ignore  # noqa: E402
+
+Array = np.ndarray[Any, Any]
+
+_RANDOM_STATE = [
+    Interval(Integral, 0, 2**64 - 1, closed="both"),
+    np.random.RandomState,
+    np.random.Generator,
+    None,
+]
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+
+def _seed(random_state: Any) -> int:
+    """A whole number is the seed; from anything else one is drawn, which moves it on as in scikit-learn."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**64 - 1, dtype=np.uint64, endpoint=True))
+    return int(check_random_state(random_state).randint(2**64, dtype=np.uint64))
+
+
+def _random_state(source: Any) -> np.random.RandomState:
+    """What a callable is given that chooses the first centroids."""
+    if isinstance(source, np.random.Generator) or (isinstance(source, Integral) and int(source) >= 2**32):
+        return np.random.RandomState(np.random.MT19937(_seed(source)))
+    return check_random_state(source)  # type: ignore[no-any-return]
+
+
+def _namespace(source: Any) -> tuple[Any, Any] | None:
+    """Of an array of another library that is to get its own kind back: only where scikit-learn is told so."""
+    if not sklearn.get_config()["array_api_dispatch"]:
+        return None
+    namespace, found, device = _array_api.get_namespace_and_device(source)
+    return (namespace, device) if found and not isinstance(source, np.ndarray) else None
+
+
+def _on_host(source: Any) -> Any:
+    """An array of NumPy. One on a GPU stays there: what computes takes it, or says why not."""
+    if isinstance(source, np.ndarray) or issparse(source) or _arrays._on_gpu(source):
+        return source
+    if not hasattr(source, "__dlpack__"):
+        return np.asarray(source)
+    try:
+        return np.from_dlpack(source)
+    except (BufferError, RuntimeError):  # the standard's reference implementation has devices that are none
+        return _array_api._convert_to_numpy(source, _array_api.get_namespace(source)[0])
+
+
+def _like(array: Array, source: Any) -> Any:
+    """The array in the library of the source and on its device, where scikit-learn is told to keep them."""
+    found = _namespace(source)
+    return array if found is None else found[0].asarray(array, device=found[1])
+
+
+def _dense(matrix: Any, memory_limit: int | None) -> Any:
+    """A sparse matrix as a dense one, where that fits."""
+    if not issparse(matrix):
+        return matrix
+    rows, columns = matrix.shape
+    needed = rows * columns * matrix.dtype.itemsize
+    there = _core.info()["available_memory_bytes"] if memory_limit is None else memory_limit
+    if needed > there:
+        raise OutOfMemoryError(
+            f"X is sparse and is made dense here: {rows} x {columns} elements take {needed} bytes, but "
+            f"{'there are' if memory_limit is None else 'memory_limit is'} {there}. Fewer columns help: "
+            "sklearn.decomposition.TruncatedSVD takes sparse matrices"
+        )
+    return matrix.toarray()
+
+
+def _weights(sample_weight: Any, rows: Any) -> Array | None:
+    if sample_weight is None:
+        return None
+    shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
+    if not isinstance(sample_weight, Number):
+        sample_weight = _on_host(sample_weight)
+    return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)  # type: ignore[no-any-return]
+
+
+def _is_array(init: Any) -> bool:
+    return not isinstance(init, str) and not callable(init)
+
+
+def _enough_samples(samples: int, clusters: int) -> None:
+    if samples < clusters:
+        raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """K-Means clustering: scikit-learn's estimator, computed by Gradus.
+
+    Parameters, attributes, warnings and messages are those of `sklearn.cluster.KMeans`. `algorithm` and `copy_x` change
+    nothing: both algorithms give the same bits, and X is never written. An integer `random_state` may have 64 bits; a
+    `numpy.random.Generator` is taken too. A callable `init` sees X as it is, not shifted to a mean of zero.
+
+    Parameters of Gradus
+    --------------------
+    metric : "euclidean" or "cosine"
+    empty : "relocate" (as scikit-learn), "keep" or "error": what happens to a cluster that lost its last point
+    device : "auto", "cpu", "gpu" or "gpu:1"
+    variant : a name of `gradus.variants("kmeans")`; None: the fastest with the exact result
+    threads : None: all cores, or what OMP_NUM_THREADS and threadpoolctl leave
+    memory_limit : bytes that a job may take beyond its input, and a sparse X made dense
+    stream : a stream of CUDA on which points on a GPU were written
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [_AT_LEAST_ONE],
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), _AT_LEAST_ONE],
+        "max_iter": [_AT_LEAST_ONE],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": _RANDOM_STATE,
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        "empty": [StrOptions({"relocate", "keep", "error"})],
+        "device": [str],
+        "variant": [str, None],
+        "threads": [_AT_LEAST_ONE, None],
+        "memory_limit": [_AT_LEAST_ONE, None],
+        "stream": "no_validation",  # type: ignore[dict-item]
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        metric: str = "euclidean",
+        empty: str = "relocate",
+        device: str = "auto",
+        variant: str | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        stream: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.metric = metric
+        self.empty = empty
+        self.device = device
+        self.variant = variant
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.stream = stream
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Computes the clusters."""
+        read = self._checked(X, reset=True)
+        _enough_samples(read.shape[0], self.n_clusters)
+        self._choose_n_init()
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.", RuntimeWarning
+            )
+        weights = _weights(sample_weight, read)
+        init = self.init
+        if _is_array(init):
+            init = check_array(_on_host(init), dtype=read.dtype, order="C")
+            self._validate_center_shape(read, init)
+        rows = _dense(read, self.memory_limit)
+        try:
+            if callable(init):
+                result = self._fit_from_callable(read, rows, weights)
+            else:
+                result = self._fit_from(rows, init, weights, self._n_init, _seed(self.random_state))
+        except InputError as error:
+            self._explain(rows, error)
+
+        used = np.count_nonzero(result.counts)
+        if used < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({used}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
+                "to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.cluster_centers_ = _like(result.centroids, X)
+        self._n_features_out = len(result.centroids)
+        self.labels_ = _like(result.labels, X)
+        self.inertia_ = result.inertia
+        self.n_iter_ = _iterations(result)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """fit(X).labels_"""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """fit(X).transform(X)"""
+        return self.fit(X, sample_weight=sample_weight)._transform(X, "fit_transform")
+
+    def predict(self, X: Any) -> Any:
+        """The nearest cluster of each row."""
+        return _like(self._predicted(X, "predict")[0], X)
+
+    def transform(self, X: Any) -> Any:
+        """The distance of every row to every centroid."""
+        return self._transform(X, "transform")
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The inertia of X, negative."""
+        return -self._predicted(X, "score", sample_weight)[1]
+
+    def _where(self) -> dict[str, Any]:
+        return {
+            "device": self.device,
+            "threads": self.threads,
+            "memory_limit": self.memory_limit,
+            "stream": self.stream,
+        }
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
+        found = _namespace(X)
+        numbers = np if found is None else found[0]
+        checked = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=False,
+            dtype=[numbers.float64, numbers.float32],
+            ensure_all_finite=False,
+        )
+        return _on_host(checked)
+
+    def _explain(self, rows: Any, error: InputError) -> NoReturn:
+        """Says it as scikit-learn does, where that has words for it, and then as Gradus does: with row and column."""
+        if isinstance(rows, np.ndarray):
+            try:
+                assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+            except ValueError as usual:
+                raise InputError(f"{usual}\n{error}") from error
+        raise error
+
+    def _choose_n_init(self) -> None:
+        given = _is_array(self.init)
+        self._n_init = self.n_init
+        if self.n_init == "auto":
+            self._n_init = 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else 10
+        if given and self._n_init != 1:
+            warnings.warn(
+                f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead "
+                f"of n_init={self._n_init}.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self._n_init = 1
+
+    def _validate_center_shape(self, X: Any, centers: Array, n_centroids: int | None = None) -> None:
+        clusters = self.n_clusters if n_centroids is None else n_centroids
+        if centers.shape[0] != clusters:
+            raise ValueError(
+                f"The shape of the initial centers {centers.shape} does not match the number of clusters {clusters}."
+            )
+        if centers.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"The shape of the initial centers {centers.shape} does not match the number of features of the data "
+                f"{X.shape[1]}."
+            )
+
+    def _fit_from(self, rows: Any, init: Any, weights: Array | None, restarts: int, seed: int) -> KMeansResult:
+        result = kmeans(
+            rows,
+            self.n_clusters,
+            init=init,
+            weights=weights,
+            restarts=restarts,
+            max_iterations=self.max_iter,
+            tolerance=self.tol,
+            empty=self.empty,
+            fewer_distinct="accept",
+            metric=self.metric,
+            seed=seed,
+            variant=self.variant,
+            **self._where(),
+        )
+        if self.verbose:
+            self._print(result, rows)
+        return result
+
+    def _fit_from_callable(self, read: Any, rows: Any, weights: Array | None) -> KMeansResult:
+        random_state = _random_state(self.random_state)
+        best: KMeansResult | None = None
+        for _ in range(self._n_init):
+            start = self._called(self.init, read, self.n_clusters, random_state)
+            result = self._fit_from(rows, start, weights, 1, 0)
+            # The inertia of the same clusters in another order is the same number: no need to compare labels.
+            if best is None or result.inertia < best.inertia:
+                best = result
+        assert best is not None
+        return best
+
+    def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
+        centers = check_array(init(X, clusters, random_state=random_state), dtype=X.dtype, order="C")
+        self._validate_center_shape(X, centers, clusters)
+        return centers  # type: ignore[no-any-return]
+
+    def _init_centroids(
+        self,
+        X: Any,
+        x_squared_norms: Any,
+        init: Any,
+        random_state: Any,
+        sample_weight: Any,
+        init_size: int | None = None,
+        n_centroids: int | None = None,
+    ) -> Any:
+        """scikit-learn has this too, and its users call it. x_squared_norms is not needed."""
+        clusters = self.n_clusters if n_centroids is None else n_centroids
+        if init_size is not None and init_size < X.shape[0]:
+            chosen = random_state.randint(0, X.shape[0], init_size)
+            X, sample_weight = X[chosen], sample_weight[chosen]
+        if isinstance(init, str):
+            rows = kmeans_initial_centroids(
+                _dense(X, self.memory_limit),
+                clusters,
+                init=init,
+                weights=sample_weight,
+                fewer_distinct="accept",
+                metric=self.metric,
+                seed=_seed(random_state),
+                **self._where(),
+            ).rows
+            centers = X[rows]
+        elif callable(init):
+            centers = self._called(init, X, clusters, random_state)
+        else:
+            centers = init
+        return centers.toarray() if issparse(centers) else centers
+
+    def _print(self, result: KMeansResult, rows: Any) -> None:
+        """scikit-learn's account of a fit; of several it is that of the best."""
+        print("Initialization complete")
+        last = _iterations(result) - 1
+        for number, step in enumerate(result.history[: last + 1]):
+            print(f"Iteration {number}, inertia {step.inertia}.")
+        step = result.history[last]
+        if step.changed == 0:
+            print(f"Converged at iteration {last}: strict convergence.")
+        elif result.converged:
+            tolerance = float(np.mean(np.var(rows, axis=0)) * self.tol)
+            print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
+
+    def _rows_and_centers(self, X: Any, method: str) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not ask for it
+            _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
+        rows = _dense(self._checked(X, reset=False), self.memory_limit)
+        centers = _on_host(self.cluster_centers_)
+        if centers.dtype != rows.dtype:  # the wider type holds both
+            rows, centers = rows.astype(np.float64), centers.astype(np.float64)
+        return rows, centers
+
+    def _predicted(self, X: Any, method: str, sample_weight: Any = None) -> tuple[Array, float]:
+        rows, centers = self._rows_and_centers(X, method)
+        try:
+            return kmeans_predict(
+                centers,
+                rows,
+                weights=_weights(sample_weight, rows),
+                metric=self.metric,
+                return_inertia=True,
+                variant=self.variant,
+                **self._where(),
+            )
+        except InputError as error:
+            self._explain(rows, error)
+
+    def _transform(self, X: Any, method: str) -> Any:
+        rows, centers = self._rows_and_centers(X, method)
+        try:
+            return _like(kmeans_transform(centers, rows, metric=self.metric, **self._where()), X)
+        except InputError as error:
+            self._explain(rows, error)
+
+
+def _iterations(result: KMeansResult) -> int:
+    """scikit-learn ends where no centroid moves, without the iteration that shows that no label changes."""
+    for number, step in enumerate(result.history, start=1):
+        if step.shift == 0:
+            return number
+    return result.iterations
+
+
+@validate_params(  # type: ignore[untyped-decorator]
+    {"X": ["array-like", "sparse matrix"], "sample_weight": ["array-like", None], "return_n_iter": [bool]},
+    prefer_skip_nested_validation=False,
+)
+def k_means(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    init: Any = "k-means++",
+    n_init: Any = "auto",
+    max_iter: int = 300,
+    verbose: bool = False,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    copy_x: bool = True,
+    algorithm: str = "lloyd",
+    return_n_iter: bool = False,
+    **gradus: Any,
+) -> tuple[Any, ...]:
+    """(centroids, labels, inertia), and with return_n_iter=True the iterations behind: KMeans as a function."""
+    fitted = KMeans(
+        n_clusters=n_clusters,
+        init=init,
+        n_init=n_init,
+        max_iter=max_iter,
+        verbose=verbose,
+        tol=tol,
+        random_state=random_state,
+        copy_x=copy_x,
+        algorithm=algorithm,
+        **gradus,
+    ).fit(X, sample_weight=sample_weight)
+    found = (fitted.cluster_centers_, fitted.labels_, fitted.inertia_)
+    return (*found, fitted.n_iter_) if return_n_iter else found
+
+
+@validate_params(  # type: ignore[untyped-decorator]
+    {
+        "X": ["array-like", "sparse matrix"],
+        "n_clusters": [_AT_LEAST_ONE],
+        "sample_weight": ["array-like", None],
+        "x_squared_norms": ["array-like", None],
+        "random_state": _RANDOM_STATE,
+        "n_local_trials": [_AT_LEAST_ONE, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def kmeans_plusplus(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    x_squared_norms: Any = None,
+    random_state: Any = None,
+    n_local_trials: int | None = None,
+    metric: str = "euclidean",
+    device: str = "auto",
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+) -> tuple[Any, Array]:
+    """The first centroids by greedy k-means++, and the numbers of their rows. x_squared_norms is not needed."""
+    checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    weights = _weights(sample_weight, checked)
+    _enough_samples(checked.shape[0], n_clusters)
+    if x_squared_norms is not None:
+        norms = check_array(x_squared_norms, dtype=checked.dtype, ensure_2d=False)
+        if norms.shape[0] != checked.shape[0]:
+            raise ValueError(
+                f"The length of x_squared_norms {norms.shape[0]} should be equal to the length of n_samples "
+                f"{checked.shape[0]}."
+            )
+    trials = 2 + int(np.log(n_clusters))
+    if n_local_trials not in (None, trials):
+        raise UnsupportedError(f"n_local_trials: {n_local_trials}; {trials} are made for {n_clusters} clusters")
+    rows = _dense(checked, memory_limit)
+    try:
+        indices = kmeans_initial_centroids(
+            rows,
+            n_clusters,
+            init="k-means++",
+            weights=weights,
+            fewer_distinct="accept",
+            metric=metric,
+            seed=_seed(random_state),
+            device=device,
+            threads=threads,
+            memory_limit=memory_limit,
+            stream=stream,
+        ).rows
+    except InputError as error:
+        assert_all_finite(rows)
+        raise error
+    source = X if issparse(X) or hasattr(X, "dtype") else checked  # the type stays: whole numbers of whole numbers
+    centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
+    return centers, indices

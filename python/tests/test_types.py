@@ -1,0 +1,23 @@
+import subprocess
+import sys
+
+import gradus
+import pytest
+
+
+def test_strict_types():
+    command = [sys.executable, "-m", "mypy", "--strict", "--package", "gradus"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("call, meant", [
+    (lambda: gradus.kmeans([[1.0]], 1, tolerence=0), "kmeans.*'tolerence'; did you mean 'tolerance'"),
+    (lambda: gradus.kmeans_predict([[1.0]], [[1.0]], metrc="cosine"), "did you mean 'metric'"),
+    (lambda: gradus.pair_histogram([[1.0]], bin_widht=1), "did you mean 'bin_width'"),
+    (lambda: gradus.kmeans([[1.0]], 1, zzz=0), "'zzz', only points, clusters, init"),
+    (lambda: gradus.kmeans(seed=0), "missing 2 required"),
+])  # fmt: skip
+def test_the_name_that_was_meant(call, meant):
+    with pytest.raises(TypeError, match=meant):
+        call()
