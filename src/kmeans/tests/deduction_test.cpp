@@ -20,16 +20,19 @@ using Rows = KindsOfMatrix::Rows;
 template <class Points>
 concept Clusters = requires(const Points& points) {
   kmeans(points, KMeansOptions{});
+  kmeans_initial_centroids(points, KMeansOptions{});
 };
 template <class Points, class T>
 concept ClustersWith = requires(const Points& points, const KMeansMemory<T>& memory) {
   kmeans(points, KMeansOptions{}, memory, Execution{});
+  kmeans_initial_centroids(points, KMeansOptions{}, memory, Execution{});
 };
 template <class Centroids, class Points>
 concept Predicts = requires(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels) {
   kmeans_predict(centroids, points);
   kmeans_predict(centroids, points, KMeansMetric::cosine);
   kmeans_predict(centroids, points, labels);
+  kmeans_predict(centroids, points, {.labels = labels}, KMeansMetric::cosine);
 };
 template <class Centroids, class Points, class Distances>
 concept Transforms = requires(const Centroids& centroids, const Points& points, Distances distances) {
@@ -73,12 +76,14 @@ class KMeansCalls : public testing::Test {
 
 TEST_F(KMeansCalls, TakeEachKindOfMatrix) {
   const double inertia = kmeans_predict(fit_.centroids, view_).inertia;
+  const std::vector<std::int64_t> first = kmeans_initial_centroids(view_, three_clusters()).rows;
   const Matrix<float> expected = kmeans_transform(view_, view_);
   KindsOfMatrix::each([&](const auto& points) {
     const KMeansResult<float> fit = kmeans(points, three_clusters());
     EXPECT_TRUE(std::equal(fit.labels.begin(), fit.labels.end(), fit_.labels.begin(), fit_.labels.end()));
     EXPECT_EQ(fit.inertia, fit_.inertia);
     EXPECT_EQ(kmeans_predict(fit_.centroids, points).inertia, inertia);
+    EXPECT_EQ(kmeans_initial_centroids(points, three_clusters()).rows, first);
     const Matrix<float> distances = kmeans_transform(points, points);
     ASSERT_EQ(distances.rows(), n);
     for (std::int64_t row = 0; row < n; ++row)
@@ -100,6 +105,8 @@ TEST_F(KMeansCalls, TakeRangesAsMemory) {
   std::fill(labels.begin(), labels.end(), -1);
   const KMeansPrediction prediction = kmeans_predict(fit_.centroids, rows_, labels);
   EXPECT_TRUE(std::equal(labels.begin(), labels.end(), fit_.labels.begin(), fit_.labels.end()));
+  EXPECT_EQ(kmeans_predict(fit_.centroids, rows_, {.weights = weights}).inertia, 2 * prediction.inertia);
+  EXPECT_EQ(kmeans_initial_centroids(rows_, three_clusters(), {.weights = weights}).rows.size(), 3U);
   EXPECT_FALSE(prediction.report.variant.empty());
   EXPECT_FALSE(prediction.report.device.empty());
   EXPECT_EQ(prediction.report.phases.back().name, "total");
