@@ -9,7 +9,18 @@ import struct
 import subprocess
 import time
 
-from kit import DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, read_npy, rooms, write_npy
+from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, rooms,
+                 write_npy)
+
+
+# What makes the files that examples of this file's commands name.
+MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
+
+
+def measured(case, name):
+    """The path of a small result of bench."""
+    case.succeed(*MEASUREMENT, "--json", case.path(name), "--quiet")
+    return case.path(name)
 
 
 class ProgramCase(Case):
@@ -90,6 +101,7 @@ class Usage(ProgramCase):
             "list": [],
             "verify": [first, "--variant", "sequential", "--case", case, "--threads", 1],
             "bench": [first, "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
+            "compare": [measured(self, "old.json"), self.path("old.json")],
             "info": [],
         }
         for room in rooms():
@@ -185,6 +197,94 @@ class Generate(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn("standard output", result.stderr)
         self.assertIn("No space left", result.stderr)
+
+
+class Compare(Case):
+    """Two results of bench; bench/compare_test.cpp has the statistics."""
+
+    def steady(self):
+        """A result whose samples are the same on any machine."""
+        result = json.loads(content(measured(self, "measured.json")))
+        for row in result["groups"][0]["rows"]:
+            row["samples"] = [{"seconds": 1e-3 * (1 + 0.001 * number), "runs": 1, "phases": {}} for number in range(8)]
+        return self.file("old.json", json.dumps(result))
+
+    def copy(self, source, name, factor=1.0, change=lambda result: None):
+        """The result with the samples of its second row multiplied, and changed."""
+        result = json.loads(content(source))
+        for sample in result["groups"][0]["rows"][1]["samples"]:
+            sample["seconds"] *= factor
+        change(result)
+        return self.file(name, json.dumps(result))
+
+    def test_the_same_twice(self):
+        old = self.steady()
+        result = self.succeed("compare", old, old, "--fail-above", "0%")
+        self.assertIn("0 rows slower, 0 faster", result.stderr)
+        self.assertRegex(result.stdout, r"\nopenmp_reduce .* 1\.000 ")
+
+    def test_a_slower_row_is_marked_and_fails(self):
+        old = self.steady()
+        new = self.copy(old, "new.json", 3)
+        result = self.succeed("compare", old, new)
+        self.assertEqual([line.split()[0] for line in result.stdout.splitlines() if line.endswith("slower")], ["openmp_reduce"])
+        answer = json.loads(self.succeed("compare", old, new, "--json").stdout)
+        self.assertEqual([row["mark"] for row in answer["rows"]], ["", "slower"])
+        slower = answer["rows"][1]
+        self.assertLess(slower["low"], slower["high"])
+        self.assertLessEqual(slower["low"], 3)
+        self.assertGreaterEqual(slower["high"], 3)
+        self.succeed("compare", old, new, "--fail-above", "1000%")
+        self.succeed("compare", new, old, "--fail-above", "5%")
+        for threshold in ("5%", "5"):
+            result = gradus("compare", old, new, "--fail-above", threshold)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("1 row slower by more than 5 %", result.stderr)
+            self.assertIn("openmp_reduce", result.stdout)
+
+    def test_a_row_that_became_wrong_fails(self):
+        old = self.steady()
+        def spoil(result):
+            result["groups"][0]["rows"][1]["trouble"] = "wrong"
+        new = self.copy(old, "new.json", change=spoil)
+        result = gradus("compare", old, new, "--fail-above", "5%")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no result any more", result.stdout)
+
+    def test_too_few_samples(self):
+        old = self.steady()
+        def thin(result):
+            for row in result["groups"][0]["rows"]:
+                del row["samples"][3:]
+        few = self.copy(old, "few.json", 3, thin)
+        result = self.succeed("compare", few, few, "--fail-above", "5%")
+        self.assertEqual(result.stdout.count("too few samples"), 2)
+        self.assertIn("--repeats", result.stderr)
+
+    def test_another_machine(self):
+        old = self.steady()
+        def move(result):
+            result["facts"]["machine"]["cores"] = 777
+        new = self.copy(old, "new.json", 1, move)
+        self.refused(3, "compare", old, new, says=["facts.machine.cores", "777", "new.json", "--any-machine"])
+        self.assertIn("different machines", self.succeed("compare", old, new, "--any-machine").stderr)
+
+    def test_what_is_no_result(self):
+        old = self.steady()
+        whole = content(old, "r")
+        for name, text, says in [
+            ("missing.json", None, ["missing.json"]),
+            ("short.json", whole[:1000], ["short.json", "ends too early"]),
+            ("list.json", "[]", ["list.json", "not an object"]),
+            ("foreign.json", '{"problem": "</script>"}', ["foreign.json", "problem"]),
+            ("other.json", whole.replace('"samples"', '"simples"'), ["other.json", "groups[0].rows[0].samples is missing"]),
+        ]:
+            if text is not None:
+                self.file(name, text)
+            self.refused(3, "compare", old, self.path(name), says=says)
+            self.refused(3, "compare", self.path(name), old, says=says)
+        self.refused(2, "compare", old, says=["NEW is missing"])
+        self.refused(2, "compare", old, old, "--fail-above", "much", says=["--fail-above"])
 
 
 class Interrupt(InterruptCase):
@@ -395,6 +495,7 @@ class Examples(ProgramCase):
     narrowed_done = set()  # runs once where several pages have it
     narrowed = {}
     inputs = {"points.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy"}
+    inputs.update({"old.json": f"gradus {' '.join(MEASUREMENT)} --json old.json", "new.json": "cp old.json new.json"})
     for room in rooms():
         narrowed.update(room.NARROWED)
         inputs.update(room.INPUTS)
