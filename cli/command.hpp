@@ -88,6 +88,7 @@ Action setup_list(Options& options, Session& session);
 Action setup_verify(Options& options, Session& session);
 Action setup_bench(Options& options, Session& session);
 Action setup_compare(Options& options, Session& session);
+Action setup_report(Options& options, Session& session);
 Action setup_info(Options& options, Session& session);
 Action setup_completion(Options& options, Session& session);
 Action setup_manual(Options& options, Session& session);

@@ -1,0 +1,17 @@
+// Pages of results, as `gradus report` and `gradus bench --report` write them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// The page of these results and folders of results. InputError for a file that is none.
+std::string page_of(const std::vector<std::string>& paths);
+/// That of a measurement that has just been made.
+std::string page_of(const nlohmann::ordered_json& measurement);
+/// What a reader of the page should know of this build; "" if there is nothing.
+std::string page_note();
+
+}  // namespace gradus::cli
