@@ -46,6 +46,15 @@ std::vector<double> seconds_of(const Row& row) {
   return seconds;
 }
 
+double least_of(const std::vector<double>& samples) { return *std::ranges::min_element(samples); }
+
+/// Three quarters of the samples are no more than that.
+double upper_quartile(std::vector<double> samples) {
+  const auto place = samples.begin() + static_cast<std::ptrdiff_t>(3 * samples.size() / 4);
+  std::ranges::nth_element(samples, place);
+  return *place;
+}
+
 void judge(Change& change, double doubt) {
   const bool had = change.before->trouble.empty();
   const bool has = change.after->trouble.empty();
@@ -53,10 +62,14 @@ void judge(Change& change, double doubt) {
     change.mark = had ? Mark::broken : has ? Mark::mended : Mark::without;
     return;
   }
-  change.ratio = ratio_of(seconds_of(*change.after), seconds_of(*change.before), doubt);
+  const std::vector<double> before = seconds_of(*change.before);
+  const std::vector<double> after = seconds_of(*change.after);
+  change.ratio = ratio_of(after, before, doubt);
+  const double most = negligible_ratio * std::max(1.0, change.machine);
+  const double least = std::min(1.0, change.machine) / negligible_ratio;
   if (change.ratio.low == 0) change.mark = Mark::few;
-  else if (change.ratio.low > negligible_ratio * std::max(1.0, change.machine)) change.mark = Mark::slower;
-  else if (change.ratio.high * negligible_ratio < std::min(1.0, change.machine)) change.mark = Mark::faster;
+  else if (change.ratio.low > most && least_of(after) > most * upper_quartile(before)) change.mark = Mark::slower;
+  else if (change.ratio.high < least && upper_quartile(after) < least * least_of(before)) change.mark = Mark::faster;
 }
 
 }  // namespace

@@ -44,9 +44,11 @@ struct Comparison {
   double doubt = doubt_of_all_rows;  ///< of each row's interval
 };
 
-/// A row is slower or faster where its interval lies beyond all that would be no change: from 1 to what the machine
-/// itself changed by, and negligible_ratio to either side.
-/// InputError where they are of different problems, or have no row in common.
+/// A row is slower where its interval lies beyond all that would be no change: from 1 to what the machine itself
+/// changed by, and negligible_ratio to either side. And its fastest new sample must lie as far beyond three quarters of
+/// the old ones: samples of one run are not independent, since a load may be there through all of it, and may be there
+/// more often in the other run; but it only ever adds time, and rarely leaves no sample alone. Likewise where it is
+/// faster. InputError where they are of different problems, or have no row in common.
 Comparison compare(const ResultFile& before, const ResultFile& after);
 
 /// "" where both were measured on the same machine, or the first of the facts that differ and how.

@@ -101,8 +101,9 @@ int compare(const Arguments& arguments, const Session& session) {
         comparison_text(comparison, session) +
         wrapped(fmt::format(
                     "ratio: new time by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "
-                    "machine: likewise by the ceilings measured with each. Slower or faster is a row whose "
-                    "interval lies beyond 1 and the machine's ratio, by more than {:.0f} %.",
+                    "machine: likewise by the ceilings measured with each. Slower is a row whose interval lies beyond "
+                    "1 and the machine's ratio, and whose fastest new sample beyond three quarters of the old ones, by "
+                    "more than {:.0f} %; faster likewise.",
                     counted(std::ssize(comparison.changes), "row"), 100 * (1 - bench::doubt_of_all_rows),
                     100 * (bench::negligible_ratio - 1)),
                 0, columns) +
