@@ -26,7 +26,7 @@ struct Chart {
   enum class Kind : std::uint8_t {
     lines,   ///< over places in an order: threads, sizes
     bars,    ///< beside each other
-    stacked  ///< bars of parts
+    stacked  ///< bars of parts, in per cent
   };
   Kind kind = Kind::bars;
   std::string title;

@@ -47,7 +47,7 @@
     const grid = style('--line');
     const stacked = spec.kind === 'stacked';
     const values = {
-      type: spec.log ? 'logarithmic' : 'linear', stacked, beginAtZero: !lines,
+      type: spec.log ? 'logarithmic' : 'linear', stacked, beginAtZero: !lines, max: stacked ? 100 : undefined,
       title: { display: true, text: spec.y, color: ink }, ticks: { color: ink, maxTicksLimit: 8, maxRotation: 0, ...(spec.log ? {} : { callback: numberText }) }, grid: { color: grid },
     };
     const places = {
