@@ -107,17 +107,11 @@ void check_bins(const PairHistogramBins& bins, const std::string& edges_file) {
 }
 
 void complete_bins(PairHistogramBins& bins, const std::vector<double>& box) {
-  if (bins.bin_width == 0 || bins.bins > 0) return;
-  if (bins.cutoff == 0 && box.empty())
+  if (bins.edges.empty() && bins.bin_width > 0 && bins.bins == 0 && bins.cutoff == 0 && box.empty())
     throw UsageError(
         "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
         "they go");
-  if (bins.cutoff == 0) bins.cutoff = pair_histogram_detail::greatest_reach(box);
-  const double count = std::ceil(bins.cutoff / bins.bin_width);
-  if (count > static_cast<double>(pair_histogram_detail::bin_limit))
-    throw UsageError(fmt::format("--bin-width {} up to {} makes more bins than the supported {}", bins.bin_width,
-                                 bins.cutoff, pair_histogram_detail::bin_limit));
-  bins.bins = static_cast<std::int64_t>(count);
+  bins = pair_histogram_complete_bins(std::move(bins), box);
 }
 
 std::vector<double> read_edges(const std::string& file, io::ReadOptions reading) {

@@ -132,6 +132,14 @@ GRADUS_EXPORT void pair_histogram_accumulate(PairHistogramResult& sum, const Pai
 GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                                    const Execution& execution = {});
 
+/// Bins of one width whose number is 0, with the number that they need to go up to the cutoff; without a cutoff, up to
+/// half of the box's least length (a cell's least height), which then is the cutoff. Other bins stay as they are.
+/// UsageError where there is neither a cutoff nor a box, or where there would be too many bins.
+GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box);
+
+/// What PairHistogramOptions::box encloses: a length, an area, or a volume. UsageError where it is empty or impossible.
+GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box);
+
 /// What physicists derive from the counts, for each bin.
 struct PairHistogramRadialDistribution {
   std::vector<double> g;             ///< pairs in the bin's shell over those of as many points spread uniformly

@@ -19,7 +19,8 @@ nb::object count(const Input& points, double bin_width, std::int64_t bins, std::
                  const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> nb::object {
     const PairHistogramOptions options{
-        .bins = {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff},
+        .bins = pair_histogram_complete_bins(
+            {.bin_width = bin_width, .bins = bins, .edges = std::move(edges), .cutoff = cutoff}, box),
         .box = std::move(box),
         .box_origin = std::move(box_origin)};
     const auto view = matrix_of<const T>(points, "points");
@@ -88,6 +89,7 @@ void bind_pair_histogram(nb::module_& module) {
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("others"), arg("volume"), arg("frames"));
+  module.def("pair_histogram_volume", &pair_histogram_volume, arg("box"));
 }
 
 }  // namespace gradus::python

@@ -76,14 +76,6 @@ class PairHistogramResult:
         return f"PairHistogramResult({frames}{self.pairs} pairs, {len(self.counts)} bins, {self.beyond} pairs beyond)"
 
 
-def _volume(box: list[float], dimensions: int) -> float | None:
-    if len(box) == 0:
-        return None
-    if dimensions == 3 and len(box) == 9:
-        return float(abs(np.linalg.det(np.reshape(box, (3, 3)))))
-    return float(np.prod(box))
-
-
 def pair_histogram(
     points: Any,
     *,
@@ -105,7 +97,10 @@ def pair_histogram(
     stream: Any = None,
     progress: Progress | None = None,
 ) -> PairHistogramResult:
-    """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice."""
+    """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice.
+
+    Bins of one width go up to the cutoff, or up to half of the box, where `bins` does not say how many there are.
+    """
     rows = _arrays.matrix(points, "points")
     second = None if others is None else _arrays.matrix(others, "others", rows.dtype)
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
@@ -113,19 +108,16 @@ def pair_histogram(
     lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
     origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
     borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
-    if bins is None and cutoff is not None and bin_width is not None and 0 < cutoff < 2**62 * bin_width:
-        bins = int(cutoff / bin_width) + 2  # those that begin at the cutoff or beyond are left out
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     *fields, report = _core.pair_histogram(
         rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
         0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed, running,
     )  # fmt: skip
-    dimensions = rows.shape[1]
     return PairHistogramResult(
         *fields,
         RunReport(*report),
         len(rows),
         0 if second is None else len(second),
-        dimensions,
-        _volume(lengths, dimensions),
+        rows.shape[1],
+        _core.pair_histogram_volume(lengths) if lengths else None,
     )

@@ -52,6 +52,15 @@ def test_frames_add_up(points):
         gradus.pair_histogram(points, bin_width=0.1, bins=3).rdf()
 
 
+def test_bins_and_volume_follow_from_the_box(points):
+    half = gradus.pair_histogram(points % 1, bin_width=0.1, box=[1, 1, 1])
+    assert len(half.counts) == 5 and half.edges[-1] == 0.5 and half.volume == 1.0
+    cell = gradus.pair_histogram(points % 1, bin_width=0.1, bins=2, box=[[0, 2, 0], [2, 1, 0], [0, 1, 2]])
+    assert cell.volume == 8.0
+    with pytest.raises(gradus.UsageError, match="cutoff"):
+        gradus.pair_histogram(points, bin_width=0.1)
+
+
 def test_bad_input(points):
     for arguments in ({}, {"bin_width": -1, "bins": 3}, {"edges": [1.0]}, {"edges": [2.0, 1.0]}):
         with pytest.raises(gradus.UsageError):

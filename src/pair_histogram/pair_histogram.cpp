@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "pair_histogram/cell.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
 
@@ -212,6 +213,45 @@ void pair_histogram_accumulate(PairHistogramResult& sum, const PairHistogramResu
   sum.pairs += next.pairs;
   sum.report.rechecked = sum.pairs > 0 ? rechecked / static_cast<double>(sum.pairs) : 0;
   for (const Phase& phase : next.report.phases) core::add_phase(sum.report.phases, phase.name, phase.seconds);
+}
+
+namespace {
+
+/// Without points, which have as many columns as a possible box has lengths.
+void check_box_alone(const std::vector<double>& box) {
+  const auto lengths = static_cast<std::int64_t>(box.size());
+  room::check_box(box, {}, room::is_triclinic(box) ? 3 : std::min<std::int64_t>(lengths, room::dimension_limit));
+}
+
+}  // namespace
+
+PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box) {
+  if (!(bins.bin_width > 0) || !bins.edges.empty() || bins.bins != 0) return bins;
+  if (bins.cutoff == 0 && box.empty())
+    throw UsageError(
+        "the number of bins is missing: give it, or a cutoff up to which they go, or a periodic box, up to half of "
+        "which they go");
+  if (bins.cutoff == 0) {
+    check_box_alone(box);
+    bins.cutoff = room::greatest_reach(box);
+  }
+  double count = std::ceil(bins.cutoff / bins.bin_width);
+  if (count * bins.bin_width < bins.cutoff) ++count;  // the quotient was rounded down to a whole number
+  if (!(count <= static_cast<double>(room::bin_limit)))
+    throw UsageError("a bin width of " + core::number_text(bins.bin_width) + " up to " +
+                     core::number_text(bins.cutoff) + " makes more bins than the supported " +
+                     std::to_string(room::bin_limit));
+  bins.bins = static_cast<std::int64_t>(count);
+  return bins;
+}
+
+double pair_histogram_volume(const std::vector<double>& box) {
+  if (box.empty()) throw UsageError("box: open space has no volume");
+  check_box_alone(box);
+  if (room::is_triclinic(box)) return std::abs(room::Cell(box).volume());
+  double volume = 1;
+  for (const double length : box) volume *= length;
+  return volume;
 }
 
 }  // namespace gradus

@@ -815,5 +815,48 @@ TEST(PairHistogramRadialDistribution, RefusesTheImpossible) {
   EXPECT_THROW(pair_histogram_radial_distribution(result, 3, 10, 0, 1), UsageError);
 }
 
+TEST(PairHistogramCompleteBins, GoUpToTheCutoffOrHalfTheBox) {
+  const auto complete = [](double width, double cutoff, const std::vector<double>& box) {
+    return pair_histogram_complete_bins({.bin_width = width, .cutoff = cutoff}, box);
+  };
+  EXPECT_EQ(complete(0.5, 2, {}).bins, 4);
+  EXPECT_EQ(complete(0.5, 2, {10, 10, 10}).cutoff, 2);
+  EXPECT_EQ(complete(0.5, 2.1, {}).bins, 5);
+  EXPECT_EQ(complete(0.5, 0, {20, 10}).bins, 10);
+  EXPECT_EQ(complete(0.5, 0, {20, 10}).cutoff, 5);
+  // The least height of this cell is its depth, 4.
+  EXPECT_EQ(complete(0.5, 0, {10, 0, 0, 3, 8, 0, 0, 0, 4}).cutoff, 2);
+  // The quotient is rounded down to 285, but 285 times the width is below the cutoff.
+  constexpr double width = 1.67678017156852;
+  constexpr double cutoff = 477.88234889702824;
+  static_assert(cutoff / width == 285 && 285 * width < cutoff);
+  EXPECT_EQ(complete(width, cutoff, {}).bins, 286);
+  Matrix<double> points(2, 1);
+  points(1, 0) = std::nextafter(cutoff, 0);
+  PairHistogramJob<double> options;
+  options.bins = complete(width, cutoff, {});
+  EXPECT_EQ(run(points, options).beyond, 0U) << "a pair nearer than the cutoff";
+
+  const PairHistogramBins given = bins_of(1, 7).bins;
+  EXPECT_EQ(pair_histogram_complete_bins(given, {4, 4, 4}).bins, 7);
+  EXPECT_EQ(pair_histogram_complete_bins(between({1, 2}).bins, {}).edges, (std::vector<double>{1, 2}));
+  for (const double wrong : {nan, -1.0, 0.0}) EXPECT_EQ(complete(wrong, 2, {}).bins, 0);
+  EXPECT_THROW(complete(1, 0, {}), UsageError);
+  EXPECT_THROW(complete(1, nan, {}), UsageError);
+  EXPECT_THROW(complete(1e-9, 1, {}), UsageError);
+  EXPECT_THROW(complete(1, 0, {nan}), UsageError);
+  EXPECT_THROW(complete(1, 0, {1, 2, 3, 4}), UsageError);
+}
+
+TEST(PairHistogramVolume, IsThatOfTheBox) {
+  EXPECT_EQ(pair_histogram_volume({4}), 4);
+  EXPECT_EQ(pair_histogram_volume({4, 3}), 12);
+  EXPECT_EQ(pair_histogram_volume({4, 3, 2}), 24);
+  EXPECT_EQ(pair_histogram_volume({10, 0, 0, 3, 8, 0, 1, 2, 4}), 320);
+  EXPECT_EQ(pair_histogram_volume({0, 4, 0, 4, 0, 0, 0, 0, 4}), 64) << "left-handed";
+  const std::vector<std::vector<double>> impossible = {{}, {0}, {-1, 1}, {nan, 1, 1}, {1, 2, 3, 4}};
+  for (const std::vector<double>& box : impossible) EXPECT_THROW(pair_histogram_volume(box), UsageError);
+}
+
 }  // namespace
 }  // namespace gradus

@@ -1,0 +1,111 @@
+// What the parts of `gradus pair-histogram` share: the request, what the frames add up to, and how that is told.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/pair_histogram_frames.hpp"
+#include "gradus/pair_histogram.hpp"
+#include "io/atom_selection.hpp"
+#include "io/npy.hpp"
+#include "io/points.hpp"
+
+namespace gradus::cli::pairs {
+
+struct Arguments {
+  std::string input;
+  std::string others;
+  std::string weights;
+  std::string other_weights;
+  std::string edges;
+  std::string output;
+  io::ReadOptions reading;
+  PairHistogramBins bins;
+  std::vector<double> box;
+  std::vector<double> box_origin;
+  bool fold = false;
+  bool radial = false;
+  bool centers = false;
+  bool partial = false;
+  double volume = 0;  ///< 0: of the box
+  std::optional<io::AtomSelection> selection;
+  std::optional<io::AtomSelection> cross_selection;
+  FrameRange frames;
+
+  bool is_cross() const { return !others.empty() || cross_selection.has_value(); }
+  bool needs_labels() const { return partial || selection || cross_selection; }
+};
+
+/// The periodic box of a frame: that of the command line, or else that of the file. No lengths: open space.
+struct Box {
+  std::vector<double> lengths;  ///< or the nine numbers of a triclinic cell's vectors
+  std::vector<double> origin;
+};
+
+/// For --rdf: of a frame. UsageError in open space without --volume.
+double volume_of(const Arguments& arguments, const Box& box);
+
+/// The pairs of one kind: all of them, or with --partial those of two kinds of atoms.
+struct Part {
+  std::string first;  ///< the kinds, with --partial
+  std::string second;
+  PairHistogramResult histogram;
+  std::int64_t points = 0;  ///< of a frame; of the first where they differ
+  std::int64_t others = 0;  ///< 0: pairs among the points
+  std::int64_t both = 0;    ///< points that are among the others too, and make no pair with themselves
+  bool same_numbers = true;
+
+  bool is_within() const { return others == 0; }
+  std::string kinds() const { return first + "-" + second; }
+};
+
+/// What all frames add up to.
+struct Sum {
+  std::vector<Part> parts;
+  std::int64_t frames = 0;
+  std::int64_t dimensions = 0;
+  std::int64_t all_points = 0;
+  double inverse_volumes = 0;
+  Box box;                        ///< of the first frame
+  std::uint64_t memory = 0;       ///< at most
+  double read = 0;                ///< seconds
+  std::int64_t folded_atoms = 0;  ///< that were moved into the box without having been asked to
+  std::int64_t folded_frames = 0;
+
+  double volume() const { return static_cast<double>(frames) / inverse_volumes; }
+};
+
+using Radial = PairHistogramRadialDistribution;
+
+/// Of each part; nothing without --rdf.
+std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
+
+/// The columns of a table and what they look at.
+struct Table {
+  std::deque<std::string> names;
+  std::deque<std::vector<double>> values;
+  std::vector<io::NpyColumn> columns;
+
+  void add(std::string name, std::span<const std::uint64_t> counts) {
+    columns.push_back({names.emplace_back(std::move(name)), counts});
+  }
+  void add(std::string name, std::vector<double> numbers) {
+    columns.push_back(
+        {names.emplace_back(std::move(name)), std::span<const double>(values.emplace_back(std::move(numbers)))});
+  }
+};
+
+/// A row per bin.
+Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials);
+std::string csv_text(std::span<const io::NpyColumn> columns);
+nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
+                                  const std::vector<std::optional<Radial>>& radials);
+std::string closing_line(const Sum& sum, const char* dtype, double seconds);
+
+}  // namespace gradus::cli::pairs

@@ -1,0 +1,348 @@
+// Counts the pairs of frame after frame: of selected atoms, of all kinds with each other, or of points alone.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "bench/pair_histogram.hpp"
+#include "cli/input.hpp"
+#include "cli/pair_histogram.hpp"
+#include "cli/session.hpp"
+#include "core/phases.hpp"
+#include "io/trajectory.hpp"
+#include "pair_histogram/cell.hpp"
+#include "pair_histogram/fold.hpp"
+
+namespace gradus::cli::pairs {
+
+/// The points moved into the box by whole lengths.
+template <class T>
+io::PointsOf<T> folded(MatrixView<const T> points, const char* what, const Box& box, const std::stop_token& stop) {
+  const bool in_cell = pair_histogram_detail::is_triclinic(box.lengths) && points.columns() == 3;
+  if (!in_cell && static_cast<std::int64_t>(box.lengths.size()) != points.columns())
+    throw UsageError("--fold needs a periodic box with a length for each column of the points");
+  return io::own(pair_histogram_detail::fold(points, what, box.lengths, box.origin, stop));
+}
+
+/// Calls function; what the library finds wrong with an input is told of the file that it came from.
+template <class Function>
+decltype(auto) naming_inputs(const Arguments& arguments, const Function& function) {
+  try {
+    return naming_files({{"points", arguments.input},
+                         {"others", arguments.others},
+                         {"weights", arguments.weights},
+                         {"other weights", arguments.other_weights}},
+                        function);
+  } catch (const UsageError& error) {
+    constexpr std::string_view role = "edges: ";
+    const std::string_view message = error.what();
+    if (arguments.box.empty() && message.starts_with("box: the three vectors"))
+      throw InputError(fmt::format("'{}': {}", arguments.input, message));
+    if (arguments.edges.empty() || !message.starts_with(role)) throw;
+    throw InputError(fmt::format("'{}': {}", arguments.edges, message.substr(role.size())));
+  }
+}
+
+/// The rows of a matrix with these numbers; the matrix itself where it is all of them.
+template <class T>
+io::PointsOf<T> picked(const io::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
+  if (std::ssize(rows) == points.view.rows()) return points;
+  Matrix<T> some(std::ssize(rows), points.view.columns());
+  for (std::int64_t at = 0; at < some.rows(); ++at)
+    std::copy_n(points.view.row(rows[static_cast<std::size_t>(at)]), some.columns(), some.row(at));
+  return io::own(std::move(some));
+}
+
+template <class T>
+io::VectorOf<T> picked(const io::VectorOf<T>& values, const std::vector<std::int64_t>& rows) {
+  if (std::ssize(rows) == values.view.size()) return values;
+  auto some = std::make_shared<std::vector<T>>();
+  for (const std::int64_t row : rows) some->push_back(values.view[row]);
+  return {{some->data(), std::ssize(*some)}, some};
+}
+
+inline std::vector<std::int64_t> all_rows(std::int64_t count) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  for (std::int64_t row = 0; row < count; ++row) rows[static_cast<std::size_t>(row)] = row;
+  return rows;
+}
+
+/// The kinds of the atoms of a frame, by element where the file has these, or else by type, or by name; with the rows
+/// of each. Numbers come in their order, words in that of the alphabet.
+struct Kinds {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::int64_t>> rows;
+
+  Kinds(const io::Frame& frame, const std::vector<std::int64_t>& wanted, const std::string& what) {
+    const io::AtomLabels& labels = frame.labels;
+    const io::AtomWords* const words = labels.elements ? labels.elements.get()
+                                       : labels.types  ? labels.types.get()
+                                                       : labels.names.get();
+    if (words == nullptr)
+      throw InputError(
+          what +
+          ": --partial: the file does not say of what kind the atoms are (element, type or name); name the "
+          "two sides by --select 'index A-B' and --cross-select");
+    std::vector<std::size_t> order;
+    std::vector<bool> is_there(words->words.size());
+    for (const std::int64_t row : wanted)
+      is_there[static_cast<std::size_t>(words->of_atoms[static_cast<std::size_t>(row)])] = true;
+    for (std::size_t word = 0; word < words->words.size(); ++word)
+      if (is_there[word]) order.push_back(word);
+    constexpr std::size_t most = 40;
+    if (order.size() > most)
+      throw InputError(
+          fmt::format("{}: --partial: there are {} kinds of atoms; at most {} are paired with each other; "
+                      "choose some of them by --select",
+                      what, order.size(), most));
+    const auto as_number = [&](std::size_t word) -> std::optional<std::int64_t> {
+      const std::string& text = words->words[word];
+      if (text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+      return std::stoll(text);
+    };
+    std::ranges::sort(order, [&](std::size_t left, std::size_t right) {
+      const auto left_number = as_number(left);
+      const auto right_number = as_number(right);
+      if (left_number && right_number) return *left_number < *right_number;
+      if (left_number || right_number) return left_number.has_value();
+      return words->words[left] < words->words[right];
+    });
+    std::vector<std::size_t> place(words->words.size());
+    for (const std::size_t word : order) {
+      place[word] = names.size();
+      names.push_back(words->words[word]);
+    }
+    rows.resize(names.size());
+    for (const std::int64_t row : wanted)
+      rows[place[static_cast<std::size_t>(words->of_atoms[static_cast<std::size_t>(row)])]].push_back(row);
+  }
+};
+
+/// Counts the pairs of frame after frame.
+template <class T>
+class Counter {
+ public:
+  Counter(const Arguments& arguments, const Session& session, bool is_trajectory)
+      : arguments_(arguments), session_(session), is_trajectory_(is_trajectory) {
+    const core::Clock::time_point start = core::Clock::now();
+    io::ReadOptions reading = arguments.reading;
+    reading.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
+    if (!arguments.others.empty()) {
+      others_reader_.emplace(arguments.others, reading, arguments.cross_selection.has_value());
+      if (others_reader_->is_trajectory()) others_frames_.emplace(*others_reader_, arguments.frames);
+      else others_.points.values = read_matrix_as<T>(arguments.others, reading);
+    }
+    if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
+    if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);
+    options_.bins = arguments.bins;
+    if (!arguments.edges.empty()) options_.bins.edges = bench::read_edges(arguments.edges, reading);
+    sum_.read += core::seconds_since(start);
+  }
+
+  void add(const io::Frame& frame) {
+    const Box box = box_of(frame);
+    next_others(box);
+    bench::complete_bins(options_.bins, box.lengths);
+    options_.box = box.lengths;
+    options_.box_origin = box.origin;
+    const bool folds_by_itself = arguments_.box.empty() && is_trajectory_ && !box.lengths.empty();
+    const std::int64_t folded_before = sum_.folded_atoms;
+    naming_inputs(arguments_, [&] {
+      io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
+      io::PointsOf<T> others;
+      if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
+      if (arguments_.fold || folds_by_itself) {
+        points = in_box(points, "points", box);
+        if (others_reader_) others = in_box(others, "others", box);
+      }
+      if (arguments_.partial) add_kinds(frame, points);
+      else add_sides(frame, points, others);
+    });
+    if (sum_.folded_atoms > folded_before) ++sum_.folded_frames;
+    if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
+    if (sum_.frames++ == 0) {
+      sum_.dimensions = frame.points.columns();
+      sum_.box = box;
+    }
+  }
+
+  /// When all frames of the points were added: the others must have none left.
+  Sum& finish() {
+    if (others_frames_ && !arguments_.frames.is_given() && others_frames_->next())
+      throw InputError(
+          fmt::format("'{}': it has more frames than the points, which are paired frame by frame", arguments_.others));
+    return sum_;
+  }
+
+ private:
+  Box box_of(const io::Frame& frame) const {
+    if (arguments_.box.empty() && !frame.undecided_box.empty()) throw InputError(frame.undecided_box + " (--box)");
+    Box box{frame.box, frame.box_origin};
+    if (!arguments_.box.empty()) box.lengths = arguments_.box;
+    if (!arguments_.box_origin.empty()) box.origin = arguments_.box_origin;
+    if (box.lengths.empty() && arguments_.box_origin.empty()) box.origin.clear();
+    if (!arguments_.box.empty() && arguments_.box_origin.empty() &&
+        static_cast<std::int64_t>(box.origin.size()) != frame.points.columns())
+      box.origin.clear();
+    if (sum_.frames > 0 && box.lengths.empty() != sum_.box.lengths.empty())
+      throw InputError(fmt::format("'{}': {} is periodic, {} is not; give one box for all of them with --box",
+                                   arguments_.input, box.lengths.empty() ? "the first frame" : "this frame",
+                                   box.lengths.empty() ? "this frame" : "the first frame"));
+    return box;
+  }
+
+  /// The others of the next frame, where they come from a trajectory too. Their box must be that of the points.
+  void next_others(const Box& box) {
+    if (!others_frames_) return;
+    std::optional<io::Frame> frame = others_frames_->next();
+    if (!frame) throw InputError(fmt::format("'{}': it has fewer frames than the points", arguments_.others));
+    if (arguments_.box.empty() && (frame->box != box.lengths || !frame->undecided_box.empty()))
+      throw InputError(fmt::format("'{}': its periodic box is not that of the points; say with --box which one it is",
+                                   arguments_.others));
+    others_ = std::move(*frame);
+  }
+
+  io::PointsOf<T> in_box(const io::PointsOf<T>& points, const char* what, const Box& box) {
+    io::PointsOf<T> inside = folded(points.view, what, box, session_.execution.stop);
+    for (std::int64_t row = 0; !arguments_.fold && row < inside.view.rows(); ++row)
+      if (!std::equal(inside.view.row(row), inside.view.row(row) + inside.view.columns(), points.view.row(row)))
+        ++sum_.folded_atoms;
+    return inside;
+  }
+
+  std::vector<std::int64_t> wanted(const std::optional<io::AtomSelection>& selection, const io::Frame& frame,
+                                   const std::string& file) const {
+    if (!selection) return all_rows(frame.points.rows());
+    return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
+  }
+
+  /// One kind of pairs: among the selected points, or between them and others.
+  void add_sides(const io::Frame& frame, const io::PointsOf<T>& points, const io::PointsOf<T>& others) {
+    if (sum_.frames == 0) sum_.parts.resize(1);
+    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
+    sum_.all_points += std::ssize(rows);
+    check_weights(frame.points.rows());
+    const auto weights_of = [&](const io::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
+      return weights.view.empty() ? weights : picked(weights, some);
+    };
+    Side side{picked(points, rows), weights_of(weights_, rows)};
+    if (others_reader_) {
+      const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
+      if (!other_weights_.view.empty() && other_weights_.view.size() != others.view.rows())
+        throw InputError(fmt::format("other weights: there are {} weights for {} others", other_weights_.view.size(),
+                                     others.view.rows()));
+      return count(sum_.parts[0], side, Side{picked(others, other_rows), weights_of(other_weights_, other_rows)}, 0);
+    }
+    if (!arguments_.cross_selection) return count(sum_.parts[0], side, std::nullopt, 0);
+    const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, frame, arguments_.input);
+    if (other_rows == rows) return count(sum_.parts[0], side, std::nullopt, 0);
+    std::vector<std::int64_t> both;
+    std::ranges::set_intersection(rows, other_rows, std::back_inserter(both));
+    if (!both.empty() && !weights_.view.empty())
+      throw InputError(fmt::format(
+          "'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
+          "them have nothing in common",
+          arguments_.input, both.size()));
+    count(sum_.parts[0], side, Side{picked(points, other_rows), weights_of(weights_, other_rows)}, std::ssize(both));
+  }
+
+  /// All pairs of kinds.
+  void add_kinds(const io::Frame& frame, const io::PointsOf<T>& points) {
+    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
+    sum_.all_points += std::ssize(rows);
+    const Kinds kinds(frame, rows, arguments_.input == "-" ? "standard input" : "'" + arguments_.input + "'");
+    if (sum_.frames == 0)
+      for (std::size_t first = 0; first < kinds.names.size(); ++first)
+        for (std::size_t second = first; second < kinds.names.size(); ++second)
+          sum_.parts.emplace_back().first = kinds.names[first], sum_.parts.back().second = kinds.names[second];
+    if (sum_.parts.empty()) throw InputError(fmt::format("'{}': --partial: there are no atoms", arguments_.input));
+    std::size_t number = 0;
+    for (std::size_t first = 0; first < kinds.names.size(); ++first)
+      for (std::size_t second = first; second < kinds.names.size(); ++second, ++number) {
+        if (number >= sum_.parts.size() || sum_.parts[number].first != kinds.names[first] ||
+            sum_.parts[number].second != kinds.names[second])
+          throw InputError(
+              fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+        const Side side{picked(points, kinds.rows[first]), {}};
+        if (first == second) count(sum_.parts[number], side, std::nullopt, 0);
+        else count(sum_.parts[number], side, Side{picked(points, kinds.rows[second]), {}}, 0);
+      }
+    if (number != sum_.parts.size())
+      throw InputError(
+          fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+  }
+
+  /// Some points and their weights.
+  struct Side {
+    io::PointsOf<T> points;
+    io::VectorOf<T> weights;
+  };
+
+  void check_weights(std::int64_t points) const {
+    if (!weights_.view.empty() && weights_.view.size() != points)
+      throw InputError(fmt::format("weights: there are {} weights for {} points", weights_.view.size(), points));
+  }
+
+  void count(Part& part, const Side& points, const std::optional<Side>& others, std::int64_t both) {
+    PairHistogramMemory<T> memory;
+    memory.weights = points.weights.view;
+    if (others) {
+      memory.others = others->points.view;
+      memory.other_weights = others->weights.view;
+    }
+    PairHistogramResult result = pair_histogram(points.points.view, options_, memory, session_.execution);
+    sum_.memory = std::max(sum_.memory, memory_of(points.points.view, memory, result.report.variant));
+    if (both > 0) {  // a point at no distance from itself, once for each that is on both sides
+      const auto pairs = static_cast<std::uint64_t>(both);
+      (result.edges.front() > 0 ? result.below : result.counts.front()) -= pairs;
+      result.pairs -= pairs;
+    }
+    const std::int64_t n = points.points.view.rows();
+    const std::int64_t m = memory.others.rows();
+    if (sum_.frames == 0) {
+      part.histogram = std::move(result);
+      part.points = n;
+      part.others = m;
+      part.both = both;
+    } else {
+      pair_histogram_accumulate(part.histogram, result);
+    }
+    part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == both;
+  }
+
+  /// Of the host, for the variant that ran.
+  std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramMemory<T>& memory,
+                          const std::string& variant) const {
+    Execution ran = session_.execution;
+    ran.variant = variant;
+    const PairHistogramShape shape{.points = points.rows(),
+                                   .others = memory.others.rows(),
+                                   .dimensions = points.columns(),
+                                   .element_bytes = static_cast<int>(sizeof(T)),
+                                   .weighted = !memory.weights.empty()};
+    return pair_histogram_memory(shape, options_, ran).host;
+  }
+
+  const Arguments& arguments_;
+  const Session& session_;
+  bool is_trajectory_;
+  PairHistogramOptions options_;
+  std::optional<io::FrameReader> others_reader_;
+  std::optional<WantedFrames> others_frames_;
+  io::Frame others_;
+  io::VectorOf<T> weights_;
+  io::VectorOf<T> other_weights_;
+  Sum sum_;
+};
+
+}  // namespace gradus::cli::pairs

@@ -1,0 +1,176 @@
+// What `gradus pair-histogram` tells: radial distributions, the table of the bins, the summary.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <variant>
+
+#include "cli/output.hpp"
+#include "cli/pair_histogram.hpp"
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cli::pairs {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of the points with the others around them, or the other way round.
+Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
+  const std::int64_t points = swapped ? part.others : part.points;
+  const std::int64_t others = swapped ? part.points : part.others;
+  Radial radial =
+      pair_histogram_radial_distribution(part.histogram, sum.dimensions, points, others, sum.volume(), sum.frames);
+  if (part.both > 0) {
+    const double all = static_cast<double>(points) * static_cast<double>(others);
+    for (double& g : radial.g) g *= all / (all - static_cast<double>(part.both));
+  }
+  return radial;
+}
+
+/// A name that needs no quotes in any format.
+std::string column_name(std::string_view what, const std::string& first, const std::string& second) {
+  std::string name = fmt::format("{}_{}-{}", what, first, second);
+  for (char& character : name)
+    if (character <= ' ' || character > '~' || std::string_view(",;\"'\\").find(character) != std::string_view::npos)
+      character = '_';
+  return name;
+}
+
+}  // namespace
+
+double volume_of(const Arguments& arguments, const Box& box) {
+  if (arguments.volume > 0) return arguments.volume;
+  if (box.lengths.empty())
+    throw UsageError(
+        "--rdf compares with as many points spread uniformly; give their volume (--volume) or the "
+        "periodic --box");
+  return pair_histogram_volume(box.lengths);
+}
+
+std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum) {
+  std::vector<std::optional<Radial>> radials(sum.parts.size());
+  for (std::size_t part = 0; arguments.radial && part < radials.size(); ++part) {
+    if (!sum.parts[part].same_numbers)
+      throw InputError(
+          fmt::format("'{}': the frames have different numbers of points{}, for which --rdf is not defined; "
+                      "leave it out, or count such frames one by one",
+                      arguments.input, arguments.partial ? " of a kind" : ""));
+    radials[part] = radial_of(sum, sum.parts[part]);
+  }
+  return radials;
+}
+
+Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials) {
+  Table table;
+  const std::vector<double>& edges = sum.parts.front().histogram.edges;
+  table.add("lo", std::vector<double>(edges.begin(), edges.end() - 1));
+  table.add("hi", std::vector<double>(edges.begin() + 1, edges.end()));
+  if (arguments.centers) {
+    std::vector<double> centers;
+    for (std::size_t bin = 0; bin + 1 < edges.size(); ++bin) centers.push_back(edges[bin] / 2 + edges[bin + 1] / 2);
+    table.add("center", std::move(centers));
+  }
+  for (std::size_t index = 0; index < sum.parts.size(); ++index) {
+    const Part& part = sum.parts[index];
+    const std::optional<Radial>& radial = radials[index];
+    const auto named = [&](const char* what, bool swapped = false) {
+      if (!arguments.partial) return std::string(what);
+      return swapped ? column_name(what, part.second, part.first) : column_name(what, part.first, part.second);
+    };
+    table.add(named("count"), std::span<const std::uint64_t>(part.histogram.counts));
+    if (!part.histogram.weighted.empty()) table.add(named("weight"), part.histogram.weighted);
+    if (!radial) continue;
+    table.add(named("g"), radial->g);
+    if (!arguments.partial) table.add("density", radial->density);
+    table.add(named("coordination"), radial->coordination);
+    if (arguments.partial && !part.is_within())
+      table.add(named("coordination", true), radial_of(sum, part, true).coordination);
+  }
+  return table;
+}
+
+std::string csv_text(std::span<const io::NpyColumn> columns) {
+  const auto text_of = [](auto value) {
+    if constexpr (std::is_same_v<decltype(value), double>) return core::number_text(value);
+    else return std::to_string(value);
+  };
+  std::string text;
+  const auto end_field = [&](std::size_t column) { text += column + 1 == columns.size() ? '\n' : ','; };
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    text += columns[column].name;
+    end_field(column);
+  }
+  const std::size_t rows = std::visit([](const auto& values) { return values.size(); }, columns.front().values);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      text += std::visit([&](const auto& values) { return text_of(values[row]); }, columns[column].values);
+      end_field(column);
+    }
+  return text;
+}
+
+nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
+                                  const std::vector<std::optional<Radial>>& radials) {
+  const Part& whole = sum.parts.front();
+  const RunReport& report = whole.histogram.report;
+  Json summary{{"problem", "pair_histogram"},
+               {"input", arguments.input},
+               {"n", arguments.partial ? sum.all_points / sum.frames : whole.points},
+               {"d", sum.dimensions},
+               {"frames", sum.frames},
+               {"cross", arguments.is_cross() ? Json(whole.others) : Json(nullptr)},
+               {"dtype", dtype},
+               {"variant", report.variant},
+               {"device", report.device},
+               {"threads", report.threads},
+               {"box", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.lengths)}};
+  const auto describe = [](Json& into, const Part& part, const std::optional<Radial>& radial) {
+    into["pairs"] = part.histogram.pairs;
+    into["below"] = part.histogram.below;
+    into["beyond"] = part.histogram.beyond;
+    into["counts"] = part.histogram.counts;
+    if (!part.histogram.weighted.empty()) into["weighted"] = part.histogram.weighted;
+    if (!radial) return;
+    into["g"] = radial->g;
+    into["density"] = radial->density;
+    into["coordination"] = radial->coordination;
+  };
+  summary["edges"] = whole.histogram.edges;
+  if (!arguments.partial) describe(summary, whole, radials.front());
+  for (std::size_t index = 0; arguments.partial && index < sum.parts.size(); ++index) {
+    const Part& part = sum.parts[index];
+    Json of_part{{"kinds", {part.first, part.second}},
+                 {"n", part.points},
+                 {"cross", part.is_within() ? Json(nullptr) : Json(part.others)}};
+    describe(of_part, part, radials[index]);
+    summary["partial"].push_back(std::move(of_part));
+  }
+  summary["rechecked"] = report.rechecked;
+  summary["memory_bytes"] = sum.memory;
+  return summary;
+}
+
+std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
+  std::uint64_t pairs = 0;
+  std::uint64_t below = 0;
+  std::uint64_t beyond = 0;
+  for (const Part& part : sum.parts) {
+    pairs += part.histogram.pairs;
+    below += part.histogram.below;
+    beyond += part.histogram.beyond;
+  }
+  const PairHistogramResult& result = sum.parts.front().histogram;
+  const auto count = [](std::uint64_t number) { return grouped(static_cast<std::int64_t>(number)); };
+  const std::string frames = sum.frames == 1 ? "" : " in " + counted(sum.frames, "frame");
+  return fmt::format("{} x {}{} ({}), {}: {} in {}, {}{} beyond, {:.3g} s, {}, {}", counted(sum.all_points, "point"),
+                     sum.dimensions, frames, dtype, counted(static_cast<std::int64_t>(pairs), "pair"),
+                     count(pairs - below - beyond), counted(std::ssize(result.counts), "bin"),
+                     below > 0 ? count(below) + " below, " : "", count(beyond), seconds, result.report.variant,
+                     counted(result.report.threads, "thread"));
+}
+
+}  // namespace gradus::cli::pairs
