@@ -109,7 +109,7 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   row.variant = value["variant"].text();
   row.threads = value["threads"].whole();
   row.pinning = pinning_of(value["pinning"]);
-  row.block_size = value["block_size"].whole();
+  if (value.has("block_size")) row.block_size = value["block_size"].whole();  // an older file knows no GPU
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();
   const auto known = std::ranges::find(ladder, row.variant, &core::VariantInfo::name);
   row.on_gpu = known != ladder.end() && known->backend == core::Backend::cuda;
@@ -155,7 +155,7 @@ Group group_of(const JsonValue& value, const ProblemRow& problem) {
 
 TeamCeilings ceilings_of(const JsonValue& value) {
   TeamCeilings team;
-  team.on_gpu = value.has("device") && value["device"].text() == "gpu";  // an older file knows no GPU
+  team.on_gpu = value.has("device") && value["device"].text() == "gpu";
   team.threads = value["threads"].whole();
   team.pinning = pinning_of(value["pinning"]);
   for (const auto& [key, rate] : ceiling_rates)  // an older file may have fewer of them

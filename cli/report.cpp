@@ -87,6 +87,15 @@ std::string page_of(const nlohmann::ordered_json& measurement) {
   return page.html();
 }
 
+std::string page_of_summary(const nlohmann::ordered_json& summary, const std::vector<Chart>& charts) {
+  const std::string here = "the summary";
+  const bench::JsonValue value(summary, here);
+  Page page("Gradus: " + value["problem"].text());
+  for (const Chart& chart : charts) page.chart(chart);
+  add_summary(page, value);
+  return page.html();
+}
+
 std::string page_note() {
   return Page::draws()
              ? ""

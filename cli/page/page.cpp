@@ -50,10 +50,11 @@ Json numbers(const std::vector<std::optional<double>>& values) {
 }
 
 Json spec_of(const Chart& chart) {
-  constexpr std::string_view kinds[] = {"lines", "bars", "stacked"};
+  constexpr std::string_view kinds[] = {"lines", "bars", "stacked", "points"};
   Json series = Json::array();
   for (const Series& one : chart.series) {
     series.push_back({{"name", one.name}, {"values", numbers(one.values)}});
+    if (!one.at.empty()) series.back()["at"] = one.at;
     if (one.low.empty()) continue;
     series.back()["low"] = numbers(one.low);
     series.back()["high"] = numbers(one.high);
@@ -72,7 +73,16 @@ struct Values {
   std::vector<std::vector<std::string>> rows;
 };
 
+Values values_of_points(const Chart& chart, std::string (*text)(double)) {
+  Values values{{"", chart.places_name, chart.values_name}, {}};
+  for (const Series& one : chart.series)
+    for (std::size_t point = 0; point < one.values.size(); ++point)
+      values.rows.push_back({one.name, text(one.at[point]), one.values[point] ? text(*one.values[point]) : ""});
+  return values;
+}
+
 Values values_of(const Chart& chart, std::string (*text)(double)) {
+  if (chart.kind == Chart::Kind::points) return values_of_points(chart, text);
   Values values{{chart.places_name.empty() ? std::string("what") : chart.places_name}, {}};
   for (const Series& one : chart.series) {
     values.headings.push_back(one.name);

@@ -20,13 +20,15 @@ struct Series {
   /// From where to where the samples lie; both empty where nothing is known of it.
   std::vector<std::optional<double>> low{};
   std::vector<std::optional<double>> high{};
+  std::vector<double> at{};  ///< where each value stands, of points in a plane
 };
 
 struct Chart {
   enum class Kind : std::uint8_t {
-    lines,   ///< over places in an order: threads, sizes
-    bars,    ///< beside each other
-    stacked  ///< bars of parts, in per cent
+    lines,    ///< over places in an order: threads, sizes
+    bars,     ///< beside each other
+    stacked,  ///< bars of parts, in per cent
+    points    ///< in a plane; there are no places
   };
   Kind kind = Kind::bars;
   std::string title;

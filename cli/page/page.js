@@ -9,7 +9,8 @@
   const numberText = (value) => String(Number(value.toPrecision(6)));
 
   const pointText = (spec, series, at) => {
-    const { name, values, low, high } = spec.series[series];
+    const { name, values, low, high, at: places } = spec.series[series];
+    if (places) return `${name}: ${numberText(places[at])}, ${numberText(values[at])}`;
     if (values[at] === null) return name;
     const range = low && low[at] !== null ? ` (${numberText(low[at])} to ${numberText(high[at])})` : '';
     return `${name}: ${numberText(values[at])}${range}`;
@@ -17,18 +18,20 @@
 
   function datasetsOf(spec) {
     const colours = style('--series').split(',').map((colour) => colour.trim());
-    const lines = spec.kind === 'lines';
+    const points = spec.kind === 'points';
+    const lines = points || spec.kind === 'lines';
     const many = spec.labels.length > 200;
     const datasets = [];
-    spec.series.forEach(({ name, values, low, high }, series) => {
+    spec.series.forEach(({ name, values, low, high, at }, series) => {
       const colour = colours[series % colours.length];
       const round = Math.floor(series / colours.length);
       datasets.push({
-        type: lines ? 'line' : 'bar', label: name, data: values, series, order: 2,
+        type: points ? 'scatter' : lines ? 'line' : 'bar', label: name, series,
+        data: points ? values.map((value, index) => ({ x: at[index], y: value })) : values, order: 2,
         stack: spec.kind === 'stacked' ? 'all' : `series ${series}`,
         borderColor: lines ? colour : style('--paper'), backgroundColor: colour, borderWidth: lines ? 2 : 1,
         borderDash: lines ? dashes[round % dashes.length] : [],
-        pointStyle: shapes[(series + round) % shapes.length], pointRadius: many ? 0 : 4, pointHoverRadius: 6, spanGaps: true,
+        pointStyle: shapes[(series + round) % shapes.length], pointRadius: points ? 2 : many ? 0 : 4, pointHoverRadius: 6, spanGaps: true,
       });
       // Spread: a narrow bar from the lowest to the highest sample, where the mark stands.
       if (low) datasets.push({
@@ -42,7 +45,8 @@
   }
 
   function configOf(spec) {
-    const lines = spec.kind === 'lines';
+    const points = spec.kind === 'points';
+    const lines = points || spec.kind === 'lines';
     const ink = style('--ink');
     const grid = style('--line');
     const stacked = spec.kind === 'stacked';
@@ -54,13 +58,14 @@
       type: 'category', stacked: stacked ? true : undefined, offset: spec.labels.length <= 200, labels: spec.labels,
       title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines }, grid: { color: grid, display: lines },
     };
+    const plane = { ...values, type: 'linear', title: { ...values.title, text: spec.x } };
     return {
-      type: lines ? 'line' : 'bar',
+      type: points ? 'scatter' : lines ? 'line' : 'bar',
       data: { labels: spec.labels, datasets: datasetsOf(spec) },
       options: {
         animation: false, responsive: true, maintainAspectRatio: false, indexAxis: lines ? 'x' : 'y',
         interaction: { mode: 'nearest', intersect: false, axis: lines ? 'xy' : 'y' },
-        scales: lines ? { x: places, y: values } : { x: values, y: places },
+        scales: points ? { x: plane, y: values } : lines ? { x: places, y: values } : { x: values, y: places },
         plugins: {
           legend: {
             display: spec.series.length > 1,
@@ -86,7 +91,7 @@
 
   /** A range of places is dragged over to see it alone; a double click shows all. */
   function addZoom(canvas, spec) {
-    const axis = spec.kind === 'lines' ? 'x' : 'y';
+    const axis = spec.kind === 'lines' ? 'x' : 'y';  // of the places
     let from = null;
     const placeAt = (event) => Chart.getChart(canvas).scales[axis].getValueForPixel(axis === 'x' ? event.offsetX : event.offsetY);
     const show = (least, most) => {
@@ -111,23 +116,24 @@
     const canvas = document.createElement('canvas');
     holder.className = 'canvas';
     const bars = spec.labels.length * (spec.kind === 'bars' ? Math.max(1, spec.series.length) : 1);
-    holder.style.height = spec.kind === 'lines' ? '24rem' : `${Math.min(8000, 110 + 26 * Math.max(bars, 2))}px`;
+    holder.style.height = spec.kind === 'lines' || spec.kind === 'points' ? '24rem' : `${Math.min(8000, 110 + 26 * Math.max(bars, 2))}px`;
     canvas.setAttribute('role', 'img');
     canvas.setAttribute('aria-label', `${figure.querySelector('h4').textContent}; the table below has the values`);
     holder.append(canvas);
     figure.querySelector('details').before(holder);
     const chart = () => new Chart(canvas, configOf(spec));
     chart();
-    addZoom(canvas, spec);
+    if (spec.kind !== 'points') addZoom(canvas, spec);
     drawn.set(figure, () => { Chart.getChart(canvas).destroy(); chart(); });
     const button = document.createElement('button');
     const name = () => { button.textContent = spec.log ? 'linear axis' : 'logarithmic axis'; };
     name();
     button.addEventListener('click', () => { spec.log = !spec.log; name(); drawn.get(figure)(); });
     const tools = figure.querySelector('.tools');
-    if (spec.kind !== 'stacked') tools.prepend(button);
+    if (spec.kind === 'lines' || spec.kind === 'bars') tools.prepend(button);
     const hint = document.createElement('span');
-    hint.textContent = 'drag over a range to zoom, double-click for all' + (spec.series.length > 1 ? '; click a name to hide it' : '');
+    hint.textContent = [spec.kind !== 'points' && 'drag over a range to zoom, double-click for all',
+      spec.series.length > 1 && 'click a name to hide it'].filter(Boolean).join('; ');
     tools.append(hint);
     figure.querySelector('details').open = false;
   }

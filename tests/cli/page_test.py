@@ -4,7 +4,7 @@ import json
 import os
 
 import browser
-from kit import Case, content
+from kit import Case, content, read_npy, write_npy
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -78,7 +78,7 @@ class PageCase(Case):
         for chart in charts:
             with self.subTest(chart=chart["title"]):
                 series = chart["spec"]["series"]
-                self.assertEqual(chart["rows"], len(chart["spec"]["labels"]))
+                self.assertEqual(chart["rows"], len(chart["spec"]["labels"]) or sum(len(one["values"]) for one in series))
                 self.assertGreater(chart["colours"], 1)
                 for one, mark in zip(series, [mark for mark in chart["marks"] if not mark["whisker"]], strict=True):
                     self.assertEqual((mark["name"], mark["inside"]),
@@ -168,6 +168,30 @@ class Drawn(PageCase):
         summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
         inertia = next(chart for chart in charts if chart["title"] == "inertia by history")
         self.assertEqual(inertia["spec"]["series"][0]["values"], [step["inertia"] for step in summary["history"]])
+
+    def test_clusters(self):
+        """Points along a line through space have all of their spread in the first component."""
+        along = [(index * 37) % 101 for index in range(400)]
+        points = write_npy(self.path("points.npy"), "<f8", (400, 3), [factor * value for value in along for factor in (2, -1, 2)])
+        self.succeed("kmeans", points, "-k", 4, "-o", self.path("clusters"), "--report", self.path("page.html"), "--quiet")
+        page = self.open(self.path("page.html"))
+        self.check_quiet(page, self.path("page.html"))
+        charts = self.charts(page)
+        self.check_marks(charts)
+        self.assertEqual(charts[0]["title"], "all 400 points on their first two principal components")
+        labels = read_npy(os.path.join(self.path("clusters"), "labels.npy"))[2]
+        series = charts[0]["spec"]["series"]
+        middle = sum(along) / 400
+        for cluster, one in enumerate(series):
+            expected = sorted(abs(3 * (value - middle)) for value, label in zip(along, labels) if label == cluster)
+            self.assertEqual(len(one["at"]), len(expected))
+            for found, wanted in zip(sorted(map(abs, one["at"])), expected):
+                self.assertAlmostEqual(found, wanted, places=6)
+            self.assertLess(max(map(abs, one["values"])), 1e-6)
+        self.succeed("generate", "uniform", "-n", 30000, "-d", 2, "-o", self.path("many.npy"), "--quiet")
+        self.succeed("kmeans", self.path("many.npy"), "-k", 2, "--report", self.path("page.html"), "--quiet")
+        title = self.charts(self.open(self.path("page.html")))[0]["title"]
+        self.assertRegex(title, r"^1\d{4} of 30000 points")
 
     def test_print(self):
         path = self.page(self.measured())
