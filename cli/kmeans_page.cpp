@@ -28,7 +28,7 @@ std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, st
     shown.push_back(
         static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(draw), static_cast<std::uint64_t>(rows))));
   std::ranges::sort(shown);
-  shown.erase(std::ranges::unique(shown).begin(), shown.end());
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   return shown;
 }
 
