@@ -350,9 +350,47 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   published.threads.reset();
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best of all
   EXPECT_EQ(published_text(published), "2 x");
-  EXPECT_EQ(measured_text(published, *counterpart(published, report)), "2.5 x");
+  EXPECT_EQ(measured_text(published, *counterpart(published, report), report), "2.5 x");
   published.shape = "B";
   EXPECT_EQ(counterpart(published, report), nullptr);
+}
+
+TEST(Experiments, a_published_speed_up_is_confirmed_or_refuted) {
+  Row base;
+  base.variant = "base";
+  base.figures = {{"rate", 2.0}};
+  Row row = base;
+  row.variant = "x";
+  row.speedup = 2;
+  row.figures = {{"rate", 12.0}};
+  Group group;
+  group.label = "A";
+  group.rows = {base, row};
+  const Report report{"clock", {}, {group}};
+  Published published;
+  published.shape = "A";
+  published.variant = "x";
+  const auto verdict = [&](double least, double most) {
+    published.lowest_speedup = least;
+    published.highest_speedup = most;
+    return judge(published, report, true).verdict;
+  };
+  EXPECT_EQ(verdict(2, 3), Verdict::confirmed);
+  EXPECT_EQ(verdict(2.1, 3), Verdict::confirmed);  // less 10 %
+  EXPECT_EQ(verdict(2.3, 3), Verdict::refuted);
+  EXPECT_EQ(judge(published, report, true).because, "only 2 x");
+  EXPECT_EQ(judge(published, report, false).verdict, Verdict::undecided);
+  published.figure = "rate";  // 6 times that of the first row
+  EXPECT_EQ(verdict(2.3, 3), Verdict::confirmed);
+  EXPECT_EQ(judge(published, report, true).because, "more: 6 x");
+  EXPECT_EQ(measured_text(published, row, report), "6 x");
+  published.figure = "another";
+  EXPECT_EQ(verdict(1, 1), Verdict::undecided);
+  published = Published{};
+  published.shape = "A";
+  published.variant = "x";
+  published.seconds = 1;
+  EXPECT_EQ(judge(published, report, true).verdict, Verdict::undecided);
 }
 
 TEST(Experiments, seconds_are_compared_with_seconds) {
@@ -360,11 +398,11 @@ TEST(Experiments, seconds_are_compared_with_seconds) {
   row.seconds.median = 0.5;
   Published published;
   published.seconds = 1;
-  EXPECT_EQ(measured_text(published, row), "500 ms");
+  EXPECT_EQ(measured_text(published, row, Report{}), "500 ms");
   published.iterations = 4;
   row.iterations = 10;
   EXPECT_EQ(published_text(published), "250 ms/iteration");
-  EXPECT_EQ(measured_text(published, row), "50 ms/iteration");
+  EXPECT_EQ(measured_text(published, row, Report{}), "50 ms/iteration");
 }
 
 TEST(Experiments, broken_files_are_refused_by_name) {

@@ -344,7 +344,8 @@ std::string points_text(const Claim& claim, const std::vector<Point>& points) {
 }
 
 ordered_json to_json(const Claim& claim, const Judgement& judgement) {
-  ordered_json json = {{"variant", claim.variant}, {"claim", to_string(claim.kind)}};
+  ordered_json json = {
+      {"variant", claim.variant}, {"claim", to_string(claim.kind)}, {"text", claim.variant + " " + claim_text(claim)}};
   if (is_about_axis(claim.kind)) json[claim.axis] = claim.value;
   if (!claim.except.empty()) json["except"] = claim.except;
   if (claim.threads > 0) json["threads"] = claim.threads;

@@ -116,25 +116,6 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-Published read_published(const json& figure) {
-  Published result;
-  figure.at("shape").get_to(result.shape);
-  result.variant = figure.value("variant", "");
-  result.threads = optional<int>(figure, "threads");
-  if (figure.contains("speedup")) {
-    result.lowest_speedup = figure.at("speedup").at(0).get<double>();
-    result.highest_speedup = figure.at("speedup").at(1).get<double>();
-  } else if (figure.at("seconds").is_array()) {
-    result.seconds = figure.at("seconds").at(0).get<double>();
-    result.highest_seconds = figure.at("seconds").at(1).get<double>();
-  } else {
-    result.seconds = figure.at("seconds").get<double>();
-    result.iterations = figure.at("iterations").get<int>();
-  }
-  result.note = figure.value("note", "");
-  return result;
-}
-
 /// A claim about an axis names it as shapes do: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
@@ -223,7 +204,7 @@ Experiment from_json(const json& file) {
     throw InputError("it has neither \"published\" figures nor \"claims\"");
   if (file.contains("published"))
     for_each_in(file, "published", [&](const json& figure) {
-      experiment.published.push_back(read_published(figure));
+      experiment.published.push_back(published_of(figure));
       const std::string& shape = experiment.published.back().shape;
       if (!experiment.settings.contains(shape)) throw InputError("the shape \"" + shape + "\" is not among \"shapes\"");
     });
@@ -233,6 +214,26 @@ Experiment from_json(const json& file) {
 }
 
 }  // namespace
+
+Published published_of(const json& figure) {
+  Published result;
+  figure.at("shape").get_to(result.shape);
+  result.variant = figure.value("variant", "");
+  result.threads = optional<int>(figure, "threads");
+  if (figure.contains("speedup")) {
+    result.lowest_speedup = figure.at("speedup").at(0).get<double>();
+    result.highest_speedup = figure.at("speedup").at(1).get<double>();
+    result.figure = figure.value("figure", "");
+  } else if (figure.at("seconds").is_array()) {
+    result.seconds = figure.at("seconds").at(0).get<double>();
+    result.highest_seconds = figure.at("seconds").at(1).get<double>();
+  } else {
+    result.seconds = figure.at("seconds").get<double>();
+    result.iterations = figure.at("iterations").get<int>();
+  }
+  result.note = figure.value("note", "");
+  return result;
+}
 
 std::vector<std::string> experiment_names() {
   std::set<std::string> names;
@@ -309,11 +310,52 @@ std::string published_text(const Published& published) {
   return fmt::format("{:g}-{:g} x", *published.lowest_speedup, *published.highest_speedup);
 }
 
-std::string measured_text(const Published& published, const Row& row) {
-  if (!published.seconds) return fmt::format("{:.3g} x", row.speedup);
+std::optional<double> measured_speedup(const Published& published, const Row& row, const Report& report) {
+  if (published.figure.empty()) return row.speedup;
+  const auto rate_of = [&published](const Row& one) -> std::optional<double> {
+    const auto figure = std::ranges::find(one.figures, published.figure, &Figure::key);
+    const bool known = figure != one.figures.end() && figure->value.is_number();
+    return known ? std::optional<double>(figure->value.get<double>()) : std::nullopt;
+  };
+  for (const Group& group : report.groups) {
+    if (group.label != published.shape) continue;
+    const auto first = std::ranges::find_if(group.rows, [](const Row& one) { return one.trouble.empty(); });
+    if (first == group.rows.end()) continue;
+    const std::optional<double> base = rate_of(*first);
+    const std::optional<double> own = rate_of(row);
+    if (base && own && *base > 0) return *own / *base;
+  }
+  return std::nullopt;
+}
+
+std::string measured_text(const Published& published, const Row& row, const Report& report) {
+  if (!published.seconds) {
+    const std::optional<double> speedup = measured_speedup(published, row, report);
+    return speedup ? fmt::format("{:.3g} x", *speedup) : "-";
+  }
   if (published.iterations > 0 && row.iterations > 0)
     return fmt::format("{:.4g} ms/iteration", 1e3 * row.seconds.median / row.iterations);
   return fmt::format("{:.4g} ms", 1e3 * row.seconds.median);
+}
+
+Finding judge(const Published& published, const Report& report, bool full_size) {
+  const Row* const row = counterpart(published, report);
+  Finding finding{published.shape, Verdict::undecided, "not measured", {}};
+  if (row == nullptr) return finding;
+  if (!full_size) {
+    finding.because = "the inputs here are smaller";
+  } else if (published.seconds) {
+    finding.because = "a time of another machine says nothing of this one";
+  } else if (const std::optional<double> speedup = measured_speedup(published, *row, report)) {
+    finding.verdict = *speedup * clear_ratio >= *published.lowest_speedup ? Verdict::confirmed : Verdict::refuted;
+    const bool is_more = *speedup > clear_ratio * *published.highest_speedup;
+    finding.because = fmt::format("{}{:.3g} x",
+                                  finding.verdict == Verdict::refuted ? "only "
+                                  : is_more                           ? "more: "
+                                                                      : "",
+                                  *speedup);
+  }
+  return finding;
 }
 
 nlohmann::ordered_json to_json(const Experiment& experiment) {
@@ -325,6 +367,7 @@ nlohmann::ordered_json to_json(const Experiment& experiment) {
     if (published.highest_seconds) figure["seconds"] = {*published.seconds, *published.highest_seconds};
     else if (published.seconds) figure["seconds"] = *published.seconds, figure["iterations"] = published.iterations;
     if (published.lowest_speedup) figure["speedup"] = {*published.lowest_speedup, *published.highest_speedup};
+    if (!published.figure.empty()) figure["figure"] = published.figure;
     if (!published.note.empty()) figure["note"] = published.note;
     figures.push_back(std::move(figure));
   }

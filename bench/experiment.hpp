@@ -24,6 +24,7 @@ struct Published {
   std::optional<int> threads;  ///< nothing: the best of all
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
+  std::string figure;  ///< a rate, by its key in the JSON of a row, that the speed-ups are of; empty: the whole job
   std::optional<double> seconds;
   std::optional<double> highest_seconds;  ///< where there is a range of them
   int iterations = 0;                     ///< of the seconds; 0: they are those of the whole job
@@ -59,10 +60,20 @@ bool limit_threads(Experiment& experiment, int most);
 /// of threads or the next lower one, the fastest of its pinnings. Null where none was measured.
 const Row* counterpart(const Published& published, const Report& report);
 
+/// A speed-up is confirmed where that here is as large, less 10 %, and refuted otherwise. A time is neither: it is that
+/// of a machine.
+Finding judge(const Published& published, const Report& report, bool full_size);
+
+/// Of a file's or a result's list "published"; nlohmann::json's exceptions and InputError for another form.
+Published published_of(const nlohmann::json& figure);
+
 /// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66000-70000 ms".
 std::string published_text(const Published& published);
 /// The same quantity as measured.
-std::string measured_text(const Published& published, const Row& row);
+std::string measured_text(const Published& published, const Row& row, const Report& report);
+/// The row's speed-up over the first one on its input, in what the published one is of; nothing where that was not
+/// measured.
+std::optional<double> measured_speedup(const Published& published, const Row& row, const Report& report);
 
 nlohmann::ordered_json to_json(const Experiment& experiment);
 

@@ -40,11 +40,6 @@ const CeilingName& name_of(double Ceilings::*ceiling) {
   return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
 }
 
-bool same_settings(const Row& first, const Row& second) {
-  return first.variant == second.variant && first.threads == second.threads && first.pinning == second.pinning &&
-         first.block_size == second.block_size;
-}
-
 /// The rows of a group, without figures yet; a row that two runs share appears once.
 std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
   std::vector<Row> rows;
@@ -237,7 +232,7 @@ ordered_json to_json(const Row& row) {
 }
 
 ordered_json to_json(const Group& group) {
-  ordered_json json = {{"label", group.label}};
+  ordered_json json = {{"label", group.label}, {"title", group.title}};
   json.update(group.facts);
   json["verified"] = group.verified;
   json["rows"] = ordered_json::array();
@@ -246,6 +241,11 @@ ordered_json to_json(const Group& group) {
 }
 
 }  // namespace
+
+bool same_settings(const Row& first, const Row& second) {
+  return first.variant == second.variant && first.threads == second.threads && first.pinning == second.pinning &&
+         first.block_size == second.block_size;
+}
 
 std::string_view to_string(Pinning pinning) {
   switch (pinning) {
@@ -331,19 +331,11 @@ Table table(const Group& group) {
 
 ordered_json to_json(const Report& report) {
   ordered_json teams = ordered_json::array();
-  for (const TeamCeilings& team : report.ceilings)
-    teams.push_back({{"device", team.on_gpu ? "gpu" : "cpu"},
-                     {"threads", team.threads},
-                     {"pinning", to_string(team.pinning)},
-                     {"read_bytes_per_second", team.ceilings.read_bytes_per_second},
-                     {"copy_bytes_per_second", team.ceilings.copy_bytes_per_second},
-                     {"fma_f32_per_second", team.ceilings.fma_f32_per_second},
-                     {"fma_f64_per_second", team.ceilings.fma_f64_per_second},
-                     {"add_min_i32_per_second", team.ceilings.add_min_i32_per_second},
-                     {"add_min_i64_per_second", team.ceilings.add_min_i64_per_second},
-                     {"add_min_f32_per_second", team.ceilings.add_min_f32_per_second},
-                     {"add_min_f64_per_second", team.ceilings.add_min_f64_per_second},
-                     {"madd_i16_per_second", team.ceilings.madd_i16_per_second}});
+  for (const TeamCeilings& team : report.ceilings) {
+    teams.push_back(
+        {{"device", team.on_gpu ? "gpu" : "cpu"}, {"threads", team.threads}, {"pinning", to_string(team.pinning)}});
+    for (const auto& [key, rate] : ceiling_rates) teams.back()[std::string(key)] = team.ceilings.*rate;
+  }
   ordered_json groups = ordered_json::array();
   for (const Group& group : report.groups) groups.push_back(to_json(group));
   return {{"problem", report.problem},

@@ -2,10 +2,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "core/evenly_spread.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::bench {
+
+namespace {
+
+/// As many of the least and of the greatest of all `first` x `second` ratios as may be cut off: the true ratio lies
+/// outside of what is left with a probability of at most `doubt`.
+std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
+  // In ways[u] of the orders of all samples, u pairs stand with the first quantity's sample behind the other's. These
+  // are the coefficients of a Gaussian binomial, the product of (1 - q^(first + i)) / (1 - q^i) for i = 1 .. second.
+  std::vector<double> ways(first * second + 1, 0.0);
+  ways.front() = 1;
+  double all = 1;
+  for (std::size_t i = 1; i <= second; ++i) {
+    for (std::size_t u = ways.size() - 1; u >= first + i; --u) ways[u] -= ways[u - first - i];
+    for (std::size_t u = i; u < ways.size(); ++u) ways[u] += ways[u - i];
+    all *= static_cast<double>(first + i) / static_cast<double>(i);
+  }
+  std::size_t outside = 0;
+  double sum = ways.front();
+  while (outside < ways.size() / 2 && sum <= 0.5 * doubt * all) sum += ways[++outside];
+  return outside;
+}
+
+std::vector<double> at_most_100(const std::vector<double>& samples) {
+  constexpr std::size_t most = 100;
+  if (samples.size() <= most) return samples;
+  std::vector<double> some;
+  for (std::size_t index = 0; index < most; ++index)
+    some.push_back(samples[static_cast<std::size_t>(
+        core::evenly_spread(static_cast<std::int64_t>(index), most, static_cast<std::int64_t>(samples.size())))]);
+  return some;
+}
+
+}  // namespace
 
 double median(std::vector<double> samples) {
   if (samples.empty()) throw Error("no samples to take the median of");
@@ -26,6 +61,30 @@ Summary summarize(const std::vector<double>& samples) {
   for (const double sample : samples) distances.push_back(std::abs(sample - summary.median));
   summary.deviation = median(std::move(distances));
   return summary;
+}
+
+Ratio ratio_of(const std::vector<double>& numerators, const std::vector<double>& denominators, double doubt) {
+  const std::vector<double> above = at_most_100(numerators);
+  const std::vector<double> below = at_most_100(denominators);
+  std::vector<double> ratios;
+  for (const double numerator : above)
+    for (const double denominator : below) {
+      if (!(numerator > 0 && denominator > 0)) throw Error("a ratio of samples that are not positive");
+      ratios.push_back(numerator / denominator);
+    }
+  Ratio ratio{median(ratios), 0, std::numeric_limits<double>::infinity()};
+  const std::size_t outside = ratios_outside(above.size(), below.size(), doubt);
+  if (outside == 0) return ratio;
+  std::ranges::sort(ratios);
+  ratio.low = ratios[outside - 1];
+  ratio.high = ratios[ratios.size() - outside];
+  return ratio;
+}
+
+int fewest_samples(double doubt) {
+  std::size_t count = 2;
+  while (ratios_outside(count, count, doubt) == 0) ++count;
+  return static_cast<int>(count);
 }
 
 }  // namespace gradus::bench

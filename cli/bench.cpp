@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "execution/machine.hpp"
 
@@ -36,6 +37,7 @@ struct Arguments {
   bench::Effort effort;
   bool json = false;
   std::string json_file;  ///< empty: standard output, instead of the tables
+  std::string page_file;  ///< empty: none
 
   const Candidate& chosen() const {
     return *std::ranges::find(candidates, &bench::find_problem(problem), &Candidate::problem);
@@ -89,7 +91,7 @@ std::string published_text(const bench::Experiment& experiment, const bench::Rep
     const bench::Row* row = bench::counterpart(published, report);
     table.add({published.shape, published.variant.empty() ? "-" : published.variant, bench::published_text(published),
                published.threads ? fmt::format("{}", *published.threads) : "-",
-               row ? bench::measured_text(published, *row) : "-", row ? fmt::format("{}", row->threads) : "-",
+               row ? bench::measured_text(published, *row, report) : "-", row ? fmt::format("{}", row->threads) : "-",
                row ? std::string(bench::to_string(row->pinning)) : "-", published.note});
   }
   return fmt::format("{}\n{}\n", session.bold("published, and here"), table.text(session));
@@ -245,10 +247,12 @@ int measure_and_show(const Arguments& arguments, const Session& session, const b
   std::vector<std::string> inputs{arguments.experiment};
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
-  require_no_input_overwritten({arguments.json_file}, inputs);
-  // The file is opened first: that it cannot be written is better known before the measurement than after it.
+  require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
+  // The files are opened first: that they cannot be written is better known before the measurement than after it.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
+  std::optional<core::AtomicFile> page;
+  if (!arguments.page_file.empty()) page.emplace(arguments.page_file);
 
   if (tables && experiment) session.print(session.bold(experiment->title) + "\n\n");
   const bench::Report report = bench::measure(problem, parts, {making, [&](const bench::Group& group) {
@@ -276,6 +280,11 @@ int measure_and_show(const Arguments& arguments, const Session& session, const b
     file->commit();
   } else if (arguments.json) {
     session.print_json(json);
+  }
+  if (page) {
+    page->write(page_of(json));
+    page->commit();
+    if (const std::string note = page_note(); !note.empty()) session.note(note);
   }
   if (report.right()) return 0;
   session.note("some results are wrong; their times are not shown");
@@ -357,6 +366,7 @@ Action setup_bench(Options& options, Session& session) {
              },
              {.choices = {}, .file = true})
       .expected(0, 1);
+  options.file("--report", target->page_file, "FILE.html", "a page of charts and tables, as 'gradus report' makes it");
   options.flag("--quiet", session.quiet, "no messages and no progress");
   return [arguments, &session] { return bench_command(*arguments, session); };
 }

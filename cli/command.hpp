@@ -87,6 +87,8 @@ Action setup_generate(Options& options, Session& session);
 Action setup_list(Options& options, Session& session);
 Action setup_verify(Options& options, Session& session);
 Action setup_bench(Options& options, Session& session);
+Action setup_compare(Options& options, Session& session);
+Action setup_report(Options& options, Session& session);
 Action setup_info(Options& options, Session& session);
 Action setup_completion(Options& options, Session& session);
 Action setup_manual(Options& options, Session& session);

@@ -22,6 +22,15 @@ std::vector<Command> commands_of_the_program() {
       {"list", "the ladders: every variant, where it runs, why not here", "", Common::output, "", setup_list},
       {"verify", "run every variant against its oracle", "", Common::output, "", setup_verify},
       {"bench", "measure variants, or repeat a published experiment", "", Common::none, "", setup_bench},
+      {"compare", "two results of bench: what became slower or faster by more than noise",
+       "gradus compare old.json new.json\n"
+       "gradus compare old.json new.json --fail-above 5%",
+       Common::output, "", setup_compare},
+      {"report", "results as a page of charts and tables",
+       "gradus report old.json -o page.html\n"
+       "gradus kmeans points.npy -k 3 -o clusters\n"
+       "gradus report clusters -o clusters.html",
+       Common::none, "", setup_report},
       {"info", "this machine and this build", "gradus info", Common::output, "", setup_info},
       {"completion", "completion of the command line for bash, zsh or fish",
        "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions\n"

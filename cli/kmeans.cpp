@@ -11,8 +11,10 @@
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
 #include "cli/kmeans_choose.hpp"
+#include "cli/kmeans_page.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
+#include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
@@ -33,6 +35,7 @@ constexpr std::string_view problem_name = "kmeans";
 struct Arguments {
   std::string input;
   std::string output;
+  std::string page;  ///< the file of --report
   std::string weights;
   std::string centroids;  ///< the file of --init
   std::string init = "k-means++";
@@ -184,7 +187,7 @@ const std::vector<std::string>& result_names() {
 }
 
 std::vector<std::string> output_files(const Arguments& arguments) {
-  std::vector<std::string> files{arguments.options.graph_file};
+  std::vector<std::string> files{arguments.options.graph_file, arguments.page};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -251,6 +254,9 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
 
+  std::optional<core::AtomicFile> page;
+  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+
   const Fitting<T> fitting{scaled ? scaled->rows() : points.view<T>(), [&](const KMeansOptions& wanted) {
                              return scaled ? scaled->fit(wanted, memory)
                                            : kmeans(points.view<T>(), wanted, memory, session.execution);
@@ -300,6 +306,13 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
     summary_file->write(json_text(summary));
     outputs->commit();
   }
+  if (page) {
+    page->write(page_of_summary(
+        summary, {principal_components<T>(scaled ? scaled->rows() : points.view<T>(), result.labels.view(),
+                                          options.clusters, options.seed, session.execution.stop)}));
+    page->commit();
+    if (const std::string note = page_note(); !note.empty()) session.note(note);
+  }
   if (session.json) {
     session.print_json(summary);
     return 0;
@@ -345,6 +358,8 @@ Action setup_kmeans(Options& options, Session& session) {
         arguments->output = text;
       },
       {.choices = {}, .file = true});
+  options.file("--report", arguments->page, "FILE.html",
+               "a page with the clusters on their first two principal components, and with charts of the summary");
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading, true);

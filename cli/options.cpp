@@ -85,6 +85,14 @@ CLI::Option& Options::file(const std::string& names, std::string& target, const 
                {.choices = {}, .file = true});
 }
 
+CLI::Option& Options::files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,
+                            const std::string& description) {
+  CLI::Option* option = app_.add_option(names, targets, description);
+  option->option_text(placeholder);
+  values_[option] = {.choices = {}, .file = true};
+  return added(*option);
+}
+
 CLI::Option& Options::bytes(const std::string& names, std::uint64_t& target, const std::string& description) {
   const std::string name = shown_name(names);
   return value(names, "BYTES", description,

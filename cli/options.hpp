@@ -63,6 +63,9 @@ class Options {
   /// The name of a file or directory; the shell completes it.
   CLI::Option& file(const std::string& names, std::string& target, const std::string& placeholder,
                     const std::string& description);
+  /// Likewise one or more of them.
+  CLI::Option& files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,
+                     const std::string& description);
   /// Bytes; with a suffix K, M, G or T (powers of 1024) also a decimal fraction.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
   /// A whole number between `least` and `most`. The target's value is shown as the default.

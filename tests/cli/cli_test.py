@@ -1,5 +1,6 @@
 """The commands that are about no problem, or about every one."""
 
+import csv
 import json
 import os
 import re
@@ -8,8 +9,20 @@ import signal
 import struct
 import subprocess
 import time
+import urllib.parse
 
-from kit import DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, read_npy, rooms, write_npy
+from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, rooms,
+                 write_npy)
+
+
+# What makes the files that examples of this file's commands name.
+MEASUREMENT = ("bench", "kmeans", "--shape", "50x2", "--variants", "sequential,openmp_reduce", "--threads", "1", "--repeats", "8")
+
+
+def measured(case, name):
+    """The path of a small result of bench."""
+    case.succeed(*MEASUREMENT, "--json", case.path(name), "--quiet")
+    return case.path(name)
 
 
 class ProgramCase(Case):
@@ -90,6 +103,7 @@ class Usage(ProgramCase):
             "list": [],
             "verify": [first, "--variant", "sequential", "--case", case, "--threads", 1],
             "bench": [first, "--shape", "50x2", "--variants", "sequential", "--repeats", 1],
+            "compare": [measured(self, "old.json"), self.path("old.json")],
             "info": [],
         }
         for room in rooms():
@@ -185,6 +199,198 @@ class Generate(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn("standard output", result.stderr)
         self.assertIn("No space left", result.stderr)
+
+
+class Compare(Case):
+    """Two results of bench; bench/compare_test.cpp has the statistics."""
+
+    def steady(self):
+        """A result whose samples are the same on any machine."""
+        result = json.loads(content(measured(self, "measured.json")))
+        for row in result["groups"][0]["rows"]:
+            row["samples"] = [{"seconds": 1e-3 * (1 + 0.001 * number), "runs": 1, "phases": {}} for number in range(8)]
+        return self.file("old.json", json.dumps(result))
+
+    def copy(self, source, name, factor=1.0, change=lambda result: None):
+        """The result with the samples of its second row multiplied, and changed."""
+        result = json.loads(content(source))
+        for sample in result["groups"][0]["rows"][1]["samples"]:
+            sample["seconds"] *= factor
+        change(result)
+        return self.file(name, json.dumps(result))
+
+    def test_the_same_twice(self):
+        old = self.steady()
+        result = self.succeed("compare", old, old, "--fail-above", "0%")
+        self.assertIn("0 rows slower, 0 faster", result.stderr)
+        self.assertRegex(result.stdout, r"\nopenmp_reduce .* 1\.000 ")
+
+    def test_a_slower_row_is_marked_and_fails(self):
+        old = self.steady()
+        new = self.copy(old, "new.json", 3)
+        result = self.succeed("compare", old, new)
+        self.assertEqual([line.split()[0] for line in result.stdout.splitlines() if line.endswith("slower")], ["openmp_reduce"])
+        answer = json.loads(self.succeed("compare", old, new, "--json").stdout)
+        self.assertEqual([row["mark"] for row in answer["rows"]], ["", "slower"])
+        slower = answer["rows"][1]
+        self.assertLess(slower["low"], slower["high"])
+        self.assertLessEqual(slower["low"], 3)
+        self.assertGreaterEqual(slower["high"], 3)
+        self.succeed("compare", old, new, "--fail-above", "1000%")
+        self.succeed("compare", new, old, "--fail-above", "5%")
+        for threshold in ("5%", "5"):
+            result = gradus("compare", old, new, "--fail-above", threshold)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("1 row slower by more than 5 %", result.stderr)
+            self.assertIn("openmp_reduce", result.stdout)
+
+    def test_a_row_that_became_wrong_fails(self):
+        old = self.steady()
+        def spoil(result):
+            result["groups"][0]["rows"][1]["trouble"] = "wrong"
+        new = self.copy(old, "new.json", change=spoil)
+        result = gradus("compare", old, new, "--fail-above", "5%")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no result any more", result.stdout)
+
+    def test_too_few_samples(self):
+        old = self.steady()
+        def thin(result):
+            for row in result["groups"][0]["rows"]:
+                del row["samples"][3:]
+        few = self.copy(old, "few.json", 3, thin)
+        result = self.succeed("compare", few, few, "--fail-above", "5%")
+        self.assertEqual(result.stdout.count("too few samples"), 2)
+        self.assertIn("--repeats", result.stderr)
+
+    def test_another_machine(self):
+        old = self.steady()
+        def move(result):
+            result["facts"]["machine"]["cores"] = 777
+        new = self.copy(old, "new.json", 1, move)
+        self.refused(3, "compare", old, new, says=["facts.machine.cores", "777", "new.json", "--any-machine"])
+        self.assertIn("different machines", self.succeed("compare", old, new, "--any-machine").stderr)
+
+    def test_what_is_no_result(self):
+        old = self.steady()
+        whole = content(old, "r")
+        for name, text, says in [
+            ("missing.json", None, ["missing.json"]),
+            ("short.json", whole[:1000], ["short.json", "ends too early"]),
+            ("list.json", "[]", ["list.json", "not an object"]),
+            ("foreign.json", '{"problem": "</script>"}', ["foreign.json", "problem"]),
+            ("other.json", whole.replace('"samples"', '"simples"'), ["other.json", "groups[0].rows[0].samples is missing"]),
+        ]:
+            if text is not None:
+                self.file(name, text)
+            self.refused(3, "compare", old, self.path(name), says=says)
+            self.refused(3, "compare", self.path(name), old, says=says)
+        self.refused(2, "compare", old, says=["NEW is missing"])
+        self.refused(2, "compare", old, old, "--fail-above", "much", says=["--fail-above"])
+
+
+class Report(Case):
+    """Pages as text; tests/cli/page_test.py opens them in a browser."""
+
+    HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+    def test_measurement(self):
+        old = measured(self, "old.json")
+        result = self.succeed("report", old, "-o", self.path("page.html"))
+        self.assertEqual(result.stdout, "")
+        self.assertIn("wrote 1 result to", result.stderr)
+        page = content(self.path("page.html"), "r")
+        answer = json.loads(content(old))
+        for words in ("openmp_reduce", answer["facts"]["commit"], answer["facts"]["machine"]["processor"], answer["facts"]["compiler"],
+                      answer["groups"][0]["verified"], "%.6g" % (1e3 * answer["groups"][0]["rows"][1]["seconds"]["median"])):
+            self.assertIn(words, page)
+        self.assertLess(len(page), (2 << 20) + os.path.getsize(old))
+        # Nothing from anywhere: what is named is the library's own home in its comment.
+        self.assertEqual([link for link in re.findall(r"(?:src|href)=[\"']?([^\"' >]{0,20})", page) if not link.startswith("data:")], [])
+        self.assertIn("default-src 'none'", page)
+        self.assertEqual(page, self.again(old))
+
+    def again(self, *results):
+        self.succeed("report", *results, "-o", self.path("again.html"), "--quiet")
+        return content(self.path("again.html"), "r")
+
+    def test_csv_has_the_values(self):
+        old = measured(self, "old.json")
+        answer = json.loads(content(old))
+        page = self.again(old)
+        texts = [urllib.parse.unquote(text) for text in re.findall(r'href="data:text/csv;charset=utf-8,([^"]*)"', page)]
+        self.assertGreater(len(texts), 2)
+        rows = list(csv.reader(next(text for text in texts if "time, ms" in text).splitlines()))
+        self.assertEqual(rows[0], ["what", "time, ms", "time, ms, lowest", "time, ms, highest"])
+        for row, one in zip(rows[1:], answer["groups"][0]["rows"], strict=True):
+            self.assertTrue(row[0].startswith(one["variant"]))
+            self.assertEqual([float(cell) for cell in row[1:]],
+                             [1e3 * one["seconds"][key] for key in ("median", "lowest", "highest")])
+
+    def test_folders_and_summaries(self):
+        folder = self.path("results")
+        os.mkdir(folder)
+        self.refused(3, "report", folder, "-o", self.path("page.html"), says=["holds no results"])
+        measured(self, "results/b.json")
+        shutil.copy(self.path("results/b.json"), self.path("results/a.json"))
+        page = self.again(folder)
+        self.assertLess(page.index("results/a.json"), page.index("results/b.json"))
+        self.succeed("kmeans", self.points(), "-k", 3, "-o", self.path("clusters"), "--quiet")
+        page = self.again(self.path("clusters"), folder)
+        summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
+        for words in ("stop reason", summary["stop_reason"], "inertia by history", "counts", "results/a.json"):
+            self.assertIn(words, page)
+
+    def test_experiment(self):
+        self.succeed("bench", "--experiment", "kmeans-task-graph", "--scale", "0.001", "--threads", 1, "--repeats", 1, "--quiet",
+                     "--json", self.path("result.json"), "--report", self.path("page.html"))
+        page = content(self.path("page.html"), "r")
+        experiment = json.loads(content(os.path.join(os.path.dirname(DATA), "experiments", "kmeans-task-graph.json")))
+        for words in (experiment["title"], "Published, and here", "not decided here", "(100000, 10, 100000)"):
+            self.assertIn(words, page)
+        self.assertIn("Published, and here", self.again(self.path("result.json")))
+        # Claims and speed-ups are judged: at full size by this machine, here by made-up figures.
+        result = json.loads(content(self.path("result.json")))
+        result["scale"] = 1
+        result["experiment"]["name"] = "of nobody"
+        result["experiment"]["published"] = [
+            {"shape": "(100, 10, 100)", "variant": "sequential", "speedup": speedup} for speedup in ([0.5, 0.6], [1, 1], [20, 30])]
+        result["claims"] = [{"variant": "sequential", "claim": "stops_at", "threads": 2, "rule": "a rule", "verdict": "refuted",
+                             "inputs": [{"label": "small", "verdict": "refuted", "because": "of that", "seconds": {}}]}]
+        page = self.again(self.file("judged.json", json.dumps(result)))
+        self.assertEqual(re.findall(r'"words (?:good|bad)">(\w+)<', page), ["confirmed", "confirmed", "refuted", "refuted", "refuted"])
+        for words in ("only 1 x", "more: 1 x", "small: of that", "a rule"):
+            self.assertIn(words, page)
+
+    def test_text_never_becomes_markup(self):
+        result = json.loads(content(measured(self, "old.json")))
+        result["groups"][0]["label"] = result["groups"][0]["verified"] = result["facts"]["command"] = self.HOSTILE
+        result["groups"][0]["rows"][0]["variant"] = self.HOSTILE
+        page = self.again(self.file("hostile.json", json.dumps(result)))
+        self.assertNotIn("<img", page)
+        self.assertIn("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;", page)
+        if "Chart.js v" in page:
+            self.assertIn("\\u003c/script>\\u003cimg", page)
+            self.assertEqual(page.count("<script"), page.count("</script>"))
+
+    def test_what_is_no_result(self):
+        old = measured(self, "old.json")
+        for name, text, says in [
+            ("missing.json", None, ["missing.json"]),
+            ("short.json", content(old, "r")[:2000], ["short.json", "ends too early"]),
+            ("list.json", "[]", ["list.json"]),
+            ("foreign.json", '{"lines": []}', ["foreign.json", "groups", "seconds"]),
+            ("odd.json", '{"problem": "kmeans", "seconds": 5}', ["odd.json", "seconds is not an object"]),
+            ("other.json", content(old, "r").replace('"phases"', '"faces"'), ["other.json", "groups[0].rows[0].phases is missing"]),
+        ]:
+            if text is not None:
+                self.file(name, text)
+            self.refused(3, "report", old, self.path(name), "-o", self.path("page.html"), says=says)
+        self.assertFalse(os.path.exists(self.path("page.html")))
+        self.refused(2, "report", old, says=["--output"])
+        self.refused(2, "report", "-o", self.path("page.html"), says=["RESULT"])
+        self.refused_to_overwrite([old], "report", old, "-o", old)
+        self.refused(1, "report", old, "-o", "/proc/page.html", says=["/proc/page.html"])
 
 
 class Interrupt(InterruptCase):
@@ -395,6 +601,7 @@ class Examples(ProgramCase):
     narrowed_done = set()  # runs once where several pages have it
     narrowed = {}
     inputs = {"points.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy"}
+    inputs.update({"old.json": f"gradus {' '.join(MEASUREMENT)} --json old.json", "new.json": "cp old.json new.json"})
     for room in rooms():
         narrowed.update(room.NARROWED)
         inputs.update(room.INPUTS)

@@ -744,7 +744,7 @@ class Bench(Case):
         answer = json.loads(self.succeed("bench", "kmeans", "--shape", "500x3", "-k", 4, "--variants", "sequential",
                                          "--repeats", 2, "--json").stdout)
         self.assertEqual(answer["problem"], "kmeans")
-        self.assertEqual(list(answer["groups"][0]), ["label", "points", "n", "d", "k", "dtype", "iterations", "verified",
+        self.assertEqual(list(answer["groups"][0]), ["label", "title", "points", "n", "d", "k", "dtype", "iterations", "verified",
                                                      "rows"])
         self.assertEqual(list(answer["groups"][0]["rows"][0]), [
             "variant", "threads", "pinning", "block_size", "contract", "seconds", "iterations",

@@ -1,0 +1,274 @@
+// What two measurements beside each other say: by simulated noise of known distributions, and what is refused.
+#include "bench/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "bench/facts.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::bench {
+namespace {
+
+constexpr double common_doubt = 0.01;
+
+TEST(RatioOf, is_the_median_of_all_ratios_between_bounds_of_some_rank) {
+  const std::vector<double> ones(5, 1.0);
+  EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, ones, common_doubt).estimate, 4);
+  // Two of the 252 orders of five and five samples are as far apart as possible: 2/252 < 0.01 < 4/252.
+  const Ratio ratio = ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1}, common_doubt);
+  EXPECT_EQ(ratio.low, 2);
+  EXPECT_EQ(ratio.high, 100);
+  // At 0.02 the next one may be left out too.
+  EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, common_doubt).low, 2 / 1.5);
+  EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1, 1, 1, 1.5}, 0.02).low, 2);
+  EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, common_doubt).high, 100);
+  EXPECT_EQ(ratio_of({2, 3, 4, 5, 100}, {1, 1.5, 1.5, 1.5, 1.5}, 0.02).high, 100 / 1.5);
+}
+
+TEST(RatioOf, has_no_bounds_with_too_few_samples) {
+  const Ratio ratio = ratio_of({2, 3, 4}, {1, 1, 1}, common_doubt);
+  EXPECT_EQ(ratio.estimate, 3);
+  EXPECT_EQ(ratio.low, 0);
+  EXPECT_EQ(ratio.high, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(fewest_samples(common_doubt), 5);
+  EXPECT_EQ(fewest_samples(2.0 / 70), 4);  // of four and four samples there are 70 orders
+  EXPECT_EQ(fewest_samples(1.9 / 70), 5);
+}
+
+TEST(RatioOf, refuses_what_is_no_time) {
+  EXPECT_THROW(ratio_of({1, 0}, {1, 1}, common_doubt), Error);
+  EXPECT_THROW(ratio_of({1, 1}, {1, std::numeric_limits<double>::quiet_NaN()}, common_doubt), Error);
+  EXPECT_THROW(ratio_of({}, {1}, common_doubt), Error);
+}
+
+/// Times about 1. Noise is of Student's distribution with two degrees of freedom, which has no variance: every
+/// twentieth sample is five times as far off as is usual. On a machine with other work it only adds time.
+class Noise {
+ public:
+  enum class Kind : std::uint8_t { both_ways, added };
+  explicit Noise(std::uint64_t seed, Kind kind = Kind::both_ways) : engine_(seed), kind_(kind) {}
+  /// With a load that takes some share of the samples' processor: these take 1.8 times as long.
+  std::vector<double> samples(std::size_t count, double factor, double loaded = 0) {
+    std::vector<double> all;
+    while (all.size() < count) {
+      const double noise = distribution_(engine_);
+      const double load = std::bernoulli_distribution(loaded)(engine_) ? 1.8 : 1;
+      all.push_back(factor * load * std::exp(0.01 * (kind_ == Kind::added ? std::abs(noise) : noise)));
+    }
+    return all;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+  std::student_t_distribution<double> distribution_{2};
+  Kind kind_;
+};
+
+TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
+  Noise noise(1);
+  int missed = 0;
+  constexpr int trials = 4000;
+  for (int trial = 0; trial < trials; ++trial) {
+    const Ratio ratio = ratio_of(noise.samples(12, 1.5), noise.samples(9, 1), 0.05);
+    if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
+  }
+  EXPECT_LT(missed, 0.06 * trials);
+  EXPECT_GT(missed, 0.03 * trials);  // nor is it wider than it need be
+}
+
+constexpr int tries = 20;
+constexpr std::size_t samples_of_each = 15;
+
+ResultFile measured(Noise& noise, int rows, double factor_of_row_7, double machine = 1, double loaded = 0,
+                    std::size_t samples = samples_of_each) {
+  ResultFile result{"simulated.json", {{"facts", facts()}}, {}};
+  result.report.problem = "kmeans";
+  TeamCeilings team{.threads = 2, .ceilings = {}};
+  team.ceilings.read_bytes_per_second = 1e10 / machine;
+  team.ceilings.fma_f32_per_second = 1e11 / machine;
+  result.report.ceilings.push_back(team);
+  Group group;
+  group.label = "simulated";
+  for (int index = 0; index < rows; ++index) {
+    Row row;
+    row.variant = "rung_" + std::to_string(index);
+    row.threads = 2;
+    for (const double seconds : noise.samples(samples, machine * (index == 7 ? factor_of_row_7 : 1), loaded))
+      row.samples.push_back({seconds, 1, {}});
+    group.rows.push_back(row);
+  }
+  result.report.groups.push_back(group);
+  return result;
+}
+
+TEST(Compare, marks_nothing_where_nothing_changed) {
+  for (const Noise::Kind kind : {Noise::Kind::both_ways, Noise::Kind::added})
+    for (int attempt = 0; attempt < tries; ++attempt) {
+      Noise noise(100 + static_cast<std::uint64_t>(attempt), kind);
+      const ResultFile before = measured(noise, 40, 1);
+      const ResultFile after = measured(noise, 40, 1);
+      const Comparison comparison = compare(before, after);
+      ASSERT_EQ(comparison.changes.size(), 40U);
+      for (const Change& change : comparison.changes) EXPECT_EQ(change.mark, Mark::none) << attempt;
+    }
+}
+
+// Not noise within a run, but another load during each: the ranks alone would mark it.
+TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
+  int beyond_by_ranks = 0;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    Noise noise(300 + static_cast<std::uint64_t>(attempt), Noise::Kind::added);
+    const ResultFile before = measured(noise, 3, 1, 1, 0.05, 60);
+    const ResultFile after = measured(noise, 3, 1, 1, 0.9, 60);
+    for (const Change& change : compare(before, after).changes) {
+      EXPECT_EQ(change.mark, Mark::none) << attempt;
+      beyond_by_ranks += change.ratio.low > negligible_ratio ? 1 : 0;
+    }
+  }
+  EXPECT_GT(beyond_by_ranks, 50);
+}
+
+TEST(Compare, marks_the_row_that_became_a_tenth_slower_and_no_other) {
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    Noise noise(200 + static_cast<std::uint64_t>(attempt), Noise::Kind::added);
+    const ResultFile before = measured(noise, 40, 1);
+    const ResultFile after = measured(noise, 40, 1.1);
+    for (const Change& change : compare(before, after).changes)
+      EXPECT_EQ(change.mark, change.after->variant == "rung_7" ? Mark::slower : Mark::none) << attempt;
+    for (const Change& change : compare(after, before).changes)
+      EXPECT_EQ(change.mark, change.after->variant == "rung_7" ? Mark::faster : Mark::none) << attempt;
+  }
+}
+
+TEST(Compare, marks_nothing_where_the_machine_became_slower) {
+  Noise noise(3);
+  const ResultFile before = measured(noise, 40, 1);
+  const ResultFile after = measured(noise, 40, 1, 1.3);
+  for (const Change& change : compare(before, after).changes) {
+    EXPECT_NEAR(change.machine, 1.3, 1e-9);
+    EXPECT_EQ(change.mark, Mark::none);
+  }
+  for (const Change& change : compare(after, before).changes) EXPECT_EQ(change.mark, Mark::none);
+}
+
+TEST(Compare, tells_of_rows_without_a_counterpart_or_a_time) {
+  Noise noise(4);
+  ResultFile before = measured(noise, 3, 1);
+  ResultFile after = measured(noise, 3, 1);
+  before.report.groups[0].rows[0].trouble = "wrong";
+  after.report.groups[0].rows[1].trouble = "wrong";
+  before.report.groups[0].rows[2].threads = 1;
+  const Comparison comparison = compare(before, after);
+  ASSERT_EQ(comparison.changes.size(), 2U);
+  EXPECT_EQ(comparison.changes[0].mark, Mark::mended);
+  EXPECT_EQ(comparison.changes[1].mark, Mark::broken);
+  ASSERT_EQ(comparison.only_before.size(), 1U);
+  EXPECT_NE(comparison.only_before[0].find("rung_2, 1 thread"), std::string::npos);
+  EXPECT_EQ(comparison.only_after.size(), 1U);
+  after.report.groups[0].facts["n"] = 5;
+  EXPECT_THROW(compare(before, after), InputError);
+  after.report.problem = "life";
+  EXPECT_THROW(compare(before, after), InputError);
+}
+
+TEST(Compare, knows_machines_apart) {
+  Noise noise(5);
+  const ResultFile before = measured(noise, 1, 1);
+  ResultFile after = measured(noise, 1, 1);
+  EXPECT_EQ(difference_of_machines(before, after), "");
+  after.json["facts"]["machine"]["system"] = "a newer kernel";
+  EXPECT_EQ(difference_of_machines(before, after), "");
+  after.json["facts"]["machine"]["processor"] = "another";
+  EXPECT_NE(difference_of_machines(before, after).find("facts.machine.processor"), std::string::npos);
+}
+
+/// A file of one group with one row, as `gradus bench` writes it.
+nlohmann::ordered_json written() {
+  Report report;
+  report.problem = "kmeans";
+  report.ceilings.push_back({.threads = 1, .ceilings = {.read_bytes_per_second = 5}});
+  Group group;
+  group.label = "small";
+  group.title = "small: 10 x 2";
+  group.facts = {{"n", 10}, {"dtype", "f32"}};
+  group.verified = "all";
+  Row row;
+  row.variant = "sequential";
+  row.threads = 1;
+  row.samples = {{2, 1, {{"assign", 1.5}}}, {4, 3, {{"assign", 3.5}}}};
+  row.seconds = {3, 2, 4, 1};
+  row.phases = {{"assign", 2.5}};
+  row.iterations = 7;
+  row.speedup = 1;
+  row.figures = {{"inertia", 12.5}};
+  group.rows = {row, row};
+  group.rows[1].variant = "openmp_reduce";
+  group.rows[1].trouble = "wrong";
+  report.groups.push_back(group);
+  return to_json(report);
+}
+
+ResultFile read_back(const std::string& text) {
+  const std::string path = testing::TempDir() + "gradus_result.json";
+  std::ofstream(path) << text;
+  return read_result(path);
+}
+
+TEST(ResultFile, reads_what_was_written) {
+  const Report report = read_back(written().dump()).report;
+  EXPECT_EQ(report.problem, "kmeans");
+  EXPECT_EQ(report.ceilings.at(0).ceilings.read_bytes_per_second, 5);
+  const Group& group = report.groups.at(0);
+  EXPECT_EQ(group.title, "small: 10 x 2");
+  EXPECT_EQ(group.facts, (nlohmann::ordered_json{{"n", 10}, {"dtype", "f32"}}));
+  const Row& row = group.rows.at(0);
+  EXPECT_EQ(row.variant, "sequential");
+  EXPECT_EQ(row.seconds.median, 3);
+  EXPECT_EQ(row.samples.at(1).seconds, 4);
+  EXPECT_EQ(row.phases.at(0).name, "assign");
+  EXPECT_EQ(row.iterations, 7);
+  const auto inertia = std::ranges::find(row.figures, "inertia", &Figure::key);
+  ASSERT_NE(inertia, row.figures.end());
+  EXPECT_EQ(inertia->value, 12.5);
+  EXPECT_EQ(group.rows.at(1).trouble, "wrong");
+}
+
+TEST(ResultFile, names_file_and_key_of_what_is_wrong) {
+  const auto complaint = [](const std::string& text) -> std::string {
+    try {
+      read_back(text);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  const std::string whole = written().dump();
+  EXPECT_NE(complaint(whole.substr(0, whole.size() / 2)).find("ends too early"), std::string::npos);
+  EXPECT_NE(complaint("{\"a\": x}").find("at byte 7"), std::string::npos);
+  EXPECT_NE(complaint("[1, 2]").find("gradus_result.json': the file is not an object"), std::string::npos);
+  EXPECT_NE(complaint("{}").find("gradus_result.json': problem is missing"), std::string::npos);
+  const auto changed = [&](const char* place, const nlohmann::ordered_json& value) {
+    nlohmann::ordered_json json = written();
+    json[nlohmann::ordered_json::json_pointer(place)] = value;
+    return complaint(json.dump());
+  };
+  EXPECT_NE(changed("/problem", "toy").find("problem is 'toy'"), std::string::npos);
+  EXPECT_NE(changed("/groups", 5).find("groups is not a list"), std::string::npos);
+  const std::string row = "groups[0].rows[0].";
+  EXPECT_NE(changed("/groups/0/rows/0/threads", -1).find(row + "threads"), std::string::npos);
+  EXPECT_NE(changed("/groups/0/rows/0/pinning", "loose").find(row + "pinning"), std::string::npos);
+  EXPECT_NE(changed("/groups/0/rows/0/samples/1/seconds", 0).find(row + "samples[1].seconds is not a positive"),
+            std::string::npos);
+  EXPECT_NE(changed("/groups/0/rows/0/samples", nlohmann::ordered_json::array()).find(row + "samples is empty"),
+            std::string::npos);
+  EXPECT_NE(changed("/facts", {{"date", "today"}}).find("facts.command is missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gradus::bench

@@ -1,0 +1,19 @@
+// What of a result stands on a page.
+#pragma once
+
+#include "bench/result_file.hpp"
+#include "cli/page/page.hpp"
+
+namespace gradus::cli {
+
+/// A measurement of `gradus bench`: charts and tables of each group, what was published beside what was measured, the
+/// verdicts on claims, and where and how all that was measured. InputError for what the file lacks.
+void add_measurement(Page& page, const bench::ResultFile& result);
+
+/// The summary of a job: what was done, its time by parts, and whatever in it is a row of numbers.
+void add_summary(Page& page, const bench::JsonValue& summary);
+
+/// Without quotes where it is a text.
+std::string plain_text(const nlohmann::ordered_json& json);
+
+}  // namespace gradus::cli

@@ -1,0 +1,116 @@
+// `gradus report`: results as a page of charts and tables.
+#include "cli/report.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/page/page.hpp"
+#include "cli/page/sections.hpp"
+#include "core/atomic_file.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+namespace files = std::filesystem;
+
+/// The files that are meant: of a folder its summary, or all results in it in the order of their names.
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code error;
+  if (!files::is_directory(path, error)) return {path};
+  if (files::exists(files::path(path) / summary_name, error)) return {(files::path(path) / summary_name).string()};
+  std::vector<std::string> found;
+  for (const auto& entry : files::directory_iterator(path, error))
+    if (entry.path().extension() == ".json") found.push_back(entry.path().string());
+  if (error) throw InputError("cannot read the folder '" + path + "': " + error.message());
+  if (found.empty())
+    throw InputError("the folder '" + path + "' holds no results: there is no file of the ending .json");
+  std::ranges::sort(found);
+  return found;
+}
+
+void add_file(Page& page, const std::string& path) {
+  bench::ResultFile result{path, bench::read_json(path), {}};
+  const bench::JsonValue file(result.json, result.path);
+  if (bench::is_result(result.json)) {
+    result.report = bench::report_of(file);
+    add_measurement(page, result);
+    return;
+  }
+  if (!file.has("problem") || !file.has("seconds"))
+    file.fail(
+        "is no result: it has neither \"groups\", as what 'gradus bench --json' writes, nor \"problem\" and "
+        "\"seconds\", as the summary of a job");
+  add_summary(page, file);
+}
+
+struct Arguments {
+  std::vector<std::string> results;
+  std::string output;
+};
+
+int report(const Arguments& arguments, const Session& session) {
+  std::vector<std::string> inputs;
+  for (const std::string& path : arguments.results)
+    for (std::string& file : files_of(path)) inputs.push_back(std::move(file));
+  require_no_input_overwritten({arguments.output}, inputs);
+  core::AtomicFile file(arguments.output, session.execution.stop);
+  file.write(page_of(inputs));
+  file.commit();
+  if (const std::string note = page_note(); !note.empty()) session.note(note);
+  session.note(fmt::format("wrote {} to '{}'", counted(std::ssize(inputs), "result"), arguments.output));
+  return 0;
+}
+
+}  // namespace
+
+std::string page_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths)
+    for (std::string& file : files_of(path)) all.push_back(std::move(file));
+  Page page(all.size() == 1 ? "Gradus: " + files::path(all.front()).filename().string() : "Gradus: results");
+  for (const std::string& path : all) add_file(page, path);
+  return page.html();
+}
+
+std::string page_of(const nlohmann::ordered_json& measurement) {
+  bench::ResultFile result{"", measurement, {}};
+  result.report = bench::report_of(bench::JsonValue(result.json, result.path));
+  Page page("Gradus: " + result.report.problem);
+  add_measurement(page, result);
+  return page.html();
+}
+
+std::string page_of_summary(const nlohmann::ordered_json& summary, const std::vector<Chart>& charts) {
+  const std::string here = "the summary";
+  const bench::JsonValue value(summary, here);
+  Page page("Gradus: " + value["problem"].text());
+  for (const Chart& chart : charts) page.chart(chart);
+  add_summary(page, value);
+  return page.html();
+}
+
+std::string page_note() {
+  return Page::draws()
+             ? ""
+             : "this build has no library for charts, so the page has tables alone; Debian's libjs-chart.js is it, "
+               "when Gradus is built";
+}
+
+Action setup_report(Options& options, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  Arguments* target = arguments.get();
+  Options::required(options.files("RESULT", target->results, "RESULT...",
+                                  "JSON files of 'gradus bench', summaries of jobs, or folders of them"));
+  Options::required(options.file("-o,--output", target->output, "FILE.html", "the page"));
+  options.flag("--quiet", session.quiet, "no messages");
+  return [arguments, &session] { return report(*arguments, session); };
+}
+
+}  // namespace gradus::cli
