@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "core/column_ranges.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/trajectory_text.hpp"
@@ -141,8 +142,10 @@ class DcdFrames : public FrameParser {
     const auto [a, gamma, b, beta, alpha, c] = numbers;
     if (a == 0 && b == 0 && c == 0) return;
     const std::size_t place = at_ - cell_bytes - sizeof(std::int32_t);
-    if (!(a > 0 && b > 0 && c > 0 && std::isfinite(a) && std::isfinite(b) && std::isfinite(c)))
-      fail(place, "the cell has a length that is not a finite number above zero");
+    // Squares of larger ones may have no place in a double.
+    const auto is_possible = [](double length) { return length > 0 && length <= core::largest_magnitude; };
+    if (!is_possible(a) || !is_possible(b) || !is_possible(c))
+      fail(place, "the cell has a length that is not a number above zero and at most 2^500");
     std::array<double, 3> cosines = {alpha, beta, gamma};
     const bool are_cosines = std::ranges::all_of(cosines, [](double value) { return std::abs(value) <= 1; });
     constexpr int shape_matrices = 25;  // versions of CHARMM from this one on write a matrix

@@ -146,6 +146,7 @@ def dcd(order, cell, frames, version=24, fixed=0):
 
 put("trajectory/little.dcd", dcd("<", (9, 90, 8, 90, 90, 7), 2))
 put("trajectory/big.dcd", dcd(">", (9, 0.5, 8, 0.25, -0.25, 7), 1))
+put("trajectory/huge.dcd", dcd("<", (9, 90.25, 8, 90, 90, 1e257), 1))
 put("trajectory/open.dcd", dcd("<", None, 1))
 put("trajectory/charmm.dcd", dcd("<", (9, 0.5, 8, 0.25, -0.25, 7), 1, version=35))
 put("trajectory/fixed.dcd", dcd("<", None, 1, fixed=1))

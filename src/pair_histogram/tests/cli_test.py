@@ -503,6 +503,7 @@ class PairHistogram(Case):
         self.refused(4, "pair-histogram", self.dcd("f.dcd", (0,) * 6, frames, fixed=1), *job, says=["f.dcd", "fixed atoms"])
         self.refused(3, "pair-histogram", self.dcd("c.dcd", (9, 0.5, 9, 0, 0, 9), frames, version=35), *job, says=["c.dcd", "CHARMM 35", "--box"])
         self.refused(3, "pair-histogram", self.dcd("a.dcd", (9, 190, 9, 90, 90, 9), frames), *job, says=["a.dcd", "angle of 190"])
+        self.refused(3, "pair-histogram", self.dcd("h.dcd", (9, 90.25, 8, 90, 90, 1e257), frames), *job, says=["h.dcd", "byte", "at most 2^500"])
         self.refused(3, "pair-histogram", self.dcd("n.dcd", (0,) * 6, [[(0, 0, float("nan"))]]), *job, says=["n.dcd", "atom 0", "not a finite number", "byte"])
         data = content(path)
         for cut in (3, 50, 100, 200, len(data) - 10):
