@@ -420,7 +420,7 @@ TEST_P(Frame, a_prediction_reports_progress_and_honours_a_stop_request) {
 
 TEST_P(Production, a_long_prediction_reports_progress_in_between) {
   bool any = false;
-  for (std::int64_t n = 20'000; n < 5'000'000 && !any; n *= 4) {  // until it takes long enough
+  for (std::int64_t n = 20'000; n < 30'000'000 && !any; n *= 4) {  // until it takes long enough
     const Matrix<float> points = whole_numbers<float>(n, columns(16), 7);
     Execution execution = on(2);
     execution.progress = [&](const Progress& progress) { any = any || (progress.done > 0 && progress.done < n); };
