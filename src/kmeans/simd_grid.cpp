@@ -283,9 +283,12 @@ constexpr std::int64_t sample_rows = 4096;
 
 // The binary logarithm of the number of cells. A cell across a border costs as much as some dozens of points, so there
 // is a cell for 64 points, or 32 for a cluster where the points can pay for these; and no more than the L2 cache holds.
+// On a line two cells for a cluster pay however few the points are: between many clusters there, the filter in float is
+// in doubt nearly everywhere.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
-  const std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
+  std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
+  if (dimensions == 1) cells = std::max(cells, std::min(points, 2 * clusters));
   int bits = 4;
   while (bits < most && (std::int64_t{1} << bits) < cells) ++bits;
   return bits;

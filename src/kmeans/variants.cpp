@@ -413,10 +413,12 @@ const Variant& choose(const Shape& shape, const execution::Machine& machine, Dev
                              support.reason + "); use the CPU (--device cpu)");
     if (support && (device == Device::gpu || fits_gpu(variant, shape, machine))) return variant;
   }
-  // Measured: a table of cells pays from some ten thousand points on; bounds pay late, or never: simd_bounds sees
-  // when.
+  // Measured: a table of cells pays from some ten thousand points on, on a line also between many clusters
+  // (docs/results/kmeans-one-column.txt); bounds pay late, or never: simd_bounds sees when.
+  constexpr std::int64_t many_on_a_line = 128;
   const std::int64_t points_for_grid = shape.dimensions == 1 ? 8192 : 32768;
-  const bool grid = shape.dimensions <= grid_dim_limit && shape.points >= points_for_grid;
+  const bool grid = shape.dimensions <= grid_dim_limit &&
+                    (shape.points >= points_for_grid || (shape.dimensions == 1 && shape.clusters > many_on_a_line));
   const char* best = grid ? "simd_grid" : shape.dimensions <= small_dim_limit ? "simd_small_dim" : "simd_bounds";
   return core::find_variant(variants(), best, "kmeans");
 }
