@@ -75,8 +75,8 @@ PanelNeeds any_panels(const execution::Machine& machine) {
 
 Support panels_on_gpu(const Shape& shape, const execution::Machine& machine) {
   if (Support gpu = pipelined_on_gpu(shape, machine); !gpu) return gpu;
-  if (shape.operations() > 0 && least_panel_bytes(shape, any_panels(machine)) >
-                                    execution::to_plan_with(execution::least_gpu(machine)))
+  if (shape.operations() > 0 &&
+      least_panel_bytes(shape, any_panels(machine)) > execution::to_plan_with(execution::least_gpu(machine)))
     return Support::no("panels of " + std::to_string(panel_granule) + " rows and columns do not fit the GPU's memory");
   return Support::yes();
 }

@@ -502,8 +502,7 @@ std::memory_order Engine::order_at(std::memory_order order, Place place, bool of
     if (seen.file == place.file && seen.line == place.line && seen.order == order && seen.of_failure == of_failure)
       return seen.taken_as;
   Site site{file_name(place.file), place.line, order, of_failure};
-  const bool is_weakened =
-      options_.weakened != nullptr && !(site < *options_.weakened) && !(*options_.weakened < site);
+  const bool is_weakened = options_.weakened != nullptr && !(site < *options_.weakened) && !(*options_.weakened < site);
   seen_sites_.push_back({place.file, place.line, order, of_failure, is_weakened ? options_.weaker_order : order});
   if (!is_weakened) outcome_.sites.insert(std::move(site));
   return seen_sites_.back().taken_as;
