@@ -1,5 +1,10 @@
+import signal
+
 import numpy as np
 import pytest
+
+# Who starts the tests in the background may have them ignore Ctrl-C, and Python then does too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
