@@ -256,9 +256,11 @@ std::vector<Line> table() {
   };
   lines.push_back({"skip list 90/5/5", 1000000, {90, 5, 5}, skip_lists});
   lines.push_back({"skip list 90/10/0", 1000000, {90, 10, 0}, skip_lists});
+  lines.back().subjects.push_back({"gradus skip_list_leak", ours("skip_list_leak")});
   lines.back().subjects.push_back({"tbb::concurrent_set", rival<Tbb<tbb::concurrent_set<Key>>>});
   lines.push_back({"hash set 90/5/5", 1000000, {90, 5, 5}, hash_sets});
   lines.push_back({"hash set 90/10/0", 1000000, {90, 10, 0}, hash_sets});
+  lines.back().subjects.push_back({"gradus split_ordered_leak", ours("split_ordered_leak")});
   lines.back().subjects.push_back({"tbb::concurrent_unordered_set", rival<Tbb<tbb::concurrent_unordered_set<Key>>>});
   return lines;
 }

@@ -5,7 +5,8 @@ What is timed are the calls of all threads on one set, in one process for all su
 are in it. Subjects take turns, and the first turn is a warm-up. Every run is judged by its keys and their sum.
 Lines: lists of 1024 and 8192 keys with the four mixes (contains/insert/erase), a skip list and a hash set of 1,000,000
 keys; with 90/10/0 also oneTBB's sets, which cannot erase while others use them. Hazard pointers are compared with hazard
-pointers, epochs with RCU and epochs. A ratio above 1 says that Gradus is faster.
+pointers, epochs with RCU and epochs, oneTBB's sets with ours that free nothing before their end. A ratio above 1 says
+that Gradus is faster.
 Needs the packages of requirements-sets.txt, and the build of --gradus, whose harness it links.
 """
 
@@ -38,6 +39,8 @@ def kind_of(subject):
     """With what a subject is compared: its way of reclamation."""
     if "hazard_pointers" in subject or subject.endswith(" HP"):
         return "hazard pointers"
+    if subject.endswith("_leak") or subject.startswith("tbb::"):
+        return "nothing is freed"
     return "others"
 
 
