@@ -143,7 +143,7 @@ void add_phases(Page& page, const Rows& best) {
     chart.places.push_back(row_name(*row));
     for (Series& series : chart.series) {
       const auto found = std::ranges::find(row->phases, series.name, &Phase::name);
-      series.values.push_back(found == row->phases.end() ? 0 : 100 * found->seconds / all);
+      series.values.emplace_back(found == row->phases.end() ? 0 : 100 * found->seconds / all);
     }
   }
   page.chart(chart);
