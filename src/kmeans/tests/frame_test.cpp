@@ -1182,6 +1182,9 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({1 << 20, 16, 1024, 4, false}), "cuda_tensor");
   EXPECT_EQ(name({1000, 2, 8, 8, false}), "simd_small_dim");  // done before the GPU is ready
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false}), "simd_grid");
+  EXPECT_EQ(name({4000, 1, 129, 4, false}), "simd_grid");  // between many clusters on a line a float is in doubt
+  EXPECT_EQ(name({4000, 1, 128, 4, false}), "simd_small_dim");
+  EXPECT_EQ(name({4000, 2, 129, 4, false}), "simd_small_dim");
   EXPECT_EQ(name({1 << 24, 2, 16, 8, false, 80}), "cuda_ordered");  // first centroids by k-means++
   EXPECT_EQ(name({1000, 2, 8, 8, false}, Device::gpu), "cuda_small_dim");
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // 1 TB of points
