@@ -1023,7 +1023,7 @@ TEST(Distances, are_refused_where_they_take_more_than_the_limit) {
   const Matrix<double> points = whole_numbers<double>(4000, 3, 2);
   const MatrixView<const double> centroids = view(points).slice(0, 100);
   Execution execution = with_threads(2);
-  execution.memory_limit = 4000 * 100 * 8;
+  execution.memory_limit = std::uint64_t{4000} * 100 * 8;
   const std::string message = error_of<OutOfMemoryError>(
       [&] { kmeans_transform(centroids, view(points), KMeansMetric::euclidean, execution); });
   EXPECT_TRUE(contains(message, "Execution::memory_limit")) << message;
