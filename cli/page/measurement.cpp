@@ -166,11 +166,6 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-std::string with_spaces(std::string text) {
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
 /// What each rung gains over the one before, and its share of what limits it.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
@@ -421,6 +416,11 @@ void add_facts(Page& page, const bench::ResultFile& result) {
 }
 
 }  // namespace
+
+std::string with_spaces(std::string text) {
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
 
 std::string plain_text(const nlohmann::ordered_json& json) {
   return json.is_string() ? json.get<std::string>()

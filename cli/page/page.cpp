@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "cli/help.hpp"
 #include "core/text.hpp"
@@ -135,6 +136,20 @@ std::string percent_encoded(std::string_view text) {
   return encoded;
 }
 
+std::string base64(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t index = 0; index < 3; ++index)
+      group = group << 8 | (index < count ? std::to_integer<std::uint32_t>(bytes[at + index]) : 0);
+    for (std::size_t index = 0; index < 4; ++index)
+      text += index <= count ? digits[group >> (18 - 6 * index) & 63] : '=';
+  }
+  return text;
+}
+
 /// "time by threads" as a file's name.
 std::string file_name(std::string_view title) {
   std::string name;
@@ -229,6 +244,23 @@ void Page::chart(const Chart& chart) {
       escaped(chart.title), draws() ? script_text(spec_of(chart)) : "", values.rows.size() <= 200 ? " open" : "",
       escaped(chart.values_name), html_of(table), file_name(chart.title),
       percent_encoded(csv_of(values_of(chart, core::number_text))));
+}
+
+void Page::pictures(const std::vector<PagePicture>& pictures) {
+  constexpr std::int64_t small = 320;
+  body_ += "<div class=\"pictures\">\n";
+  for (const PagePicture& picture : pictures) {
+    if (picture.png.empty()) {
+      body_ += fmt::format("<figure><h4>{}</h4></figure>\n", escaped(picture.title));
+      continue;
+    }
+    const std::int64_t scale = std::max<std::int64_t>(1, small / std::max(picture.width, picture.height));
+    body_ += fmt::format(
+        "<figure><h4>{0}</h4><img alt=\"{0}\" width=\"{1}\" height=\"{2}\" "
+        "src=\"data:image/png;base64,{3}\"></figure>\n",
+        escaped(picture.title), scale * picture.width, scale * picture.height, base64(picture.png));
+  }
+  body_ += "</div>\n";
 }
 
 std::string Page::html() const {

@@ -56,7 +56,7 @@
     };
     const places = {
       type: 'category', stacked: stacked ? true : undefined, offset: spec.labels.length <= 200, labels: spec.labels,
-      title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines }, grid: { color: grid, display: lines },
+      title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines, maxRotation: spec.labels.length > 12 ? 0 : 50 }, grid: { color: grid, display: lines },
     };
     const plane = { ...values, type: 'linear', title: { ...values.title, text: spec.x } };
     return {

@@ -13,6 +13,8 @@ void add_measurement(Page& page, const bench::ResultFile& result);
 /// The summary of a job: what was done, its time by parts, and whatever in it is a row of numbers.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
+/// A key as words.
+std::string with_spaces(std::string text);
 /// Without quotes where it is a text.
 std::string plain_text(const nlohmann::ordered_json& json);
 

@@ -338,7 +338,7 @@ class Report(Case):
         self.succeed("kmeans", self.points(), "-k", 3, "-o", self.path("clusters"), "--quiet")
         page = self.again(self.path("clusters"), folder)
         summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
-        for words in ("stop reason", summary["stop_reason"], "inertia by history", "counts", "results/a.json"):
+        for words in ("stop reason", summary["stop_reason"], "inertia by iteration", "counts", "results/a.json"):
             self.assertIn(words, page)
 
     def test_experiment(self):

@@ -4,7 +4,7 @@ import json
 import os
 
 import browser
-from kit import Case, content, read_npy, write_npy
+from kit import DATA, Case, content, read_npy, write_npy
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -166,7 +166,7 @@ class Drawn(PageCase):
         counts = next(chart for chart in charts if chart["title"] == "counts" and len(chart["spec"]["labels"]) > 10)
         self.assertEqual(counts["spec"]["series"][0]["values"], answer["counts"])
         summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
-        inertia = next(chart for chart in charts if chart["title"] == "inertia by history")
+        inertia = next(chart for chart in charts if chart["title"] == "inertia by iteration")
         self.assertEqual(inertia["spec"]["series"][0]["values"], [step["inertia"] for step in summary["history"]])
 
     def test_clusters(self):
@@ -192,6 +192,32 @@ class Drawn(PageCase):
         self.succeed("kmeans", self.path("many.npy"), "-k", 2, "--report", self.path("page.html"), "--quiet")
         title = self.charts(self.open(self.path("page.html")))[0]["title"]
         self.assertRegex(title, r"^1\d{4} of 30000 points")
+
+    def test_answers(self):
+        """Of each problem: all that was drawn stands, in light and dark, on a wide page and a narrow one."""
+        path = self.path("page.html")
+        water = self.file("w.xyz", "".join(f'6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3\n'
+                                           f"O 1 1 {frame}\nH 2 1 1\nH 1 2 1\nO 5 1 1\nH 6 1 1\nH 5 2 1\n" for frame in range(1, 4)))
+        self.succeed("generate", "road-grid", "--rows", 8, "--columns", 9, "-o", self.path("roads.gr"), "--quiet")
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        for job, charts, pictures in [
+                (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf", "--partial"], ["counts", "g", "density", "coordination"], 0),
+                (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf"], ["counts", "g", "density", "coordination"], 0),
+                (["shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 60], ["distances of 71 pairs", "the shortest route from 3 to 60"], 0),
+                (["life", gun, "-g", 300], ["population by generation"], 2),
+                (["kmeans", os.path.join(DATA, "picture.png"), "-k", "2..3"], ["counts", "inertia by k", "silhouette by k"], 2)]:
+            self.succeed(*job, "--report", path, "--quiet")
+            for options in ({}, {"dark": True}, {"width": 400}):
+                with self.subTest(job=job[0], **options):
+                    page = self.open(path, **options)
+                    self.check_quiet(page, path)
+                    drawn = self.charts(page)
+                    self.check_marks(drawn)
+                    self.assertEqual([title for title in charts if title not in [chart["title"] for chart in drawn]], [])
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), options.get("width", 1100))
+                    shown = page.evaluate("[...document.images].map((image) => image.complete && image.naturalWidth > 0 && image.width)")
+                    self.assertEqual(len(shown), pictures)
+                    self.assertTrue(all(30 < width < options.get("width", 1100) for width in shown), shown)
 
     def test_print(self):
         path = self.page(self.measured())
@@ -231,6 +257,27 @@ class Foreign(PageCase):
         self.assertEqual(page.evaluate("document.querySelectorAll('img, b').length"), 0)
         self.assertIn(HOSTILE, page.evaluate("document.body.innerText"))
         self.assertIn("<img src=x onerror=alert(1)>.csv", page.evaluate("document.body.innerText"))
+
+    def test_text_of_answers_never_becomes_markup(self):
+        """Names of files, columns, atoms and vertices on the page of each kind of job."""
+        path, name = self.path("page.html"), HOSTILE.replace("/", ":")
+        word = "<img/src=x/onerror=alert(1)>"  # as one word
+        table = self.file(name + ".csv", HOSTILE + ",b\n1,2\n3,4\n5,7\n")
+        atoms = self.file(name + ".xyz", f"3\n{HOSTILE}\n{word} 0 0 0\n{word} 1 0 0\nH 0 1 0\n")
+        graph = self.file(name + ".tsv", f"{HOSTILE}\t<b>b</b>\t1\n<b>b</b>\tc\t2\n")
+        pattern = self.file(name + ".rle", f"#C {HOSTILE}\nx = 3, y = 1\n3o!\n")
+        for job, says in [(["kmeans", table, "-k", 2], []),
+                          (["pair-histogram", atoms, "--bin-width", 1, "--bins", 2, "--partial"], [f"H-{word}"]),
+                          (["shortest-paths", graph], ["the shortest route from " + HOSTILE]),
+                          (["life", pattern], ["generation 1: "])]:
+            with self.subTest(job=job[0]):
+                self.succeed(*job, "--report", path, "--quiet")
+                page = self.open(path)
+                self.check_quiet(page, path)
+                self.check_marks(self.charts(page))
+                self.assertEqual(page.evaluate("document.querySelectorAll('img[src=x], b').length"), 0)
+                for words in [name, *says]:
+                    self.assertIn(words, page.evaluate("document.body.textContent"))
 
     def test_without_javascript(self):
         path = self.page(self.measured())
