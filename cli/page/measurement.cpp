@@ -166,30 +166,51 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// What each rung gains over the one before, and its share of what limits it.
+/// What each rung gains over the one before, and its share of each ceiling and of the roof that these make together: no
+/// job takes less time than its bytes at the measured bandwidth, nor than its operations at their measured rate, so
+/// that the larger share says which of them limits it, and how far away that is.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
   PageTable table{{{"rung", true}, {"time, ms"}, {"gain over the rung before"}, {"speed-up over the first"}}, {}};
-  for (const std::string& key : shares) table.columns.push_back({with_spaces(key)});
-  Chart chart{.title = "share of each ceiling", .values_name = "% of the ceiling measured in the same run"};
-  for (const std::string& key : shares) chart.series.push_back({with_spaces(key.substr(share.size())), {}});
+  Chart gains{.title = "gain over the rung before",
+              .values_name = "time of the rung before by its own",
+              .series = {{.name = "gain"}}};
+  Chart ceilings{.title = "share of each ceiling", .values_name = "% of the ceiling measured in the same run"};
+  for (const std::string& key : shares) {
+    table.columns.push_back({with_spaces(key)});
+    ceilings.series.push_back({with_spaces(key.substr(share.size())), {}});
+  }
+  if (!shares.empty()) table.columns.push_back({"the roof", true});
   for (std::size_t index = 0; index < best.size(); ++index) {
     const Row& row = *best[index];
-    table.rows.push_back(
-        {row_name(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
-         index == 0 ? "" : fmt::format("{:.2f} x", best[index - 1]->seconds.median / row.seconds.median),
-         fmt::format("{:.2f} x", best.front()->seconds.median / row.seconds.median)});
-    chart.places.push_back(row_name(row));
+    const std::optional<double> gain =
+        index == 0 ? std::nullopt : std::optional<double>(best[index - 1]->seconds.median / row.seconds.median);
+    table.rows.push_back({row_name(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
+                          gain ? fmt::format("{:.2f} x", *gain) : "",
+                          fmt::format("{:.2f} x", best.front()->seconds.median / row.seconds.median)});
+    if (gain) {
+      gains.places.push_back(row_name(row));
+      gains.series.front().values.push_back(gain);
+    }
+    ceilings.places.push_back(row_name(row));
+    std::optional<double> roof;
+    std::string limit;
     for (std::size_t column = 0; column < shares.size(); ++column) {
       const std::optional<double> value = figure_of(row, shares[column]);
       table.rows.back().emplace_back(value ? fmt::format("{:.1f} %", 100 * *value) : "");
-      chart.series[column].values.push_back(value ? std::optional<double>(100 * *value) : std::nullopt);
+      ceilings.series[column].values.push_back(value ? std::optional<double>(100 * *value) : std::nullopt);
+      if (!value || (roof && *roof >= *value)) continue;
+      roof = value;
+      limit = ceilings.series[column].name;
     }
+    if (!shares.empty()) table.rows.back().emplace_back(roof ? fmt::format("{:.1f} %, by {}", 100 * *roof, limit) : "");
   }
   page.heading(4, "the rungs");
   page.table(table);
-  if (!chart.series.empty()) page.chart(chart);
+  gains.logarithmic = differ_much(gains.series);
+  page.chart(gains);
+  if (!ceilings.series.empty()) page.chart(ceilings);
 }
 
 /// What was done in a second, in the problem's own units: a chart for each figure that says so.

@@ -50,8 +50,11 @@
     const ink = style('--ink');
     const grid = style('--line');
     const stacked = spec.kind === 'stacked';
+    // The least bar has a length too: the axis begins at a power of ten that is well below it.
+    const least = Math.min(...spec.series.flatMap(({ values, low }) => [...values, ...(low ?? [])]).filter((value) => value > 0));
     const values = {
       type: spec.log ? 'logarithmic' : 'linear', stacked, beginAtZero: !lines, max: stacked ? 100 : undefined,
+      min: spec.log && !lines && Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least / 2)) : undefined,
       title: { display: true, text: spec.y, color: ink }, ticks: { color: ink, maxTicksLimit: 8, maxRotation: 0, ...(spec.log ? {} : { callback: numberText }) }, grid: { color: grid },
     };
     const places = {

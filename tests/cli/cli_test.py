@@ -327,6 +327,24 @@ class Report(Case):
             self.assertEqual([float(cell) for cell in row[1:]],
                              [1e3 * one["seconds"][key] for key in ("median", "lowest", "highest")])
 
+    def test_ladder(self):
+        """Gains and the roof, by figures of which all is known."""
+        result = json.loads(content(measured(self, "old.json")))
+        rows = result["groups"][0]["rows"] = [dict(result["groups"][0]["rows"][0], variant=f"rung_{number}") for number in range(3)]
+        for row, median, bandwidth, rate in zip(rows, (0.4, 0.1, 0.05), (0.02, 0.08, 0.16), (0.1, None, 0.07), strict=True):
+            row["seconds"] = {"median": median, "lowest": median, "highest": median, "median_absolute_deviation": 0}
+            row.pop("share_of_fma_rate", None)
+            row.update({"share_of_read_bandwidth": bandwidth} if rate is None else {"share_of_read_bandwidth": bandwidth, "share_of_fma_rate": rate})
+        result["groups"] = result["groups"][:1]
+        page = self.again(self.file("ladder.json", json.dumps(result)))
+        charts = self.charts_of(self.path("again.html"))
+        self.assertEqual([[row[0].split()[0], float(row[1])] for row in charts["gain over the rung before"][1:]], [["rung_1", 4.0], ["rung_2", 2.0]])
+        shares = charts["share of each ceiling"]
+        self.assertEqual({cell: [row[index] for row in shares[1:]] for index, cell in enumerate(shares[0]) if index},
+                         {"read bandwidth": ["2", "8", "16"], "fma rate": ["10", "", "7.000000000000001"]})
+        for words in ("4.00 x", "8.00 x", "10.0 %, by fma rate", "8.0 %, by read bandwidth", "16.0 %, by read bandwidth"):
+            self.assertIn(words, page)
+
     def test_folders_and_summaries(self):
         folder = self.path("results")
         os.mkdir(folder)
