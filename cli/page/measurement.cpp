@@ -281,6 +281,19 @@ void add_rows(Page& page, const Group& group) {
   page.long_table(fmt::format("all {} rows", group.rows.size()), table);
 }
 
+/// What tells the input from the others of the report: its label, or the facts in which they differ.
+std::string input_name(const Report& report, const Group& group) {
+  if (!group.label.empty()) return group.label;
+  std::string name;
+  for (const auto& [key, value] : group.facts.items()) {
+    const bool differs = std::ranges::any_of(
+        report.groups, [&](const Group& other) { return !other.facts.contains(key) || other.facts[key] != value; });
+    if (differs && value.is_primitive())
+      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", with_spaces(key), plain_text(value));
+  }
+  return name.empty() ? group.title : name;
+}
+
 /// Least times over the inputs, where there are several.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
@@ -289,7 +302,7 @@ void add_inputs(Page& page, const Report& report) {
               .places_name = "input",
               .values_name = "median of the whole job, ms"};
   for (const Group& group : report.groups) {
-    chart.places.push_back(group.label.empty() ? group.title : group.label);
+    chart.places.push_back(input_name(report, group));
     for (const Row* row : best_rows(group))
       if (std::ranges::find(chart.series, row->variant, &Series::name) == chart.series.end())
         chart.series.push_back({row->variant, {}});
@@ -368,6 +381,23 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.heading(3, "Published, and here");
   if (!chart.places.empty()) page.chart(chart);
   page.table(table);
+}
+
+/// What the experiment claims, as its file has it today where there is one, and as the result was judged otherwise.
+nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
+  const std::string name = file["experiment"]["name"].text();
+  const std::vector<std::string> names = bench::experiment_names();
+  if (std::ranges::find(names, name) == names.end())
+    return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
+  const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
+  const JsonValue machine = file["facts"]["machine"];
+  Report known = report;  // of an older result some inputs may have other names
+  std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
+  for (const bench::Claim& claim : experiment.claims)
+    claims.push_back(
+        bench::to_json(claim, bench::judge(claim, known, experiment.settings, std::max(1, machine["cores"].whole()))));
+  return claims;
 }
 
 /// A sentence for what a claim says, also of results that do not hold one.
@@ -461,7 +491,9 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     if (scale < 1)
       page.paragraph(fmt::format("Inputs at a scale of {:g}: published are those of the full size.", scale));
     add_published(page, file["experiment"], report, scale == 1);
-    if (file.has("claims")) add_claims(page, file["claims"]);
+    const nlohmann::ordered_json claims = claims_of(file, report);
+    add_claims(page,
+               file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
   add_inputs(page, report);
   for (const Group& group : report.groups) {

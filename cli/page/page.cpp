@@ -181,6 +181,10 @@ std::string html_of(const PageTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
+/// A table that a script makes when it is opened, since tables are most of a large page; where no script runs it is
+/// there at once.
+std::string waiting(const std::string& table) { return Page::draws() ? "<noscript>" + table + "</noscript>" : table; }
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -220,8 +224,10 @@ void Page::table(const PageTable& table) { body_ += html_of(table); }
 
 void Page::long_table(std::string_view name, const PageTable& table) {
   constexpr std::size_t most_rows_shown = 60;
-  body_ += fmt::format("<details class=\"rows\"{}><summary>{}</summary>\n{}</details>\n",
-                       table.rows.size() <= most_rows_shown ? " open" : "", escaped(name), html_of(table));
+  const bool shut = table.rows.size() > most_rows_shown;
+  body_ += fmt::format("<details class=\"rows\"{}><summary>{}</summary>\n{}</details>\n", shut ? "" : " open",
+                       escaped(name), shut ? waiting(html_of(table)) : html_of(table));
+  has_script_ |= shut;
 }
 
 void Page::facts(const PageFacts& facts) {
@@ -232,7 +238,7 @@ void Page::facts(const PageFacts& facts) {
 }
 
 void Page::chart(const Chart& chart) {
-  has_charts_ = true;
+  has_script_ = true;
   const Values values = values_of(chart, six_digits);
   PageTable table;
   for (const std::string& heading : values.headings) table.columns.push_back({heading, table.columns.empty()});
@@ -242,7 +248,7 @@ void Page::chart(const Chart& chart) {
       "<details{}><summary>as a table: {}</summary>\n{}</details>\n"
       "<div class=\"tools\"><a download=\"{}.csv\" href=\"data:text/csv;charset=utf-8,{}\">CSV</a></div></figure>\n",
       escaped(chart.title), draws() ? script_text(spec_of(chart)) : "", values.rows.size() <= 200 ? " open" : "",
-      escaped(chart.values_name), html_of(table), file_name(chart.title),
+      escaped(chart.values_name), waiting(html_of(table)), file_name(chart.title),
       percent_encoded(csv_of(values_of(chart, core::number_text))));
 }
 
@@ -273,7 +279,7 @@ std::string Page::html() const {
       "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n{}",
       escaped(title_), version(), embedded(gradus_page_css, gradus_page_css_size), body_);
 #ifdef GRADUS_CHARTS
-  if (has_charts_)
+  if (has_script_)
     html += fmt::format("<script>\n/*\n{}*/\n{}\n</script>\n<script>\n{}</script>\n",
                         embedded(gradus_chart_license, gradus_chart_license_size),
                         embedded(gradus_chart_js, gradus_chart_js_size), embedded(gradus_page_js, gradus_page_js_size));

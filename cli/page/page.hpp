@@ -89,7 +89,7 @@ class Page {
  private:
   std::string title_;
   std::string body_;
-  bool has_charts_ = false;
+  bool has_script_ = false;
 };
 
 /// The text as HTML shows it, also within quotes.

@@ -70,8 +70,9 @@ class PageCase(Case):
             const pixels = context.getImageData(0, 0, copy.width, copy.height).data;
             const colours = new Set();
             for (let at = 0; at < pixels.length; at += 4) if (pixels[at + 3] === 255) colours.add(pixels[at] << 16 | pixels[at + 1] << 8 | pixels[at + 2]);
+            const waiting = figure.querySelector('details noscript');
             return { title: figure.querySelector('h4').textContent, spec, marks, colours: colours.size,
-                     rows: figure.querySelectorAll('tbody tr').length };
+                     rows: waiting ? waiting.textContent.split('<tr>').length - 2 : figure.querySelectorAll('tbody tr').length };
           })""")
 
     def check_marks(self, charts):
@@ -137,6 +138,10 @@ class Drawn(PageCase):
         page.click(*place["legend"])
         after = page.evaluate(f"new Promise((go) => setTimeout(() => go({hidden}), 300))")
         self.assertEqual(after, [False, False] + [True] * (len(after) - 2))  # the line and its spread
+        table = "document.getElementById('tested').closest('figure').querySelectorAll('tbody tr').length"
+        self.assertEqual(page.evaluate(table), 0)
+        page.evaluate("document.getElementById('tested').closest('figure').querySelector('summary').click()")
+        self.assertEqual(page.evaluate(f"new Promise((go) => setTimeout(() => go({table}), 300))"), 2)
 
     def test_dark_narrow_and_logarithmic(self):
         path = self.page(self.measured())
@@ -300,3 +305,14 @@ class Foreign(PageCase):
         self.assertGreater(page.evaluate("document.querySelectorAll('canvas').length"), 0)
         self.check_quiet(page, path)
         self.assertLess(page.processor_seconds(), 2)
+        # A long table is there when it is opened, or printed, and without JavaScript.
+        rows = "document.querySelectorAll('details.rows')[%d].querySelectorAll('tbody tr').length"
+        self.assertEqual(page.evaluate(rows % 0), 0)
+        page.evaluate("document.querySelector('details.rows summary').click(), new Promise((go) => setTimeout(go, 300))")
+        self.assertEqual([page.evaluate(rows % 0), page.evaluate(rows % 1)], [100, 0])
+        self.assertIn("variant_19", page.evaluate("document.querySelector('details.rows').innerText"))
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual([page.evaluate(rows % 0), page.evaluate(rows % 99)], [100, 100])
+        page = self.browser.open(path, javascript=False)
+        document = page.call("DOM.getDocument", depth=1)["root"]["nodeId"]
+        self.assertEqual(len(page.call("DOM.querySelectorAll", nodeId=document, selector="details.rows tbody tr")["nodeIds"]), 10000 + 2)
