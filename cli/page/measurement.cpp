@@ -474,6 +474,11 @@ std::string with_spaces(std::string text) {
 }
 
 std::string plain_text(const nlohmann::ordered_json& json) {
+  if (json.is_array() && std::ranges::all_of(json, [](const auto& element) { return element.is_string(); })) {
+    std::string text;
+    for (const auto& element : json) text += (text.empty() ? "" : ", ") + element.template get<std::string>();
+    return text;
+  }
   return json.is_string() ? json.get<std::string>()
                           : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -58,9 +58,9 @@
       min: spec.log && !lines && Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least / 2)) : undefined,
       title: { display: true, text: spec.y, color: ink }, ticks: { color: ink, maxTicksLimit: 8, maxRotation: 0, callback: spec.log ? logarithmic : numberText }, grid: { color: grid },
     };
-    // Of long names the axis shows the beginning; the whole name comes with the values.
+    // Of long names the axis shows the beginning and the end; the whole name comes with the values.
     const most = lines ? 24 : innerWidth < 600 ? 22 : 44;
-    const short = (label) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
+    const short = (label) => (label.length > most ? `${label.slice(0, most / 2 - 1)}…${label.slice(-most / 2)}` : label);
     const places = {
       type: 'category', stacked: stacked ? true : undefined, offset: spec.labels.length <= 200, labels: spec.labels,
       title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines, maxRotation: spec.labels.length > 12 ? 0 : 50, callback: (place) => short(spec.labels[place]) }, grid: { color: grid, display: lines },

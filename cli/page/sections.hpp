@@ -15,7 +15,7 @@ void add_summary(Page& page, const bench::JsonValue& summary);
 
 /// A key as words.
 std::string with_spaces(std::string text);
-/// Without quotes where it is a text.
+/// Without quotes where it is a text, or a list of such.
 std::string plain_text(const nlohmann::ordered_json& json);
 
 }  // namespace gradus::cli
