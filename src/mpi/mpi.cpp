@@ -2,8 +2,12 @@
 #include "gradus/mpi.hpp"
 
 // Not the C++ bindings of old, which would have to be linked.
-#define OMPI_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <algorithm>

@@ -1,7 +1,11 @@
 // A program that uses the public headers alone, started by mpirun: k-means on the processes' rows is that of one
 // process, to the bit; and what is wrong on one of them ends the call on all.
-#define OMPI_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <cstdio>
