@@ -99,10 +99,10 @@ class ThreadRanks {
 
     template <class Make>
     void exchange(const Call& call, std::span<std::byte> result, const Make& make) {
-      all_.meet(rank_, call);
+      all_.meet(rank_, &call);
       std::vector<std::byte> made(result.size());
       make(made.data());
-      all_.meet(rank_, call);  // from here on nobody reads
+      all_.meet(rank_, nullptr);  // from here on nobody reads
       std::copy(made.begin(), made.end(), result.begin());
     }
 
@@ -110,17 +110,18 @@ class ThreadRanks {
     int rank_;
   };
 
-  void meet(int rank, const Call& call) {
+  /// `call`: what the rank brings; null where all have read what the others brought.
+  void meet(int rank, const Call* call) {
     std::unique_lock lock(mutex_);
     if (ended_.empty()) ended_ = left_;
     if (!ended_.empty()) throw Error(ended_);
-    calls_[static_cast<std::size_t>(rank)] = call;
+    if (call != nullptr) calls_[static_cast<std::size_t>(rank)] = *call;
     const int number = number_;
     if (++arrived_ == size()) {
       const auto differs = [&](const Call& other) {
-        return other.kind != call.kind || other.bytes != call.bytes || other.root != call.root;
+        return other.kind != call->kind || other.bytes != call->bytes || other.root != call->root;
       };
-      if (std::ranges::any_of(calls_, differs)) ended_ = "the ranks' calls differ";
+      if (call != nullptr && std::ranges::any_of(calls_, differs)) ended_ = "the ranks' calls differ";
       arrived_ = 0;
       ++number_;
       all_there_.notify_all();
