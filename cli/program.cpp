@@ -1,4 +1,4 @@
-// The program `gradus`: parses the command line, runs one subcommand, and turns errors into messages and exit statuses.
+// The program: parses the command line, runs one subcommand, and turns errors into messages and exit statuses.
 #include <fmt/core.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/program.hpp"
 #include "cli/terminal.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
@@ -251,7 +252,9 @@ int run(int argument_count, char** arguments, Session& session) {
   return action ? action() : 0;
 }
 
-int run_and_report(int argument_count, char** arguments) {
+}  // namespace
+
+int run_program(int argument_count, char** arguments) {
   CLI::App root(std::string(tagline), "gradus");
   Session session;
   session.root = &root;
@@ -287,8 +290,4 @@ int run_and_report(int argument_count, char** arguments) {
   return status;
 }
 
-}  // namespace
-
 }  // namespace gradus::cli
-
-int main(int argument_count, char** arguments) { return gradus::cli::run_and_report(argument_count, arguments); }
