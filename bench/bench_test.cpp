@@ -399,6 +399,12 @@ TEST(Experiments, seconds_are_compared_with_seconds) {
   Published published;
   published.seconds = 1;
   EXPECT_EQ(measured_text(published, row, Report{}), "500 ms");
+  published.highest_seconds = 1.5;
+  EXPECT_EQ(published_text(published), "1000-1500 ms");
+  published.seconds = published.highest_seconds = 173.6;
+  EXPECT_EQ(published_text(published), "173.6 s");
+  published.seconds = 1;
+  published.highest_seconds.reset();
   published.iterations = 4;
   row.iterations = 10;
   EXPECT_EQ(published_text(published), "250 ms/iteration");
@@ -662,6 +668,22 @@ TEST(Claims, best_and_worst_may_be_of_one_number_of_threads_and_of_some_values) 
   EXPECT_EQ(judged(Claim::Kind::worst_at, "two", 4, {}), Verdict::confirmed);
   EXPECT_EQ(judged(Claim::Kind::worst_at, "two", 1, {}), Verdict::refuted);
   EXPECT_EQ(judged(Claim::Kind::worst_at, "none", 4, {}), Verdict::refuted);
+}
+
+TEST(Claims, an_input_without_the_value_says_nothing_where_another_has_it) {
+  const ShapeSettings shapes = {
+      {"A", {{"lock", "none"}, {"locked", "point"}}}, {"B", {{"lock", "one"}}}, {"C", {{"lock", "two"}}}};
+  const Report report{
+      "clock", {}, {timed_group("A", {{1, 1}}), timed_group("B", {{1, 5}}), timed_group("C", {{1, 2}})}};
+  const auto judged = [&](const std::string& value) {
+    return judge({.variant = "x", .kind = Claim::Kind::worst_at, .axis = "lock", .value = value}, report, shapes, 8);
+  };
+  EXPECT_EQ(judged("one").verdict, Verdict::confirmed);
+  EXPECT_EQ(judged("one").findings.size(), 1U);
+  EXPECT_EQ(judged("two").verdict, Verdict::refuted);
+  EXPECT_EQ(judged("none").verdict, Verdict::undecided);  // there alone
+  EXPECT_EQ(judged("three").verdict, Verdict::undecided);
+  EXPECT_EQ(judged("three").findings.size(), 2U);
 }
 
 TEST(Claims, rows_that_tell_nothing_are_left_out) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -196,6 +197,11 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
+  // One that was not measured at the value says nothing where another was.
+  const auto tells = [&claim](const Finding& finding) {
+    return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
+  };
+  if (std::ranges::any_of(findings, tells)) std::erase_if(findings, std::not_fn(tells));
   return findings;
 }
 

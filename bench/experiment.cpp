@@ -303,8 +303,14 @@ const Row* counterpart(const Published& published, const Report& report) {
 }
 
 std::string published_text(const Published& published) {
-  if (published.highest_seconds)
-    return fmt::format("{:.4g}-{:.4g} ms", 1e3 * *published.seconds, 1e3 * *published.highest_seconds);
+  constexpr double long_time = 10;
+  if (published.highest_seconds) {
+    const bool is_long = *published.seconds >= long_time;
+    const double unit = is_long ? 1 : 1e3;
+    const std::string least = fmt::format("{:.4g}", unit * *published.seconds);
+    const std::string most = fmt::format("{:.4g}", unit * *published.highest_seconds);
+    return fmt::format("{}{} {}", least, least == most ? "" : "-" + most, is_long ? "s" : "ms");
+  }
   if (published.seconds) return fmt::format("{:.4g} ms/iteration", 1e3 * *published.seconds / published.iterations);
   if (*published.lowest_speedup == *published.highest_speedup) return fmt::format("{:g} x", *published.lowest_speedup);
   return fmt::format("{:g}-{:g} x", *published.lowest_speedup, *published.highest_speedup);

@@ -67,7 +67,7 @@ Finding judge(const Published& published, const Report& report, bool full_size);
 /// Of a file's or a result's list "published"; nlohmann::json's exceptions and InputError for another form.
 Published published_of(const nlohmann::json& figure);
 
-/// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66000-70000 ms".
+/// "1.9 x", "29-36 x", "1.025 ms/iteration" or "66-70 s".
 std::string published_text(const Published& published);
 /// The same quantity as measured.
 std::string measured_text(const Published& published, const Row& row, const Report& report);

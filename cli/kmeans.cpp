@@ -93,9 +93,8 @@ Buffer<std::uint8_t> quantized(const io::PictureShape& shape, const KMeansResult
   for (std::int64_t pixel = 0; pixel < result.labels.size(); ++pixel) {
     if (pixel % core::operations_between_looks == 0) core::honour_stop(stop, "stopped while colouring the picture");
     for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
-      const T value = result.centroids(result.labels[pixel], channel);
       pixels[pixel * shape.channels + channel] =
-          static_cast<std::uint8_t>(std::lround(std::clamp(static_cast<double>(value), 0.0, 255.0)));
+          channel_byte(static_cast<double>(result.centroids(result.labels[pixel], channel)));
     }
   }
   return pixels;
@@ -306,13 +305,14 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
     summary_file->write(json_text(summary));
     outputs->commit();
   }
-  if (page) {
-    page->write(page_of_summary(
-        summary, {principal_components<T>(scaled ? scaled->rows() : points.view<T>(), result.labels.view(),
-                                          options.clusters, options.seed, session.execution.stop)}));
-    page->commit();
-    if (const std::string note = page_note(); !note.empty()) session.note(note);
-  }
+  const auto add_answer = [&](Page& answer) {
+    const std::stop_token& stop = session.execution.stop;
+    if (points.picture && options.metric == KMeansMetric::euclidean)
+      answer.pictures(before_and_after(*points.picture, points.view<T>(), result, stop));
+    answer.chart(principal_components<T>(scaled ? scaled->rows() : points.view<T>(), result.labels.view(),
+                                         options.clusters, options.seed, stop));
+  };
+  if (page) write_page(*page, summary, add_answer, session);
   if (session.json) {
     session.print_json(summary);
     return 0;
@@ -359,7 +359,8 @@ Action setup_kmeans(Options& options, Session& session) {
       },
       {.choices = {}, .file = true});
   options.file("--report", arguments->page, "FILE.html",
-               "a page with the clusters on their first two principal components, and with charts of the summary");
+               "a page with the clusters on their first two principal components, of a picture also that before and "
+               "after, and with charts of the summary");
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading, true);

@@ -8,6 +8,7 @@
 
 #include "core/philox.hpp"
 #include "core/stop.hpp"
+#include "io/image.hpp"
 
 namespace gradus::cli {
 
@@ -120,5 +121,36 @@ template Chart principal_components(MatrixView<const float>, VectorView<const st
                                     std::uint64_t, const std::stop_token&);
 template Chart principal_components(MatrixView<const double>, VectorView<const std::int32_t>, std::int64_t,
                                     std::uint64_t, const std::stop_token&);
+
+std::uint8_t channel_byte(double value) {
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 255.0)));
+}
+
+template <class T>
+std::vector<PagePicture> before_and_after(const io::PictureShape& shape, MatrixView<const T> points,
+                                          const KMeansResult<T>& result, const std::stop_token& stop) {
+  constexpr std::int64_t most = 512;
+  const std::int64_t step = (std::max(shape.width, shape.height) + most - 1) / most;
+  const io::PictureShape shown{(shape.width + step - 1) / step, (shape.height + step - 1) / step, shape.channels};
+  std::vector<std::uint8_t> before;
+  std::vector<std::uint8_t> after;
+  for (std::int64_t y = 0; y < shape.height; y += step)
+    for (std::int64_t x = 0; x < shape.width; x += step)
+      for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+        const std::int64_t pixel = y * shape.width + x;
+        before.push_back(channel_byte(static_cast<double>(points(pixel, channel))));
+        after.push_back(channel_byte(static_cast<double>(result.centroids(result.labels[pixel], channel))));
+      }
+  const auto picture = [&](std::string title, const std::vector<std::uint8_t>& pixels) {
+    if (step > 1) title += fmt::format(", of every {} by {} pixels one", step, step);
+    return PagePicture{title, shown.width, shown.height, io::png_bytes("a page", shown, pixels, stop)};
+  };
+  return {picture("before", before), picture(fmt::format("in {} colours", result.centroids.rows()), after)};
+}
+
+template std::vector<PagePicture> before_and_after(const io::PictureShape&, MatrixView<const float>,
+                                                   const KMeansResult<float>&, const std::stop_token&);
+template std::vector<PagePicture> before_and_after(const io::PictureShape&, MatrixView<const double>,
+                                                   const KMeansResult<double>&, const std::stop_token&);
 
 }  // namespace gradus::cli

@@ -8,12 +8,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/life.hpp"
 #include "cli/life_frames.hpp"
+#include "cli/life_page.hpp"
 #include "cli/output.hpp"
+#include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/life_tree.hpp"
 #include "core/phases.hpp"
@@ -36,8 +39,9 @@ struct Arguments {
   std::string input;
   std::string output;
   std::string folder;  ///< of frames
+  std::string page;    ///< the file of --report
   std::int64_t generations = 1;
-  std::int64_t every = 1;
+  std::optional<std::int64_t> every;
   std::int64_t scale = 1;
   std::int64_t delay = 100;            ///< milliseconds
   bool counts_generations = false;     ///< --generations was given
@@ -50,6 +54,12 @@ struct Arguments {
 
   bool is_gif() const { return !output.empty() && io::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
+  bool goes_by_steps() const { return makes_frames() || !page.empty(); }
+  /// Generations of a step; for a page alone so many that a chart shows them all.
+  std::int64_t step() const {
+    constexpr std::int64_t most_steps = 500;
+    return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, generations / most_steps);
+  }
 };
 
 /// The grid's size: that of --size, of the file, or of the pattern itself.
@@ -128,6 +138,11 @@ std::string closing_line(const LifeResult& result, const LifeOptions& options, d
          fmt::format(", {:.3g} s, {}, {}", seconds, result.report.variant, counted(result.report.threads, "thread"));
 }
 
+/// A number where a whole one of 64 bits holds it.
+Json json_of(LifePopulation population) {
+  return population.high == 0 ? Json(population.low) : Json(to_string(population));
+}
+
 /// What the job was, for the summary.
 Json summary_of(const Arguments& arguments, const LifeOptions& options, const LifeSize& size,
                 const LifeResult& result) {
@@ -137,8 +152,7 @@ Json summary_of(const Arguments& arguments, const LifeOptions& options, const Li
                {"boundary", to_string(options.boundary)}};
   if (options.boundary != LifeBoundary::plane) summary.update({{"width", size.width}, {"height", size.height}});
   summary["generations"] = result.generations;
-  if (result.population.high == 0) summary["population"] = result.population.low;
-  else summary["population"] = to_string(result.population);
+  summary["population"] = json_of(result.population);
   return summary;
 }
 
@@ -182,8 +196,10 @@ io::LifeReadOptions reading_of(const Session& session) {
   return reading;
 }
 
-int run_frames(const Arguments& arguments, Session& session) {
+int run_steps(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
+  std::optional<core::AtomicFile> page;
+  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
   LifeFrames frames({.gif = arguments.is_gif() ? arguments.output : "",
                      .folder = arguments.folder,
                      .scale = arguments.scale,
@@ -197,17 +213,25 @@ int run_frames(const Arguments& arguments, Session& session) {
   std::optional<LifeSteps> steps;
   naming_files({{"cells", arguments.input}},
                [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
-  frames.add(steps->now());
+  Json history = Json::array();
+  const auto look = [&] {
+    if (arguments.makes_frames()) frames.add(steps->now());
+    if (page)
+      history.push_back({{"generation", steps->now().generation}, {"population", json_of(steps->population())}});
+  };
+  look();
+  std::vector<PagePicture> pictures;
+  if (page) pictures.push_back(picture_of(steps->now(), session.execution.stop));
   LifeResult result;
   for (std::int64_t left = arguments.generations; left > 0;) {
-    const std::int64_t step = std::min(left, arguments.every);
+    const std::int64_t step = std::min(left, arguments.step());
     steps->advance(step);
-    frames.add(steps->now());
+    look();
     left -= step;
     session.execution.progress({"frames", arguments.generations - left, arguments.generations, {}});
   }
   const auto write_start = core::Clock::now();
-  frames.finish();
+  if (arguments.makes_frames()) frames.finish();
   // Beside the frames in a folder there may be the last generation, as a pattern.
   if (!arguments.output.empty() && !arguments.is_gif()) {
     core::AtomicFile file(arguments.output, session.execution.stop);
@@ -220,19 +244,27 @@ int run_frames(const Arguments& arguments, Session& session) {
   result.generations = arguments.generations;
   result.population = steps->population();
   result.report = steps->report();
+  Json summary = summary_of(arguments, options, size, result);
+  if (arguments.makes_frames()) summary["frames"] = frames.count();
+  add_report(summary, result.report);
+  if (page) summary["history"] = std::move(history);
+  summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
+  if (page) {
+    pictures.push_back(picture_of(steps->now(), session.execution.stop));
+    write_page(
+        *page, summary, [&](Page& answer) { answer.pictures(pictures); }, session);
+  }
   if (session.json) {
-    Json summary = summary_of(arguments, options, size, result);
-    summary["frames"] = frames.count();
-    add_report(summary, result.report);
-    summary["seconds"] = seconds_of(read, "life", result.report.phases, written, seconds);
     session.print_json(summary);
     return 0;
   }
-  std::string places;
-  if (!arguments.output.empty()) places = fmt::format("'{}'", arguments.output);
-  if (!arguments.folder.empty()) places += fmt::format("{}'{}'", places.empty() ? "" : " and ", arguments.folder);
+  std::vector<std::string> places;
+  for (const std::string& place : {arguments.output, arguments.folder, arguments.page})
+    if (!place.empty()) places.push_back("'" + place + "'");
   session.note(closing_line(result, options, seconds) +
-               fmt::format("; wrote {} to {}", counted(frames.count(), "frame"), places));
+               fmt::format("; wrote {}{}",
+                           arguments.makes_frames() ? counted(frames.count(), "frame") + " to " : std::string(),
+                           fmt::join(places, " and ")));
   return 0;
 }
 
@@ -246,7 +278,7 @@ int run_view(const Arguments& arguments, Session& session) {
                [&] { steps.emplace(std::move(pattern), options, size, session.execution); });
   session.end_progress();
   const std::int64_t until = arguments.counts_generations ? arguments.generations : -1;
-  return view_life(*steps, options, size, arguments.every, until, session);
+  return view_life(*steps, options, size, arguments.every.value_or(1), until, session);
 }
 
 int run_once(const Arguments& arguments, Session& session) {
@@ -307,9 +339,9 @@ int run_once(const Arguments& arguments, Session& session) {
 }
 
 int run_life(const Arguments& arguments, Session& session) {
-  require_no_input_overwritten({arguments.output}, {arguments.input});
+  require_no_input_overwritten({arguments.output, arguments.page}, {arguments.input});
   if (arguments.view) return run_view(arguments, session);
-  return arguments.makes_frames() ? run_frames(arguments, session) : run_once(arguments, session);
+  return arguments.goes_by_steps() ? run_steps(arguments, session) : run_once(arguments, session);
 }
 
 Action setup_life(Options& options, Session& session) {
@@ -369,7 +401,8 @@ Action setup_life(Options& options, Session& session) {
                 });
   const auto where_all_is_one = [arguments]() -> std::string {
     if (arguments->view) return "--view shows the generations one by one";
-    return arguments->makes_frames() ? "frames are made step by step" : "";
+    if (arguments->makes_frames()) return "frames are made step by step";
+    return arguments->page.empty() ? "" : "--report looks at the pattern step by step";
   };
   options.useless_where(options.flag("--until-stable", arguments->until_stable,
                                      "stop at the first generation that was there before, and say which it is"),
@@ -378,16 +411,24 @@ Action setup_life(Options& options, Session& session) {
                         where_all_is_one);
   options.heading("Pictures and live view");
   options.flag("--view", arguments->view, "show the generations in the terminal; ? lists the keys");
+  options.useless_where(options.file("--report", arguments->page, "FILE.html",
+                                     "a page with the population over the generations, the first picture and the last"),
+                        where_all_is_shown);
   options.useless_where(
       options.file("--frames", arguments->folder, "DIR", "a PGM of each generation in this folder, named after it"),
       where_all_is_shown);
   options.useless_where(
-      options.whole("--every", arguments->every, "frames of each Nth generation only, and of the last one",
-                    std::int64_t{1}),
+      options.value(
+          "--every", "N",
+          "frames of each Nth generation only, and of the last one; so also the populations of --report [1; of "
+          "--report alone about 500 in all]",
+          [arguments](const std::string& text) {
+            arguments->every = parse_whole("--every", text, 1, std::numeric_limits<std::int64_t>::max());
+          }),
       [arguments] {
-        return arguments->view || arguments->makes_frames()
+        return arguments->view || arguments->goes_by_steps()
                    ? std::string()
-                   : std::string("there are no frames; -o FILE.gif, --frames DIR or --view makes some");
+                   : std::string("there are no frames; -o FILE.gif, --frames DIR, --report or --view makes some");
       });
   constexpr std::int64_t largest_scale = 1024;
   options.useless_where(options.whole("--scale", arguments->scale,

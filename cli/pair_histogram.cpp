@@ -18,6 +18,7 @@
 #include "cli/destination.hpp"
 #include "cli/output.hpp"
 #include "cli/pair_histogram_count.hpp"
+#include "cli/report.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "io/trajectory.hpp"
@@ -74,6 +75,8 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
   double read = core::seconds_since(start);
   Counter<T> counter(arguments, session, reader.is_trajectory());
   Destination destination(arguments.output, session.execution.stop, true);
+  std::optional<core::AtomicFile> page;
+  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
   while (frame) {
     naming_frame(reader.is_trajectory(), frames.number(), [&] { counter.add(*frame); });
     const core::Clock::time_point read_start = core::Clock::now();
@@ -109,6 +112,9 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
     }
     file.commit();
   }
+  if (page)
+    write_page(
+        *page, summary(), [](Page&) {}, session);
   if (session.json) {
     session.print_json(summary());
     return 0;
@@ -184,6 +190,9 @@ Action setup_pair_histogram(Options& options, Session& session) {
                    "text also with .gz or on standard input"));
   add_table_output(options, arguments->output,
                    "write the histogram there, .csv, .npy or .json [CSV on standard output]", true);
+  options.file("--report", arguments->page, "FILE.html",
+               "a page with charts of the counts, of g, density and coordination with --rdf, and of all kinds of pairs "
+               "together with --partial");
   options.file("--cross", arguments->others, "FILE", "count the pairs between the points and those of this file");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair weighs their product");
   options.useless_where(
@@ -204,7 +213,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
     arguments->reading.threads = cpu::thread_count(session.execution);
     require_one_standard_input(inputs);
     require_table_for_header(arguments->reading, inputs);
-    require_no_input_overwritten({arguments->output}, inputs);
+    require_no_input_overwritten({arguments->output, arguments->page}, inputs);
     io::FrameReader reader(arguments->input, arguments->reading, arguments->needs_labels());
     if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
       if (arguments->frames.is_given())

@@ -25,6 +25,7 @@ struct Arguments {
   std::string other_weights;
   std::string edges;
   std::string output;
+  std::string page;  ///< the file of --report
   io::ReadOptions reading;
   PairHistogramBins bins;
   std::vector<double> box;

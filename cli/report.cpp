@@ -82,18 +82,21 @@ std::string page_of(const std::vector<std::string>& paths) {
 std::string page_of(const nlohmann::ordered_json& measurement) {
   bench::ResultFile result{"", measurement, {}};
   result.report = bench::report_of(bench::JsonValue(result.json, result.path));
-  Page page("Gradus: " + result.report.problem);
+  Page page("Gradus: " + with_spaces(result.report.problem));
   add_measurement(page, result);
   return page.html();
 }
 
-std::string page_of_summary(const nlohmann::ordered_json& summary, const std::vector<Chart>& charts) {
+void write_page(core::AtomicFile& file, const nlohmann::ordered_json& summary,
+                const std::function<void(Page&)>& add_answer, const Session& session) {
   const std::string here = "the summary";
   const bench::JsonValue value(summary, here);
-  Page page("Gradus: " + value["problem"].text());
-  for (const Chart& chart : charts) page.chart(chart);
+  Page page("Gradus: " + with_spaces(value["problem"].text()));
+  add_answer(page);
   add_summary(page, value);
-  return page.html();
+  file.write(page.html());
+  file.commit();
+  if (const std::string note = page_note(); !note.empty()) session.note(note);
 }
 
 std::string page_note() {

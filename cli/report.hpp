@@ -1,11 +1,14 @@
 // Pages of results, as `gradus report` and `gradus bench --report` write them.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/page/page.hpp"
+#include "cli/session.hpp"
+#include "core/atomic_file.hpp"
 
 namespace gradus::cli {
 
@@ -13,8 +16,10 @@ namespace gradus::cli {
 std::string page_of(const std::vector<std::string>& paths);
 /// That of a measurement that has just been made.
 std::string page_of(const nlohmann::ordered_json& measurement);
-/// That of the summary of a job that has just been done, with charts of what it does not hold.
-std::string page_of_summary(const nlohmann::ordered_json& summary, const std::vector<Chart>& charts);
+/// Writes and commits the page of a job that has just been done: the answer, by charts and pictures of what its summary
+/// does not hold, then the summary.
+void write_page(core::AtomicFile& file, const nlohmann::ordered_json& summary,
+                const std::function<void(Page&)>& add_answer, const Session& session);
 /// What a reader of the page should know of this build; "" if there is nothing.
 std::string page_note();
 

@@ -13,7 +13,9 @@
 #include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "cli/report.hpp"
 #include "cli/shortest_paths.hpp"
+#include "cli/shortest_paths_page.hpp"
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
@@ -34,6 +36,7 @@ constexpr std::string_view problem_name = "shortest_paths";
 struct Arguments {
   std::string input;
   std::string output;
+  std::string page;  ///< the file of --report
   io::GraphReadOptions reading;
   std::string dtype;  ///< of the weights of a text; empty: the least that holds them
   ShortestPathsOptions options;
@@ -51,7 +54,7 @@ const std::vector<std::string>& result_names() {
 }
 
 std::vector<std::string> output_files(const Arguments& arguments) {
-  std::vector<std::string> files;
+  std::vector<std::string> files{arguments.page};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -216,11 +219,27 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
+/// How a route gets longer; `row`: the distances from its first vertex.
+template <class T>
+Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row) {
+  Chart chart{
+      .kind = Chart::Kind::lines,
+      .title = fmt::format("the shortest route from {} to {}", vertices.called(route.from), vertices.called(route.to)),
+      .places_name = "vertices of the route",
+      .values_name = fmt::format("distance from {}", vertices.called(route.from)),
+      .series = {{.name = "distance"}}};
+  for (const std::int32_t vertex : route.vertices) {
+    chart.places.push_back(vertices.called(vertex));
+    chart.series.front().values.emplace_back(static_cast<double>(row[vertex]));
+  }
+  return chart;
+}
+
 /// `graph`: a matrix of weights or a list of edges. `facts` stand in the summary.
 template <class T, class Graph>
 int find_paths(const Arguments& arguments, const Session& session, const Graph& graph, const Vertices& vertices,
                const Json& facts, core::Clock::time_point start) {
-  if (arguments.wants_route() && arguments.sources.empty() && arguments.output.empty())
+  if (arguments.wants_route() && arguments.sources.empty() && arguments.output.empty() && arguments.page.empty())
     return find_route<T>(arguments, session, graph, vertices, facts, start);
   constexpr bool given_as_matrix = std::is_same_v<Graph, MatrixView<const T>>;
   const double read = core::seconds_since(start);
@@ -231,6 +250,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
     options.predecessors = true;
   }
+  // A page alone shows the distances from where the route begins; those from everywhere may not fit the memory.
+  if (route && options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
   std::int64_t row = 0;  // of the route
   if (route && options.sources.empty()) {
     row = route->from;
@@ -257,6 +278,9 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     summary_file = &outputs->add(summary_name);
     outputs->set_seal(*summary_file, unfinished_summary(problem_name));
   }
+
+  std::optional<core::AtomicFile> page;
+  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
   // Of the graph in the type it comes in; what its weights ask for beyond that is not known before.
   const auto memory_with = [&](const Execution& execution) {
@@ -309,6 +333,30 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     summary_file->write(json_text(summary));
     outputs->commit();
   }
+  const auto add_answer = [&](Page& answer) {
+    const std::stop_token& stop = session.execution.stop;
+    answer.chart(distribution<T>(result.distances.view(), options.sources, stop));
+    std::optional<Route<T>> shown = route;
+    if (!shown) {
+      const auto ends = farthest<T>(result.distances.view(), options.sources, stop);
+      if (!ends) return;
+      ShortestPathsOptions of_route = options;
+      of_route.sources.clear();
+      Execution anyhow = session.execution;
+      anyhow.variant.clear();
+      shown = Route<T>{ends->first, ends->second, {}, 0};
+      shown->vertices = shortest_route(graph, shown->from, shown->to, of_route, anyhow).vertices;
+    }
+    if (shown->vertices.empty()) {
+      answer.paragraph(route_text(vertices, *shown));
+      return;
+    }
+    const std::int64_t at = options.sources.empty()
+                                ? shown->from
+                                : std::ranges::find(options.sources, shown->from) - options.sources.begin();
+    answer.chart(route_chart(vertices, *shown, result.distances.row(at)));
+  };
+  if (page) write_page(*page, summary, add_answer, session);
   if (session.json) {
     session.print_json(summary);
     return 0;
@@ -492,6 +540,8 @@ Action setup_shortest_paths(Options& options, Session& session) {
                   arguments->output = text;
                 },
                 {.choices = {}, .file = true});
+  options.file("--report", arguments->page, "FILE.html",
+               "a page with the distribution of distances, and with the route of --from and --to or else the longest");
   options.heading("Paths");
   options.flag("--predecessors", arguments->options.predecessors,
                "also find the last vertex but one of each shortest route");

@@ -28,7 +28,7 @@ def compile_program(options, folder):
     command = [options.compiler, "-std=c++20", "-O3", "-DNDEBUG", "-fopenmp", "-mcx16",
                *(f"-I{REPOSITORY / part}" for part in ("include", "src", "")),
                str(REPOSITORY / "bench" / "rivals" / "sets.cpp"), str(build / "libgradus_internal.a"),
-               str(build / "libgradus_floors.a"), "-o", str(program), "-pthread", "-lhwloc", "-ltbb", "-lhwy", *abseil, "-lcds"]
+               str(build / "libgradus_floors.a"), "-o", str(program), "-pthread", "-lhwloc", "-ltbb", "-ltbbmalloc", "-lhwy", *abseil, "-lcds"]
     compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     if compiled.returncode != 0:
         raise SystemExit(f"rivals: {' '.join(command)}\n{compiled.stderr}")
@@ -39,7 +39,7 @@ def kind_of(subject):
     """With what a subject is compared: its way of reclamation."""
     if "hazard_pointers" in subject or subject.endswith(" HP"):
         return "hazard pointers"
-    if subject.endswith("_leak") or subject.startswith("tbb::"):
+    if "_leak" in subject or subject.startswith("tbb::"):
         return "nothing is freed"
     return "others"
 

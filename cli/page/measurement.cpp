@@ -166,35 +166,51 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-std::string with_spaces(std::string text) {
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
-/// What each rung gains over the one before, and its share of what limits it.
+/// What each rung gains over the one before, and its share of each ceiling and of the roof that these make together: no
+/// job takes less time than its bytes at the measured bandwidth, nor than its operations at their measured rate, so
+/// that the larger share says which of them limits it, and how far away that is.
 void add_ladder(Page& page, const Rows& best) {
   if (best.size() < 2) return;
   const std::vector<std::string> shares = shares_of(best);
   PageTable table{{{"rung", true}, {"time, ms"}, {"gain over the rung before"}, {"speed-up over the first"}}, {}};
-  for (const std::string& key : shares) table.columns.push_back({with_spaces(key)});
-  Chart chart{.title = "share of each ceiling", .values_name = "% of the ceiling measured in the same run"};
-  for (const std::string& key : shares) chart.series.push_back({with_spaces(key.substr(share.size())), {}});
+  Chart gains{.title = "gain over the rung before",
+              .values_name = "time of the rung before by its own",
+              .series = {{.name = "gain"}}};
+  Chart ceilings{.title = "share of each ceiling", .values_name = "% of the ceiling measured in the same run"};
+  for (const std::string& key : shares) {
+    table.columns.push_back({with_spaces(key)});
+    ceilings.series.push_back({with_spaces(key.substr(share.size())), {}});
+  }
+  if (!shares.empty()) table.columns.push_back({"the roof", true});
   for (std::size_t index = 0; index < best.size(); ++index) {
     const Row& row = *best[index];
-    table.rows.push_back(
-        {row_name(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
-         index == 0 ? "" : fmt::format("{:.2f} x", best[index - 1]->seconds.median / row.seconds.median),
-         fmt::format("{:.2f} x", best.front()->seconds.median / row.seconds.median)});
-    chart.places.push_back(row_name(row));
+    const std::optional<double> gain =
+        index == 0 ? std::nullopt : std::optional<double>(best[index - 1]->seconds.median / row.seconds.median);
+    table.rows.push_back({row_name(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
+                          gain ? fmt::format("{:.2f} x", *gain) : "",
+                          fmt::format("{:.2f} x", best.front()->seconds.median / row.seconds.median)});
+    if (gain) {
+      gains.places.push_back(row_name(row));
+      gains.series.front().values.push_back(gain);
+    }
+    ceilings.places.push_back(row_name(row));
+    std::optional<double> roof;
+    std::string limit;
     for (std::size_t column = 0; column < shares.size(); ++column) {
       const std::optional<double> value = figure_of(row, shares[column]);
       table.rows.back().emplace_back(value ? fmt::format("{:.1f} %", 100 * *value) : "");
-      chart.series[column].values.push_back(value ? std::optional<double>(100 * *value) : std::nullopt);
+      ceilings.series[column].values.push_back(value ? std::optional<double>(100 * *value) : std::nullopt);
+      if (!value || (roof && *roof >= *value)) continue;
+      roof = value;
+      limit = ceilings.series[column].name;
     }
+    if (!shares.empty()) table.rows.back().emplace_back(roof ? fmt::format("{:.1f} %, by {}", 100 * *roof, limit) : "");
   }
   page.heading(4, "the rungs");
   page.table(table);
-  if (!chart.series.empty()) page.chart(chart);
+  gains.logarithmic = differ_much(gains.series);
+  page.chart(gains);
+  if (!ceilings.series.empty()) page.chart(ceilings);
 }
 
 /// What was done in a second, in the problem's own units: a chart for each figure that says so.
@@ -265,6 +281,19 @@ void add_rows(Page& page, const Group& group) {
   page.long_table(fmt::format("all {} rows", group.rows.size()), table);
 }
 
+/// What tells the input from the others of the report: its label, or the facts in which they differ.
+std::string input_name(const Report& report, const Group& group) {
+  if (!group.label.empty()) return group.label;
+  std::string name;
+  for (const auto& [key, value] : group.facts.items()) {
+    const bool differs = std::ranges::any_of(
+        report.groups, [&](const Group& other) { return !other.facts.contains(key) || other.facts[key] != value; });
+    if (differs && value.is_primitive())
+      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", with_spaces(key), plain_text(value));
+  }
+  return name.empty() ? group.title : name;
+}
+
 /// Least times over the inputs, where there are several.
 void add_inputs(Page& page, const Report& report) {
   if (report.groups.size() < 2) return;
@@ -273,7 +302,7 @@ void add_inputs(Page& page, const Report& report) {
               .places_name = "input",
               .values_name = "median of the whole job, ms"};
   for (const Group& group : report.groups) {
-    chart.places.push_back(group.label.empty() ? group.title : group.label);
+    chart.places.push_back(input_name(report, group));
     for (const Row* row : best_rows(group))
       if (std::ranges::find(chart.series, row->variant, &Series::name) == chart.series.end())
         chart.series.push_back({row->variant, {}});
@@ -354,6 +383,23 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.table(table);
 }
 
+/// What the experiment claims, as its file has it today where there is one, and as the result was judged otherwise.
+nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
+  const std::string name = file["experiment"]["name"].text();
+  const std::vector<std::string> names = bench::experiment_names();
+  if (std::ranges::find(names, name) == names.end())
+    return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
+  const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
+  const JsonValue machine = file["facts"]["machine"];
+  Report known = report;  // of an older result some inputs may have other names
+  std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
+  for (const bench::Claim& claim : experiment.claims)
+    claims.push_back(
+        bench::to_json(claim, bench::judge(claim, known, experiment.settings, std::max(1, machine["cores"].whole()))));
+  return claims;
+}
+
 /// A sentence for what a claim says, also of results that do not hold one.
 std::string claim_text(const JsonValue& claim) {
   if (claim.has("text")) return claim["text"].text();
@@ -422,7 +468,17 @@ void add_facts(Page& page, const bench::ResultFile& result) {
 
 }  // namespace
 
+std::string with_spaces(std::string text) {
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
 std::string plain_text(const nlohmann::ordered_json& json) {
+  if (json.is_array() && std::ranges::all_of(json, [](const auto& element) { return element.is_string(); })) {
+    std::string text;
+    for (const auto& element : json) text += (text.empty() ? "" : ", ") + element.template get<std::string>();
+    return text;
+  }
   return json.is_string() ? json.get<std::string>()
                           : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -440,7 +496,9 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     if (scale < 1)
       page.paragraph(fmt::format("Inputs at a scale of {:g}: published are those of the full size.", scale));
     add_published(page, file["experiment"], report, scale == 1);
-    if (file.has("claims")) add_claims(page, file["claims"]);
+    const nlohmann::ordered_json claims = claims_of(file, report);
+    add_claims(page,
+               file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
   add_inputs(page, report);
   for (const Group& group : report.groups) {

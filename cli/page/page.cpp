@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "cli/help.hpp"
 #include "core/text.hpp"
@@ -135,6 +136,20 @@ std::string percent_encoded(std::string_view text) {
   return encoded;
 }
 
+std::string base64(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t index = 0; index < 3; ++index)
+      group = group << 8 | (index < count ? std::to_integer<std::uint32_t>(bytes[at + index]) : 0);
+    for (std::size_t index = 0; index < 4; ++index)
+      text += index <= count ? digits[group >> (18 - 6 * index) & 63] : '=';
+  }
+  return text;
+}
+
 /// "time by threads" as a file's name.
 std::string file_name(std::string_view title) {
   std::string name;
@@ -165,6 +180,10 @@ std::string html_of(const PageTable& table) {
   }
   return html + "</tbody></table></div>\n";
 }
+
+/// A table that a script makes when it is opened, since tables are most of a large page; where no script runs it is
+/// there at once.
+std::string waiting(const std::string& table) { return Page::draws() ? "<noscript>" + table + "</noscript>" : table; }
 
 }  // namespace
 
@@ -205,8 +224,10 @@ void Page::table(const PageTable& table) { body_ += html_of(table); }
 
 void Page::long_table(std::string_view name, const PageTable& table) {
   constexpr std::size_t most_rows_shown = 60;
-  body_ += fmt::format("<details class=\"rows\"{}><summary>{}</summary>\n{}</details>\n",
-                       table.rows.size() <= most_rows_shown ? " open" : "", escaped(name), html_of(table));
+  const bool shut = table.rows.size() > most_rows_shown;
+  body_ += fmt::format("<details class=\"rows\"{}><summary>{}</summary>\n{}</details>\n", shut ? "" : " open",
+                       escaped(name), shut ? waiting(html_of(table)) : html_of(table));
+  has_script_ |= shut;
 }
 
 void Page::facts(const PageFacts& facts) {
@@ -217,7 +238,7 @@ void Page::facts(const PageFacts& facts) {
 }
 
 void Page::chart(const Chart& chart) {
-  has_charts_ = true;
+  has_script_ = true;
   const Values values = values_of(chart, six_digits);
   PageTable table;
   for (const std::string& heading : values.headings) table.columns.push_back({heading, table.columns.empty()});
@@ -227,8 +248,25 @@ void Page::chart(const Chart& chart) {
       "<details{}><summary>as a table: {}</summary>\n{}</details>\n"
       "<div class=\"tools\"><a download=\"{}.csv\" href=\"data:text/csv;charset=utf-8,{}\">CSV</a></div></figure>\n",
       escaped(chart.title), draws() ? script_text(spec_of(chart)) : "", values.rows.size() <= 200 ? " open" : "",
-      escaped(chart.values_name), html_of(table), file_name(chart.title),
+      escaped(chart.values_name), waiting(html_of(table)), file_name(chart.title),
       percent_encoded(csv_of(values_of(chart, core::number_text))));
+}
+
+void Page::pictures(const std::vector<PagePicture>& pictures) {
+  constexpr std::int64_t small = 320;
+  body_ += "<div class=\"pictures\">\n";
+  for (const PagePicture& picture : pictures) {
+    if (picture.png.empty()) {
+      body_ += fmt::format("<figure><h4>{}</h4></figure>\n", escaped(picture.title));
+      continue;
+    }
+    const std::int64_t scale = std::max<std::int64_t>(1, small / std::max(picture.width, picture.height));
+    body_ += fmt::format(
+        "<figure><h4>{0}</h4><img alt=\"{0}\" width=\"{1}\" height=\"{2}\" "
+        "src=\"data:image/png;base64,{3}\"></figure>\n",
+        escaped(picture.title), scale * picture.width, scale * picture.height, base64(picture.png));
+  }
+  body_ += "</div>\n";
 }
 
 std::string Page::html() const {
@@ -241,7 +279,7 @@ std::string Page::html() const {
       "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n{}",
       escaped(title_), version(), embedded(gradus_page_css, gradus_page_css_size), body_);
 #ifdef GRADUS_CHARTS
-  if (has_charts_)
+  if (has_script_)
     html += fmt::format("<script>\n/*\n{}*/\n{}\n</script>\n<script>\n{}</script>\n",
                         embedded(gradus_chart_license, gradus_chart_license_size),
                         embedded(gradus_chart_js, gradus_chart_js_size), embedded(gradus_page_js, gradus_page_js_size));

@@ -4,6 +4,7 @@
 // All text may come from a stranger's file; none of it becomes markup.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +58,13 @@ struct PageTable {
   std::vector<std::vector<Cell>> rows;
 };
 
+struct PagePicture {
+  std::string title;
+  std::int64_t width = 0;  ///< in pixels; a small one is shown larger, each pixel a square
+  std::int64_t height = 0;
+  std::vector<std::byte> png;  ///< without any there is the title alone
+};
+
 using PageFacts = std::vector<std::pair<std::string, std::string>>;
 
 class Page {
@@ -71,6 +79,8 @@ class Page {
   void long_table(std::string_view name, const PageTable& table);
   void facts(const PageFacts& facts);
   void chart(const Chart& chart);
+  /// Beside each other, where there is room.
+  void pictures(const std::vector<PagePicture>& pictures);
   std::string html() const;
 
   /// Whether this build can draw: it has a library for charts. Without it a page has tables alone.
@@ -79,7 +89,7 @@ class Page {
  private:
   std::string title_;
   std::string body_;
-  bool has_charts_ = false;
+  bool has_script_ = false;
 };
 
 /// The text as HTML shows it, also within quotes.

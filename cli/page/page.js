@@ -50,13 +50,20 @@
     const ink = style('--ink');
     const grid = style('--line');
     const stacked = spec.kind === 'stacked';
+    // The least bar has a length too: the axis begins at a power of ten that is well below it.
+    const least = Math.min(...spec.series.flatMap(({ values, low }) => [...values, ...(low ?? [])]).filter((value) => value > 0));
+    const logarithmic = (value) => (/^[125]0*$/.test(value.toPrecision(3).replace(/[.]|e.*|^0[.0]*/g, '')) ? numberText(value) : '');
     const values = {
       type: spec.log ? 'logarithmic' : 'linear', stacked, beginAtZero: !lines, max: stacked ? 100 : undefined,
-      title: { display: true, text: spec.y, color: ink }, ticks: { color: ink, maxTicksLimit: 8, maxRotation: 0, ...(spec.log ? {} : { callback: numberText }) }, grid: { color: grid },
+      min: spec.log && !lines && Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least / 2)) : undefined,
+      title: { display: true, text: spec.y, color: ink }, ticks: { color: ink, maxTicksLimit: 8, maxRotation: 0, callback: spec.log ? logarithmic : numberText }, grid: { color: grid },
     };
+    // Of long names the axis shows the beginning and the end; the whole name comes with the values.
+    const most = lines ? 24 : innerWidth < 600 ? 22 : 44;
+    const short = (label) => (label.length > most ? `${label.slice(0, most / 2 - 1)}…${label.slice(-most / 2)}` : label);
     const places = {
       type: 'category', stacked: stacked ? true : undefined, offset: spec.labels.length <= 200, labels: spec.labels,
-      title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines }, grid: { color: grid, display: lines },
+      title: { display: spec.x !== '', text: spec.x, color: ink }, ticks: { color: ink, autoSkip: lines, maxRotation: spec.labels.length > 12 ? 0 : 50, callback: (place) => short(spec.labels[place]) }, grid: { color: grid, display: lines },
     };
     const plane = { ...values, type: 'linear', title: { ...values.title, text: spec.x } };
     return {
@@ -137,6 +144,15 @@
     tools.append(hint);
     figure.querySelector('details').open = false;
   }
+  // What a table has in a noscript element is our own markup, of text that was escaped.
+  const fill = (details) => {
+    const waiting = details.querySelector(':scope > noscript');
+    if (waiting) waiting.outerHTML = waiting.textContent;
+  };
+  document.addEventListener('toggle', ({ target }) => {
+    const figure = target.closest('figure');  // whose table is open until it is drawn
+    if (target.open && (!figure || drawn.has(figure))) fill(target);
+  }, true);
   const again = () => { for (const redraw of drawn.values()) redraw(); };
 
   if (typeof Chart === 'undefined') return;
@@ -150,7 +166,7 @@
     root.classList.add('printing');
     again();
     figures.forEach(draw);
-    document.querySelectorAll('details.rows').forEach((details) => { details.open = true; });
+    document.querySelectorAll('details.rows').forEach((details) => { fill(details); details.open = true; });
   });
   addEventListener('afterprint', () => { root.classList.remove('printing'); again(); });
 })();

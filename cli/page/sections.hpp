@@ -13,7 +13,9 @@ void add_measurement(Page& page, const bench::ResultFile& result);
 /// The summary of a job: what was done, its time by parts, and whatever in it is a row of numbers.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
-/// Without quotes where it is a text.
+/// A key as words.
+std::string with_spaces(std::string text);
+/// Without quotes where it is a text, or a list of such.
 std::string plain_text(const nlohmann::ordered_json& json);
 
 }  // namespace gradus::cli

@@ -14,10 +14,12 @@ namespace {
 
 using bench::JsonValue;
 
-/// Of more than three: those of a vector in space stand as they are.
+/// Of more than three, or of whole numbers: those of a vector in space stand as they are.
 bool is_list_of_numbers(const nlohmann::ordered_json& json) {
   constexpr std::size_t dimensions = 3;
-  return json.is_array() && json.size() > dimensions &&
+  if (!json.is_array() || json.size() < 2) return false;
+  const bool counts = std::ranges::all_of(json, [](const auto& element) { return element.is_number_integer(); });
+  return (counts || json.size() > dimensions) &&
          std::ranges::all_of(json, [](const auto& element) { return element.is_number() || element.is_null(); }) &&
          std::ranges::any_of(json, [](const auto& element) { return element.is_number(); });
 }
@@ -50,11 +52,6 @@ Places places_of(std::size_t count, const nlohmann::ordered_json& edges) {
     for (std::size_t index = 0; index < count; ++index) places.labels.push_back(fmt::format("{}", index));
   }
   return places;
-}
-
-std::string with_spaces(std::string text) {
-  std::ranges::replace(text, '_', ' ');
-  return text;
 }
 
 void add_seconds(Page& page, const JsonValue& seconds) {
@@ -93,6 +90,17 @@ void add_lists(Page& page, const Lists& lists, const nlohmann::ordered_json& edg
   }
 }
 
+/// Whether it is what the others go with, since it tells all rows apart: the number of clusters, say, or a generation.
+bool counts_up(const JsonValue& list, const std::string& key) {
+  std::int64_t last = -1;
+  for (const JsonValue& row : list.elements()) {
+    if (!row.has(key) || !row[key].json().is_number_integer() || row[key].json().get<std::int64_t>() <= last)
+      return false;
+    last = row[key].json().get<std::int64_t>();
+  }
+  return true;
+}
+
 /// Rows of values under the same names: a chart for each of these, and a table of all.
 void add_rows(Page& page, const std::string& name, const JsonValue& list) {
   PageTable table{{{"", true}}, {}};
@@ -107,9 +115,8 @@ void add_rows(Page& page, const std::string& name, const JsonValue& list) {
     table.rows.push_back({labels.back()});
     for (const std::string& key : keys) table.rows.back().emplace_back(row.has(key) ? plain_text(row[key].json()) : "");
   }
-  // The first of them is what the others go with where it tells all rows apart: the number of clusters, say.
-  std::string places_name = name;
-  if (!keys.empty() && (keys.front() == "k" || keys.front() == "clusters"))
+  std::string places_name = name == "history" ? "iteration" : name;
+  if (!keys.empty() && counts_up(list, keys.front()))
     for (std::size_t row = 0; row < labels.size(); ++row) {
       places_name = keys.front();
       labels[row] = table.rows[row][1].text;
@@ -140,21 +147,24 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
   std::vector<std::pair<std::string, JsonValue>> inner;
   for (const auto& [key, value] : object.members()) {
     if (key == "edges" || (where.empty() && (key == "seconds" || key == "files"))) continue;
-    if (is_list_of_numbers(value.json()))
+    // The three vectors of a box are nine numbers.
+    if (is_list_of_numbers(value.json()) && key != "box")
       add_to(lists, key, {.name = with_spaces(key), .values = numbers_of(value.json())});
     else if (is_list_of_objects(value.json())) tables.emplace_back(key, value);
     else if (value.json().is_object()) inner.emplace_back(key, value);
-    else facts.emplace_back(with_spaces(where + key), plain_text(value.json()));
+    else if (!value.json().is_null()) facts.emplace_back(with_spaces(where + key), plain_text(value.json()));
   }
   page.facts(facts);
-  if (where.empty()) add_seconds(page, object["seconds"]);
   add_lists(page, lists, edges);
   for (const auto& [key, value] : tables) {
     // Parts that hold lists themselves stand in one chart: the partial histograms of all pairs of kinds.
     Lists of_parts;
     for (const JsonValue& part : value.elements()) {
-      const std::string name =
-          part.has("kinds") ? plain_text(part["kinds"].json()) : fmt::format("{}", of_parts.size() + 1);
+      std::string name;
+      if (part.has("kinds"))
+        for (const JsonValue& kind : part["kinds"].elements())
+          name += (name.empty() ? "" : "-") + plain_text(kind.json());
+      else name = fmt::format("{}", of_parts.size() + 1);
       for (const auto& [inner_key, list] : part.members())
         if (is_list_of_numbers(list.json()))
           add_to(of_parts, inner_key, {.name = name, .values = numbers_of(list.json())});
@@ -167,6 +177,7 @@ void add_members(Page& page, const JsonValue& object, const std::string& where, 
     page.heading(3, with_spaces(key));
     add_members(page, value, key + ".", edges);
   }
+  if (where.empty()) add_seconds(page, object["seconds"]);
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -162,6 +164,30 @@ int own_running_threads() {
   return std::max(running, 1);
 }
 
+/// The threads of other processes that run. Looked up again after some milliseconds only: it may take longer than the
+/// work that asks, call after call.
+int other_running_threads() {
+  using Clock = std::chrono::steady_clock;
+  constexpr Clock::duration holds = std::chrono::milliseconds(20);
+  static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
+  static std::atomic<int> known{0};
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  // relaxed: whoever sees one of the two too early takes a number that another thread has just found, or found before.
+  if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
+    return known.load(std::memory_order_relaxed);
+  char room[128];
+  const auto running = [&room] { return running_threads(read_file("/proc/loadavg", room)); };
+  int others = 0;
+  if (running() > 1) {
+    // A team of this process that waits for its next job is none of the others.
+    const int own = own_running_threads();
+    others = std::max(running() - own, 0);
+  }
+  known.store(others, std::memory_order_relaxed);
+  looked.store(now, std::memory_order_relaxed);
+  return others;
+}
+
 }  // namespace
 
 int running_threads(std::string_view loadavg) {
@@ -178,14 +204,9 @@ int running_threads(std::string_view loadavg) {
 
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (threads <= 1) return threads;
   if (static_cast<int>(allowed_processors().size()) < online) return threads;  // the others may run elsewhere
-  char room[128];
-  const auto enough = [&](int own) {
-    return running_threads(read_file("/proc/loadavg", room)) - own <= online - threads;
-  };
-  if (threads <= 1 || enough(1)) return threads;
-  const int own = own_running_threads();  // a team of this process that waits for its next job is none of the others
-  return std::clamp(online - (running_threads(read_file("/proc/loadavg", room)) - own), 1, threads);
+  return std::clamp(online - other_running_threads(), 1, threads);
 }
 
 int usable_cores() {

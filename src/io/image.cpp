@@ -7,6 +7,7 @@
 #include <cstdio>  // jpeglib.h needs FILE
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include <jpeglib.h>
@@ -309,7 +310,11 @@ Points to_points(const Image& image, const std::stop_token& stop) {
   return {.values = own(std::move(points)), .picture = image.shape, .column_names = {}};
 }
 
-void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels) {
+namespace {
+
+/// Hands the bytes of the file to `put`, piece by piece. Ends early after a stop request.
+void encode_png(const std::string& name, const PictureShape& shape, std::span<const std::uint8_t> pixels,
+                const std::stop_token& stop, const std::function<void(std::span<const std::byte>)>& put) {
   const auto colour_type = shape.channels == 1   ? PNG_COLOR_TYPE_GRAY
                            : shape.channels == 3 ? PNG_COLOR_TYPE_RGB
                                                  : PNG_COLOR_TYPE_RGB_ALPHA;
@@ -317,18 +322,18 @@ void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<cons
       shape.width > PNG_UINT_31_MAX || shape.height > PNG_UINT_31_MAX ||
       pixels.size() != static_cast<std::uint64_t>(shape.width) * static_cast<std::uint64_t>(shape.height) *
                            static_cast<std::uint64_t>(shape.channels))
-    throw Error("cannot write '" + file.path() + "': " + std::to_string(pixels.size()) +
-                " bytes do not make a picture of " + std::to_string(shape.width) + " x " +
-                std::to_string(shape.height) + " pixels with " + std::to_string(shape.channels) + " channels");
+    throw Error("cannot write '" + name + "': " + std::to_string(pixels.size()) + " bytes do not make a picture of " +
+                std::to_string(shape.width) + " x " + std::to_string(shape.height) + " pixels with " +
+                std::to_string(shape.channels) + " channels");
 
   // An exception must not pass through the C library either: it waits in the sink.
   struct Sink {
-    core::AtomicFile& file;
+    const std::function<void(std::span<const std::byte>)>& put;
     std::exception_ptr failure;
-    static void put(png_structp png, png_bytep data, std::size_t count) {
+    static void write(png_structp png, png_bytep data, std::size_t count) {
       auto& self = *static_cast<Sink*>(png_get_io_ptr(png));
       try {
-        self.file.write(std::as_bytes(std::span(data, count)));
+        self.put(std::as_bytes(std::span(data, count)));
       } catch (...) {
         self.failure = std::current_exception();
       }
@@ -342,22 +347,38 @@ void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<cons
     png_infop info = png ? png_create_info_struct(png) : nullptr;
     ~PngWriter() { png_destroy_write_struct(&png, &info); }
   };
-  Sink sink{file, nullptr};
+  Sink sink{put, nullptr};
   PngWriter writer;
-  if (!writer.info) throw OutOfMemoryError("cannot write '" + file.path() + "': out of memory");
+  if (!writer.info) throw OutOfMemoryError("cannot write '" + name + "': out of memory");
   const bool written = guarded(writer.png, [&] {
     png_set_user_limits(writer.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    png_set_write_fn(writer.png, &sink, Sink::put, Sink::flush);
+    png_set_write_fn(writer.png, &sink, Sink::write, Sink::flush);
     png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(shape.width), static_cast<png_uint_32>(shape.height),
                  8, colour_type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(writer.png, writer.info);
-    for (std::int64_t row = 0; row < shape.height && !file.stop().stop_requested(); ++row)
+    for (std::int64_t row = 0; row < shape.height && !stop.stop_requested(); ++row)
       png_write_row(writer.png, pixels.data() + row * shape.width * shape.channels);
-    if (!file.stop().stop_requested()) png_write_end(writer.png, nullptr);
+    if (!stop.stop_requested()) png_write_end(writer.png, nullptr);
   });
-  file.honour_stop();
+  if (stop.stop_requested()) return;
   if (sink.failure) std::rethrow_exception(sink.failure);
-  if (!written) throw Error("cannot write '" + file.path() + "': " + writer.message.text);
+  if (!written) throw Error("cannot write '" + name + "': " + writer.message.text);
+}
+
+}  // namespace
+
+void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels) {
+  encode_png(file.path(), shape, pixels, file.stop(), [&file](std::span<const std::byte> bytes) { file.write(bytes); });
+  file.honour_stop();
+}
+
+std::vector<std::byte> png_bytes(std::string_view name, const PictureShape& shape, std::span<const std::uint8_t> pixels,
+                                 const std::stop_token& stop) {
+  std::vector<std::byte> all;
+  encode_png(std::string(name), shape, pixels, stop,
+             [&all](std::span<const std::byte> bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); });
+  core::honour_stop(stop, "stopped while making a picture");
+  return all;
 }
 
 }  // namespace gradus::io

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/atomic_file.hpp"
 #include "gradus/array.hpp"
@@ -41,5 +42,8 @@ Points to_points(const Image& image, const std::stop_token& stop = {});
 
 /// 1, 3 or 4 channels.
 void write_png(core::AtomicFile& file, const PictureShape& shape, std::span<const std::uint8_t> pixels);
+/// The same in memory; `name` stands in messages.
+std::vector<std::byte> png_bytes(std::string_view name, const PictureShape& shape, std::span<const std::uint8_t> pixels,
+                                 const std::stop_token& stop = {});
 
 }  // namespace gradus::io

@@ -1215,6 +1215,10 @@ TEST_F(ImageTest, WrittenPicturesReadBack) {
     EXPECT_EQ(image.shape.height, 11);
     EXPECT_EQ(image.shape.channels, channels);
     EXPECT_TRUE(std::equal(pixels.begin(), pixels.end(), image.pixels.begin(), image.pixels.end()));
+    std::ifstream stream(path("out.png"), std::ios::binary);
+    const std::string written{std::istreambuf_iterator<char>(stream), {}};
+    const std::vector<std::byte> bytes = png_bytes("out", shape, pixels);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), written);
   }
 }
 
@@ -1225,6 +1229,10 @@ TEST_F(ImageTest, RefusesToWriteWhatIsNoPicture) {
   EXPECT_THROW(write_png(file, {2, 3, 2}, pixels), Error);
   EXPECT_THROW(write_png(file, {0, 3, 1}, pixels), Error);
   EXPECT_THROW(write_png(file, {-2, -2, 3}, pixels), Error);
+  EXPECT_EQ(message_of<Error>([&] {
+              png_bytes("a page", {5, 1, 1}, pixels);
+            }),
+            "cannot write 'a page': 12 bytes do not make a picture of 5 x 1 pixels with 1 channels");
 }
 
 TEST_F(ImageTest, AFullDiskEndsTheWriting) {
@@ -1248,6 +1256,7 @@ TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
   AtomicFile other(path("b.png"), stop.get_token());
   stop.request_stop();
   EXPECT_THROW(write_png(other, shape, pixels), InterruptedError);
+  EXPECT_THROW(png_bytes("a page", shape, pixels, stop.get_token()), InterruptedError);
   EXPECT_THROW(read_image(path("a.png"), stop.get_token()), InterruptedError);
   for (const std::string name : {"gray.jpg", "rgb.jpg", "progressive.jpg"})
     EXPECT_THROW(read_image(corpus + "image/" + name, stop.get_token()), InterruptedError) << name;

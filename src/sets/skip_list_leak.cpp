@@ -1,13 +1,14 @@
 // skip_list_leak: the lock-free list with express lanes.
 //
-// Idea: a quarter of the nodes is linked on a second level as well, a quarter of these on a third: a search passes over
-// most keys. Each level is a lock-free list. A node counts the levels that hold it, and is retired when the last one
+// Idea: half of the nodes are linked on a second level as well, half of these on a third: a search passes over most
+// keys. Each level is a lock-free list. A node counts the levels that hold it, and is retired when the last one
 // has let it go.
 //
 // What changes from the row above: nothing is freed before the set is, so that a thread need not say what it does. The
 // difference is the price of reclamation.
 //
-// Work: about 4 log4(n) steps of a pointer each on n keys, a cache miss each where the set does not fit the caches.
+// Work: about 2 log2(n) steps of a pointer each on n keys, over 1.4 log2(n) different nodes, each a cache miss where
+// the set is larger than the caches. The node below is asked for while the next one is on its way.
 // Limits: the levels of a node are drawn; that all searches are long is only very improbable.
 //
 // Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004). The set itself:

@@ -82,7 +82,7 @@ class Browser:
 class BrowserPage:
     """A page that has been loaded. `requests` holds all addresses that it asked for, `messages` what it complained of."""
 
-    def __init__(self, browser, path, width=1100, height=900, dark=False, javascript=True):
+    def __init__(self, browser, path, width=1100, height=900, dark=False, javascript=True, scripts=()):
         self.browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -92,6 +92,8 @@ class BrowserPage:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         if not javascript:
             self.call("Emulation.setScriptExecutionDisabled", value=True)
+        for script in scripts:  # before those of the page
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
         browser.events.clear()
         self.call("Performance.enable", timeDomain="threadTicks")
         self.call("Page.navigate", url="file://" + path)

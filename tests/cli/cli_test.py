@@ -10,8 +10,9 @@ import struct
 import subprocess
 import time
 import urllib.parse
+import xml.etree.ElementTree
 
-from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, read_npy, rooms,
+from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase, content, gradus, load, read_npy, rooms,
                  write_npy)
 
 
@@ -327,6 +328,24 @@ class Report(Case):
             self.assertEqual([float(cell) for cell in row[1:]],
                              [1e3 * one["seconds"][key] for key in ("median", "lowest", "highest")])
 
+    def test_ladder(self):
+        """Gains and the roof, by figures of which all is known."""
+        result = json.loads(content(measured(self, "old.json")))
+        rows = result["groups"][0]["rows"] = [dict(result["groups"][0]["rows"][0], variant=f"rung_{number}") for number in range(3)]
+        for row, median, bandwidth, rate in zip(rows, (0.4, 0.1, 0.05), (0.02, 0.08, 0.16), (0.1, None, 0.07), strict=True):
+            row["seconds"] = {"median": median, "lowest": median, "highest": median, "median_absolute_deviation": 0}
+            row.pop("share_of_fma_rate", None)
+            row.update({"share_of_read_bandwidth": bandwidth} if rate is None else {"share_of_read_bandwidth": bandwidth, "share_of_fma_rate": rate})
+        result["groups"] = result["groups"][:1]
+        page = self.again(self.file("ladder.json", json.dumps(result)))
+        charts = self.charts_of(self.path("again.html"))
+        self.assertEqual([[row[0].split()[0], float(row[1])] for row in charts["gain over the rung before"][1:]], [["rung_1", 4.0], ["rung_2", 2.0]])
+        shares = charts["share of each ceiling"]
+        self.assertEqual({cell: [row[index] for row in shares[1:]] for index, cell in enumerate(shares[0]) if index},
+                         {"read bandwidth": ["2", "8", "16"], "fma rate": ["10", "", "7.000000000000001"]})
+        for words in ("4.00 x", "8.00 x", "10.0 %, by fma rate", "8.0 %, by read bandwidth", "16.0 %, by read bandwidth"):
+            self.assertIn(words, page)
+
     def test_folders_and_summaries(self):
         folder = self.path("results")
         os.mkdir(folder)
@@ -338,7 +357,7 @@ class Report(Case):
         self.succeed("kmeans", self.points(), "-k", 3, "-o", self.path("clusters"), "--quiet")
         page = self.again(self.path("clusters"), folder)
         summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
-        for words in ("stop reason", summary["stop_reason"], "inertia by history", "counts", "results/a.json"):
+        for words in ("stop reason", summary["stop_reason"], "inertia by iteration", "counts", "results/a.json"):
             self.assertIn(words, page)
 
     def test_experiment(self):
@@ -391,6 +410,69 @@ class Report(Case):
         self.refused(2, "report", "-o", self.path("page.html"), says=["RESULT"])
         self.refused_to_overwrite([old], "report", old, "-o", old)
         self.refused(1, "report", old, "-o", "/proc/page.html", says=["/proc/page.html"])
+
+
+class Pictures(Case):
+    """Those of the documents are up to date, and the list of experiments is whole. ./dev pictures draws them anew."""
+
+    ROOT = os.path.dirname(DATA)
+
+    def documents(self):
+        return {name: content(os.path.join(self.ROOT, name), "r") for name in
+                ["README.md", *(os.path.join("src", room, "README.md") for room in os.listdir(os.path.join(self.ROOT, "src"))
+                                if os.path.exists(os.path.join(self.ROOT, "src", room, "README.md")))]}
+
+    def test_they_show_the_raw_results(self):
+        pictures = load(os.path.join(self.ROOT, "docs", "pictures", "pictures.py"))
+        listed = pictures.wanted()
+        self.assertGreater(len(listed), 4)
+        self.assertEqual(sorted(entry["picture"] for entry in listed),
+                         sorted(name for name in os.listdir(pictures.FOLDER) if name.endswith(".svg")))
+        shown = " ".join(self.documents().values())
+        pages = {}
+        for entry in listed:
+            with self.subTest(picture=entry["picture"]):
+                if entry["result"] not in pages:
+                    pages[entry["result"]] = pictures.page_of(GRADUS, entry, self.path("page.html"))
+                page = pages[entry["result"]]
+                if "Chart.js v" not in page:
+                    self.skipTest("this build has no library for charts")
+                picture = content(os.path.join(pictures.FOLDER, entry["picture"]), "r")
+                _, specification = pictures.find(page, entry)
+                self.assertEqual(re.search(r'data-checksum="(\w+)"', picture)[1], pictures.checksum(specification), "./dev pictures draws it anew")
+                tree = xml.etree.ElementTree.fromstring(picture)
+                words = " ".join(element.text or "" for element in tree.iter("{http://www.w3.org/2000/svg}text"))
+                data = json.loads(specification)
+                self.assertIn(data["y"], words)
+                for series in data["series"] if len(data["series"]) > 1 else []:
+                    self.assertIn(series["name"], words)
+                marks = sum(value is not None for series in data["series"] for value in series["values"])
+                self.assertGreaterEqual(len(list(tree.iter("{http://www.w3.org/2000/svg}path"))), marks)
+                self.assertIn(f"docs/pictures/{entry['picture']}", shown)
+
+    def test_links_of_documents_to_pictures(self):
+        for name, text in self.documents().items():
+            for link in re.findall(r"\]\(((?:\.\./)*docs/pictures/[^)]*)\)", text):
+                self.assertTrue(os.path.exists(os.path.join(self.ROOT, os.path.dirname(name), link)), (name, link))
+
+    def test_each_experiment_is_listed_with_its_results(self):
+        folder = os.path.join(self.ROOT, "docs", "results")
+        listed = content(os.path.join(self.ROOT, "docs", "experiments.md"), "r")
+        names = [name.removesuffix(".json") for name in os.listdir(os.path.join(self.ROOT, "experiments")) if name.endswith(".json")]
+        self.assertGreater(len(names), 10)
+        for name in names:
+            self.assertIn(f"(../experiments/{name}.json)", listed)
+        for file in sorted(os.listdir(folder)):
+            text = content(os.path.join(folder, file), "r") if file.endswith(".json") else ""
+            if '"groups"' in text and (experiment := json.loads(text).get("experiment")):
+                self.succeed("report", os.path.join(folder, file), "-o", self.path("page.html"), "--quiet")
+                judged = " ".join(re.findall(r"<h3>(?:Published, and here|Claims)</h3>.*?(?=<h[23]>|<details class=\"rows\")",
+                                             content(self.path("page.html"), "r"), re.S))
+                counts = [(judged.count(f">{verdict}</td>"), verdict) for verdict in ("confirmed", "refuted", "not decided here")]
+                known = json.loads(content(os.path.join(self.ROOT, "experiments", experiment["name"] + ".json")))
+                self.assertEqual(sum(count for count, _ in counts), len(known.get("published", [])) + len(known.get("claims", [])))
+                row = f"[{file}](results/{file}) | " + ", ".join(f"{count} {verdict}" for count, verdict in counts if count) + " |"
+                self.assertEqual(sum(row in line and f"/{experiment['name']}.json)" in line for line in listed.splitlines()), 1, row)
 
 
 class Interrupt(InterruptCase):

@@ -1,11 +1,15 @@
 """What the black-box tests of the program `gradus` share: what a person types, sees, and finds on the disk."""
 
+import base64
+import csv
 import fcntl
+import html
 import importlib.util
 import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -15,6 +19,7 @@ import tempfile
 import termios
 import time
 import unittest
+import urllib.parse
 import zlib
 
 GRADUS = ""  # the program, and the project's folder data/: set by run.py
@@ -188,6 +193,17 @@ class Case(unittest.TestCase):
     def points(self, name="points.npy", n=200, d=3):
         values = [((index * 7919 + 13) % 1000) / 8 for index in range(n * d)]
         return write_npy(self.path(name), "<f4", (n, d), values)
+
+
+    def charts_of(self, page):
+        """Of each chart of a page of results, by its title, the rows of its values."""
+        found = re.findall(r'<figure class="chart"><h4>([^<]*)</h4>.*?href="data:text/csv;charset=utf-8,([^"]*)"', content(page, "r"), re.S)
+        return {html.unescape(title): list(csv.reader(urllib.parse.unquote(text).splitlines())) for title, text in found}
+
+    def pictures_of(self, page):
+        """Likewise of each picture the bytes of its file."""
+        found = re.findall(r'<img alt="([^"]*)"[^>]* src="data:image/png;base64,([^"]*)"', content(page, "r"))
+        return {html.unescape(title): base64.b64decode(text, validate=True) for title, text in found}
 
 
 class InterruptCase(Case):

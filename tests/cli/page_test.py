@@ -4,7 +4,7 @@ import json
 import os
 
 import browser
-from kit import Case, content, read_npy, write_npy
+from kit import DATA, Case, content, read_npy, write_npy
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -70,8 +70,9 @@ class PageCase(Case):
             const pixels = context.getImageData(0, 0, copy.width, copy.height).data;
             const colours = new Set();
             for (let at = 0; at < pixels.length; at += 4) if (pixels[at + 3] === 255) colours.add(pixels[at] << 16 | pixels[at + 1] << 8 | pixels[at + 2]);
+            const waiting = figure.querySelector('details noscript');
             return { title: figure.querySelector('h4').textContent, spec, marks, colours: colours.size,
-                     rows: figure.querySelectorAll('tbody tr').length };
+                     rows: waiting ? waiting.textContent.split('<tr>').length - 2 : figure.querySelectorAll('tbody tr').length };
           })""")
 
     def check_marks(self, charts):
@@ -137,6 +138,10 @@ class Drawn(PageCase):
         page.click(*place["legend"])
         after = page.evaluate(f"new Promise((go) => setTimeout(() => go({hidden}), 300))")
         self.assertEqual(after, [False, False] + [True] * (len(after) - 2))  # the line and its spread
+        table = "document.getElementById('tested').closest('figure').querySelectorAll('tbody tr').length"
+        self.assertEqual(page.evaluate(table), 0)
+        page.evaluate("document.getElementById('tested').closest('figure').querySelector('summary').click()")
+        self.assertEqual(page.evaluate(f"new Promise((go) => setTimeout(() => go({table}), 300))"), 2)
 
     def test_dark_narrow_and_logarithmic(self):
         path = self.page(self.measured())
@@ -166,7 +171,7 @@ class Drawn(PageCase):
         counts = next(chart for chart in charts if chart["title"] == "counts" and len(chart["spec"]["labels"]) > 10)
         self.assertEqual(counts["spec"]["series"][0]["values"], answer["counts"])
         summary = json.loads(content(os.path.join(self.path("clusters"), "summary.json")))
-        inertia = next(chart for chart in charts if chart["title"] == "inertia by history")
+        inertia = next(chart for chart in charts if chart["title"] == "inertia by iteration")
         self.assertEqual(inertia["spec"]["series"][0]["values"], [step["inertia"] for step in summary["history"]])
 
     def test_clusters(self):
@@ -192,6 +197,32 @@ class Drawn(PageCase):
         self.succeed("kmeans", self.path("many.npy"), "-k", 2, "--report", self.path("page.html"), "--quiet")
         title = self.charts(self.open(self.path("page.html")))[0]["title"]
         self.assertRegex(title, r"^1\d{4} of 30000 points")
+
+    def test_answers(self):
+        """Of each problem: all that was drawn stands, in light and dark, on a wide page and a narrow one."""
+        path = self.path("page.html")
+        water = self.file("w.xyz", "".join(f'6\nLattice="20 0 0 0 20 0 0 0 20" Properties=species:S:1:pos:R:3\n'
+                                           f"O 1 1 {frame}\nH 2 1 1\nH 1 2 1\nO 5 1 1\nH 6 1 1\nH 5 2 1\n" for frame in range(1, 4)))
+        self.succeed("generate", "road-grid", "--rows", 8, "--columns", 9, "-o", self.path("roads.gr"), "--quiet")
+        gun = os.path.join(DATA, "life", "gosper_gun.rle")
+        for job, charts, pictures in [
+                (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf", "--partial"], ["counts", "g", "density", "coordination"], 0),
+                (["pair-histogram", water, "--bin-width", 1, "--bins", 8, "--rdf"], ["counts", "g", "density", "coordination"], 0),
+                (["shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 60], ["distances of 71 pairs", "the shortest route from 3 to 60"], 0),
+                (["life", gun, "-g", 300], ["population by generation"], 2),
+                (["kmeans", os.path.join(DATA, "picture.png"), "-k", "2..3"], ["counts", "inertia by k", "silhouette by k"], 2)]:
+            self.succeed(*job, "--report", path, "--quiet")
+            for options in ({}, {"dark": True}, {"width": 400}):
+                with self.subTest(job=job[0], **options):
+                    page = self.open(path, **options)
+                    self.check_quiet(page, path)
+                    drawn = self.charts(page)
+                    self.check_marks(drawn)
+                    self.assertEqual([title for title in charts if title not in [chart["title"] for chart in drawn]], [])
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), options.get("width", 1100))
+                    shown = page.evaluate("[...document.images].map((image) => image.complete && image.naturalWidth > 0 && image.width)")
+                    self.assertEqual(len(shown), pictures)
+                    self.assertTrue(all(30 < width < options.get("width", 1100) for width in shown), shown)
 
     def test_print(self):
         path = self.page(self.measured())
@@ -232,6 +263,31 @@ class Foreign(PageCase):
         self.assertIn(HOSTILE, page.evaluate("document.body.innerText"))
         self.assertIn("<img src=x onerror=alert(1)>.csv", page.evaluate("document.body.innerText"))
 
+    def test_text_of_answers_never_becomes_markup(self):
+        """Names of files, columns, atoms and vertices on the page of each kind of job."""
+        path, name = self.path("page.html"), HOSTILE.replace("/", ":")
+        word = "<img/src=x/onerror=alert(1)>"  # as one word
+        table = self.file(name + ".csv", HOSTILE + ",b\n1,2\n3,4\n5,7\n")
+        atoms = self.file(name + ".xyz", f"3\n{HOSTILE}\n{word} 0 0 0\n{word} 1 0 0\nH 0 1 0\n")
+        graph = self.file(name + ".tsv", f"{HOSTILE}\t<b>b</b>\t1\n<b>b</b>\tc\t2\n")
+        pattern = self.file(name + ".rle", f"#C {HOSTILE}\nx = 3, y = 1\n3o!\n")
+        for job, says in [(["kmeans", table, "-k", 2], []),
+                          (["pair-histogram", atoms, "--bin-width", 1, "--bins", 2, "--partial"], [f"{word}-H"]),
+                          (["shortest-paths", graph], ["the shortest route from " + HOSTILE]),
+                          (["life", pattern], ["generation 1: "])]:
+            with self.subTest(job=job[0]):
+                self.succeed(*job, "--report", path, "--quiet")
+                page = self.open(path)
+                self.check_quiet(page, path)
+                charts = self.charts(page)
+                self.check_marks(charts)
+                # Also in tables that are made when they are opened.
+                page.evaluate("""document.querySelectorAll('details:not([open]) > summary').forEach((one) => one.click()),
+                                 new Promise((go) => setTimeout(go, 300))""")
+                self.assertEqual(page.evaluate("document.querySelectorAll('img[src=x], b').length"), 0)
+                texts = page.evaluate("[...document.querySelectorAll('h2, h4, dd, th, td')].map((one) => one.textContent)")
+                self.assertEqual([words for words in [name, *says] if not any(words in text for text in texts)], [])
+
     def test_without_javascript(self):
         path = self.page(self.measured())
         page = self.browser.open(path, javascript=False)
@@ -253,3 +309,14 @@ class Foreign(PageCase):
         self.assertGreater(page.evaluate("document.querySelectorAll('canvas').length"), 0)
         self.check_quiet(page, path)
         self.assertLess(page.processor_seconds(), 2)
+        # A long table is there when it is opened, or printed, and without JavaScript.
+        rows = "document.querySelectorAll('details.rows')[%d].querySelectorAll('tbody tr').length"
+        self.assertEqual(page.evaluate(rows % 0), 0)
+        page.evaluate("document.querySelector('details.rows summary').click(), new Promise((go) => setTimeout(go, 300))")
+        self.assertEqual([page.evaluate(rows % 0), page.evaluate(rows % 1)], [100, 0])
+        self.assertIn("variant_19", page.evaluate("document.querySelector('details.rows').textContent"))
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual([page.evaluate(rows % 0), page.evaluate(rows % 99)], [100, 100])
+        page = self.browser.open(path, javascript=False)
+        document = page.call("DOM.getDocument", depth=1)["root"]["nodeId"]
+        self.assertEqual(len(page.call("DOM.querySelectorAll", nodeId=document, selector="details.rows tbody tr")["nodeIds"]), 10000 + 2)

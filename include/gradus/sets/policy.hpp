@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "gradus/sets/detail/word.hpp"
+
 namespace gradus {
 
 /// The policy of all sets that programs use.
@@ -30,6 +32,13 @@ struct set_policy {
     state ^= state >> 7;
     state ^= state << 17;
     return state;
+  }
+
+  /// Has the node to which a link leads brought into the caches, for it may be looked at soon. Relaxed: nothing depends
+  /// on what is read, and to ask for memory that is freed by then does no harm.
+  template <class Link>
+  static void fetch_target(const Link& link) noexcept {
+    __builtin_prefetch(sets_detail::node_at<const void>(link.load(std::memory_order_relaxed)));
   }
 
   static std::uint64_t first_state() noexcept {

@@ -17,6 +17,42 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64
+#define GRADUS_HAS_MEANS 1
+#else
+#define GRADUS_HAS_MEANS 0
+#endif
+
+#if GRADUS_HAS_MEANS
+
+template <class Lanes>
+struct Rounded {
+  hn::Vec<Lanes> value;  ///< an integer of 64 bits rounded to a double
+  hn::Vec<Lanes> rest;   ///< what that lost
+};
+
+template <class Lanes>
+HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>> integers) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::RebindToSigned<Lanes> whole;
+  const auto value = hn::ConvertTo(lanes, integers);
+  return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
+#else
+  // No instruction converts them. The upper and the lower half, each behind the exponent that makes it what it counts:
+  // 2^84 + 2^63 + upper 2^32, and 2^52 + lower. Both differences are exact, and so is what their sum loses (Dekker).
+  const hn::RebindToUnsigned<Lanes> bits;
+  const auto pattern = hn::BitCast(bits, integers);
+  const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
+  const auto lower_bits = pattern & hn::Set(bits, 0xffffffffu);
+  const auto upper =
+      hn::BitCast(lanes, upper_bits | hn::BitCast(bits, hn::Set(lanes, 0x1p84))) - hn::Set(lanes, 0x1p84 + 0x1p63);
+  const auto lower =
+      hn::BitCast(lanes, lower_bits | hn::BitCast(bits, hn::Set(lanes, 0x1p52))) - hn::Set(lanes, 0x1p52);
+  const auto value = upper + lower;
+  return {value, lower - (value - upper)};
+#endif
+}
+
 // One column, or a vector of them, from `column` on; returns which are certain.
 template <class T, class Lanes>
 HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
@@ -28,9 +64,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto high = hn::LoadU(integers, sums.high + column) - magic;
   const auto low = hn::LoadU(integers, sums.low + column) - magic;
   // |high| is at most 2^62, so that the rounded number is an integer of 64 bits, too.
-  const auto a = hn::ConvertTo(lanes, high);
-  const auto b = hn::ConvertTo(lanes, high - hn::ConvertTo(integers, a));
-  const auto c = hn::ConvertTo(lanes, low);
+  const auto [a, b] = rounded(lanes, high);
+  const auto [c, of_c] = rounded(lanes, low);
   const auto first = a * bits;
   const auto second = b * bits;
   const auto rest = second + c;
@@ -47,7 +82,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto of_low = rest - second;
   const auto lost = (second - (rest - of_low)) + (c - of_low);
   const bool may_be_exact = sums.exact && (sums.count & (sums.count - 1)) == 0;
-  const auto whole = hn::RebindMask(lanes, hn::ConvertTo(integers, c) == low);
+  const auto whole = of_c == hn::Zero(lanes);
   const auto exact =
       hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
   const auto bound = hn::IfThenZeroElse(exact, any_bound);
@@ -64,9 +99,9 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   } else {
     // Doubles that enclose the mean, and with it their roundings to T.
     const hn::Rebind<float, Lanes> narrow;
-    const auto rounded = hn::DemoteTo(narrow, mean);
-    hn::StoreU(rounded, narrow, means + column);
-    const auto wide = hn::PromoteTo(lanes, rounded);
+    const auto nearest = hn::DemoteTo(narrow, mean);
+    hn::StoreU(nearest, narrow, means + column);
+    const auto wide = hn::PromoteTo(lanes, nearest);
     const auto rounded_once = hn::And(exact, r == hn::Zero(lanes));
     const auto margin = hn::IfThenZeroElse(rounded_once, hn::Abs(mean) * hn::Set(lanes, 0x1p-51));
     const auto least = hn::PromoteTo(lanes, hn::DemoteTo(narrow, below - margin));
@@ -77,11 +112,13 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   }
 }
 
+#endif
+
 template <class T>
 std::int64_t certain_means_kernel(const ClusterSums& sums, T* means, std::int32_t* open) {
   std::int64_t found = 0;
   std::int64_t column = 0;
-#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64 && HWY_TARGET == HWY_AVX3
+#if GRADUS_HAS_MEANS
   const hn::ScalableTag<double> lanes;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   for (; column + width <= sums.columns; column += width) {
@@ -100,7 +137,6 @@ std::int64_t certain_means_kernel(const ClusterSums& sums, T* means, std::int32_
     found += !hn::AllTrue(one, means_of(one, sums, column, means));
   }
 #else
-  // To make doubles of integers of 64 bits and back takes as long here as it saves.
   (void)means;
   for (; column < sums.columns; ++column) open[found++] = static_cast<std::int32_t>(column);
 #endif
@@ -108,7 +144,7 @@ std::int64_t certain_means_kernel(const ClusterSums& sums, T* means, std::int32_
 }
 
 bool means_from_middle_kernel(const ClusterSums& sums, const double* middle, double* out) {
-#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64 && HWY_TARGET == HWY_AVX3
+#if GRADUS_HAS_MEANS
   const hn::ScalableTag<double> lanes;
   const hn::RebindToSigned<decltype(lanes)> integers;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
@@ -127,10 +163,9 @@ bool means_from_middle_kernel(const ClusterSums& sums, const double* middle, dou
   const auto whole = [&](std::int64_t column, auto load, auto load_limbs, auto store) HWY_ATTR {
     const auto high = load_limbs(sums.high + column) - magic;
     const auto low = load_limbs(sums.low + column) - magic;
-    const auto upper = hn::ConvertTo(lanes, high);
-    const auto lower = hn::ConvertTo(lanes, low);
-    const auto rest = hn::ConvertTo(lanes, high - hn::ConvertTo(integers, upper)) * bits +
-                      hn::ConvertTo(lanes, low - hn::ConvertTo(integers, lower));
+    const auto [upper, of_upper] = rounded(lanes, high);
+    const auto [lower, of_lower] = rounded(lanes, low);
+    const auto rest = of_upper * bits + of_lower;
     const auto above = upper * bits;
     const auto sum = above + lower;
     const auto taken = sum - above;
@@ -170,6 +205,8 @@ std::int64_t certain_means_f32(const ClusterSums& sums, float* means, std::int32
 std::int64_t certain_means_f64(const ClusterSums& sums, double* means, std::int32_t* open) {
   return certain_means_kernel(sums, means, open);
 }
+
+#undef GRADUS_HAS_MEANS
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -530,6 +530,21 @@ class Output(Case):
             self.refused_for_want_of_space(small, *job)
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy", "small"])
 
+    def test_report_of_a_picture(self):
+        picture, page, out = os.path.join(DATA, "picture.png"), self.path("page.html"), self.path("out")
+        self.succeed("kmeans", picture, "-k", "2..4", "--report", page, "-o", out, "--quiet")
+        summary = json.loads(content(os.path.join(out, "summary.json")))
+        pictures = self.pictures_of(page)
+        self.assertEqual(list(pictures), ["before", f"in {summary['k']} colours"])
+        before, after = pictures.values()
+        self.assertEqual(read_png(self.file("before.png", before)), read_png(picture))
+        self.assertEqual(after, content(os.path.join(out, "quantized.png")))
+        charts = self.charts_of(page)
+        for key in ("inertia", "silhouette", "calinski_harabasz", "davies_bouldin"):
+            rows = charts[key.replace("_", " ") + " by k"][1:]
+            self.assertEqual([[int(k), float(value)] for k, value in rows], [[fit["k"], fit[key]] for fit in summary["choice"]["fits"]])
+        self.assertEqual([int(row[1]) for row in charts["counts"][1:]], summary["counts"])
+
     def test_files_of_an_earlier_result_go(self):
         out = self.path("out")
         picture = os.path.join(DATA, "picture.png")

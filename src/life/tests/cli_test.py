@@ -265,6 +265,31 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
+    def test_report(self):
+        gun, page, last = os.path.join(DATA, "life", "gosper_gun.rle"), self.path("page.html"), self.path("last.png")
+        self.succeed("life", gun, "-g", 40, "--every", 15, "--boundary", "torus", "--size", "50x40", "--report", page, "-o", last, "--quiet")
+        rows = self.charts_of(page)["population by generation"]
+        job = ("--boundary", "torus", "--size", "50x40", "--json")
+        expected = [["generation", "population"]] + [
+            [str(g), str(json.loads(self.succeed("life", gun, "-g", g, *job).stdout)["population"])] for g in (0, 15, 30, 40)]
+        self.assertEqual(rows, expected)
+        first = self.path("first.png")
+        self.succeed("life", gun, "-g", 0, "--boundary", "torus", "--size", "50x40", "-o", first, "--quiet")
+        self.assertEqual(self.pictures_of(page), {"generation 0: 50 x 40 cells": content(first), "generation 40: 50 x 40 cells": content(last)})
+        # By trees, and of cells too far apart for a picture.
+        answer = json.loads(self.succeed("life", gun, "-g", 2**30, "--report", page, "--json").stdout)
+        self.assertLess(len(answer["history"]), 600)
+        self.assertEqual(answer["history"][-1], {"generation": 2**30, "population": answer["population"]})
+        self.assertEqual(list(self.pictures_of(page)), ["generation 0: 36 x 9 cells"])
+        self.assertIn("the cells lie too far apart for a picture", content(page, "r"))
+        # Larger than a picture: the share of live ones. And nothing alive.
+        self.succeed("life", gun, "-g", 3000, "--report", page, "--quiet")
+        self.assertRegex(list(self.pictures_of(page))[1], r"^generation 3000: \d{3} x \d{3} cells, 2 x 2 to a pixel$")
+        self.succeed("life", self.file("none.rle", "x = 0, y = 0\n!\n"), "--report", page, "--quiet")
+        self.assertIn("generation 1: no live cell", content(page, "r"))
+        self.refused(2, "life", gun, "--report", page, "--until-stable", says=["--until-stable", "--report"])
+        self.refused_to_overwrite([first], "life", first, "--report", first)
+
     def test_soups(self):
         def cells(*options):
             path = self.path("soup.cells")

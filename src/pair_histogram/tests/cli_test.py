@@ -196,6 +196,22 @@ class PairHistogram(Case):
         between = self.counts(*job, "--select", "type O", "--cross-select", "type H", "--weights", weights)
         self.assertEqual(between["weighted"][1], 1 * 2 + 1 * 3 + 4 * 5 + 4 * 6)
 
+    def test_report(self):
+        water, page = self.file("w.xyz", self.WATER), self.path("page.html")
+        answer = json.loads(self.succeed("pair-histogram", water, "--bin-width", 1, "--bins", 6, "--rdf", "--report", page, "--json").stdout)
+        charts = self.charts_of(page)
+        for key in ("counts", "g", "density", "coordination"):
+            self.assertEqual([float(row[1]) for row in charts[key][1:]], answer[key], key)
+        self.assertEqual([row[0] for row in charts["g"][1:]], ["0.5", "1.5", "2.5", "3.5", "4.5", "5.5"])
+        answer = json.loads(self.succeed("pair-histogram", water, "--bin-width", 1, "--bins", 6, "--rdf", "--partial", "--report", page,
+                                         "--json").stdout)
+        charts = self.charts_of(page)
+        for key in ("counts", "g", "coordination"):  # all kinds of pairs together
+            self.assertEqual(charts[key][0][1:], ["H-H", "H-O", "O-O"])
+            self.assertEqual([[float(cell) for cell in row[1:]] for row in charts[key][1:]],
+                             [list(row) for row in zip(*(part[key] for part in answer["partial"]))], key)
+        self.refused_to_overwrite([water], "pair-histogram", water, "--bin-width", 1, "--report", water)
+
     def test_bad_selections(self):
         water = self.file("w.xyz", self.WATER)
         job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6)

@@ -104,6 +104,40 @@ class ShortestPaths(Case):
                          [("openmp_recursive", "stops_at", 12), ("openmp_tiled", "scales_to", 12),
                           ("openmp_tiled", "best_at", 3)])
 
+    def test_report(self):
+        self.succeed("generate", "road-grid", "--rows", 9, "--columns", 11, "-o", self.path("roads.gr"), "--quiet")
+        page, out = self.path("page.html"), self.path("out")
+        self.succeed("shortest-paths", self.path("roads.gr"), "--report", page, "-o", out, "--quiet")
+        shape, _, distances = read_npy(os.path.join(out, "distances.npy"))[:3]
+        charts = self.charts_of(page)
+        n = 99
+        between = [value for place, value in enumerate(distances) if place // n != place % n]
+        rows = charts.pop("distances of 9,702 pairs")[1:]
+        bounds = [[int(word) for word in row[0].split(" to ")] for row in rows]
+        self.assertEqual((bounds[0][0], bounds[-1][-1]), (min(between), max(between)))
+        self.assertEqual([sum(bound[0] <= value <= bound[-1] for value in between) for bound in bounds], [int(row[1]) for row in rows])
+        # The longest of the shortest routes.
+        farthest = max((place for place in range(n * n) if place // n != place % n), key=lambda place: (distances[place], -place))
+        title, rows = next((title, rows) for title, rows in charts.items() if title.startswith("the shortest route"))
+        self.assertEqual(title, f"the shortest route from {farthest // n + 1} to {farthest % n + 1}")
+        self.assertEqual([int(row[1]) for row in rows[1:]], [distances[farthest // n * n + int(row[0]) - 1] for row in rows[1:]])
+        self.assertEqual(rows[-1], [str(farthest % n + 1), str(max(between))])
+        # Of a route that is asked for, the distances from its first vertex.
+        answer = json.loads(self.succeed("shortest-paths", self.path("roads.gr"), "--from", 3, "--to", 90, "--report", page, "--json").stdout)
+        charts = self.charts_of(page)
+        self.assertIn("distances of 98 pairs", charts)
+        self.assertEqual([int(row[0]) for row in charts["the shortest route from 3 to 90"][1:]], answer["route"]["vertices"])
+        self.assertEqual(int(charts["the shortest route from 3 to 90"][-1][1]), answer["route"]["distance"])
+        # Of real numbers, and where there is no way.
+        edges = self.file("edges.csv", "a,b,-1.5\nb,c,2.25\nd,c,1\n")
+        self.succeed("shortest-paths", edges, "--from", "c", "--to", "a", "--report", page, "--quiet")
+        self.assertIn("there is no route from c to a", content(page, "r"))
+        self.succeed("shortest-paths", edges, "--report", page, "--quiet")
+        charts = self.charts_of(page)
+        self.assertEqual(sum(int(row[1]) for row in charts["distances of 4 pairs"][1:]), 4)
+        self.assertEqual(charts["the shortest route from b to c"][1:], [["b", "0"], ["c", "2.25"]])
+        self.refused_to_overwrite([edges], "shortest-paths", edges, "--report", edges)
+
     def test_files(self):
         folder = self.path("paths")
         self.succeed("shortest-paths", self.roads(), "-o", folder)
