@@ -15,6 +15,7 @@
 #include "bench/problem.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/processes.hpp"
 #include "cli/program.hpp"
 #include "cli/terminal.hpp"
 #include "core/names.hpp"
@@ -211,6 +212,7 @@ int run(int argument_count, char** arguments, Session& session) {
   root.set_version_flag("-V,--version", fmt::format("gradus {}", version()), "print the version");
   root.allow_extras(false)->require_subcommand(0, 1);
   Action action;
+  bool is_job = false;
   for (const Command& command : commands()) {
     CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
     Options options(*app, session.values, session.uses);
@@ -223,7 +225,10 @@ int run(int argument_count, char** arguments, Session& session) {
       add_limits(options, session.execution);
     }
     if (command.common != Common::none) add_output_options(options, session);
-    app->final_callback([&action, chosen] { action = chosen; });
+    app->final_callback([&action, &is_job, chosen, common = command.common] {
+      action = chosen;
+      is_job = common == Common::job || common == Common::place;
+    });
   }
   std::vector<std::string> words(arguments + 1, arguments + argument_count);
   if (words.empty()) {
@@ -249,6 +254,7 @@ int run(int argument_count, char** arguments, Session& session) {
     explain(root, words, error);
   }
   require_effects(session.uses);
+  if (is_job && is_superfluous(started_processes())) return UnsupportedError("").exit_status();
   return action ? action() : 0;
 }
 

@@ -23,6 +23,7 @@
 
 #include "cpu/control_group.hpp"
 #include "cpu/topology.hpp"
+#include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cpu {
@@ -51,6 +52,16 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
+/// Of ranks on one machine. They share what each of them may use; but those that a launcher has bound to a part of the
+/// machine share that with the few that are bound there too, which are as many to a processor as anywhere else.
+int cores_of_a_rank(int neighbours) {
+  const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const int usable = usable_cores();
+  const bool is_bound = std::ssize(allowed_processors()) < online;
+  const int share = (is_bound ? online : usable) / std::max(1, neighbours);
+  return std::clamp(share, 1, usable);
+}
+
 }  // namespace
 
 int bind_thread(int thread, const std::vector<int>& processors) {
@@ -68,7 +79,8 @@ int thread_count(const Execution& execution) {
   if (execution.threads < 0 || execution.threads > most)
     throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
                      std::to_string(execution.threads));
-  return execution.threads > 0 ? execution.threads : usable_cores();
+  if (execution.threads > 0) return execution.threads;
+  return execution.communicator == nullptr ? usable_cores() : cores_of_a_rank(execution.communicator->neighbours());
 }
 
 int start_team(int threads) {
