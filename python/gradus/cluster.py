@@ -188,9 +188,7 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
     }
 
 
-class KMeans(  # type: ignore[misc]
-    _Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
     """K-Means clustering: scikit-learn's estimator, computed by Gradus.
 
     Parameters, attributes, warnings and messages are those of `sklearn.cluster.KMeans`. `algorithm` and `copy_x` change
