@@ -56,7 +56,7 @@ class Contest : public Workload {
       seen = {};
       seen.waits = result.waits;
     });
-    return "mutual exclusion, and that no update is lost, in each run";
+    return "mutual exclusion, and that no update is lost, in each run of a lock";
   }
 
   Sample run(const Row& row) override {
@@ -190,7 +190,7 @@ const ProblemRow locks_problem{
         "had as many. wait: from asking for the lock to having it, in nanoseconds, in a run of its own whose "
         "looks at the clock take as long as a short section: the median, what 99 % did not exceed, and the longest. "
         "again, near: the share of sections whose thread, or one of the same node of the memory, was the last inside. "
-        "CPU: "
+        "Where again is near 1 with several threads, these ran one after the other: measure more --sections. CPU: "
         "processor time of all threads over sections. lost: the share of updates that were lost. bytes: of a lock.",
     .ladder = &locks_detail::ladder,
     .verify = verify_room<locks_detail::Trial>,

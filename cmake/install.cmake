@@ -8,6 +8,10 @@ install(DIRECTORY include/gradus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 # find_package(gradus)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gradus)
 install(EXPORT gradus NAMESPACE gradus:: FILE gradusTargets.cmake DESTINATION ${config_folder})
+if(GRADUS_HAS_MPI)
+  install(TARGETS gradus_mpi EXPORT gradus_mpi)
+  install(EXPORT gradus_mpi NAMESPACE gradus:: FILE gradusMpiTargets.cmake DESTINATION ${config_folder})
+endif()
 configure_package_config_file(cmake/gradusConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/gradusConfig.cmake
   INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion.cmake

@@ -7,7 +7,8 @@ is reported beside it. Needs the packages of requirements-kmeans.txt.
 With --everyday or --sweep whole calls are timed instead, in a process on each side that makes many of them:
 --everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): the first call of a process, and later ones
 --sweep     200 random shapes, given start, 10 iterations: those that are slower than scikit-learn, with their phases
-For these two a Python that finds NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
+--python    what the Python package adds to the same call in C++, and gradus.KMeans beside scikit-learn's
+For the first two a Python that finds NumPy, SciPy and scikit-learn, and a build folder with gradus and kmeans_calls
 (cmake --build build --target kmeans_calls), are enough: rivals.py kmeans --gradus build/gradus --sweep.
 """
 
@@ -539,6 +540,7 @@ def versions():
 def add_options(parser):
     parser.add_argument("--agree", action="store_true", help="compare results until convergence instead of speed")
     parser.add_argument("--criteria", action="store_true", help="compare the criteria for the number of clusters instead")
+    parser.add_argument("--python", action="store_true", help="time the Python package instead")
     parser.add_argument("--everyday", action="store_true", help="time default calls instead")
     parser.add_argument("--sweep", action="store_true", help="time fits of random shapes instead")
     parser.add_argument("--quick", action="store_true", help="10 shapes of the sweep; not the everyday calls for which "
@@ -555,6 +557,8 @@ def add_options(parser):
 def result_name(options):
     if options.everyday or options.sweep:
         return f"kmeans-calls-{options.threads}-cores.json"
+    if options.python:
+        return f"kmeans-python-{options.threads}-cores.json"
     if options.criteria:
         return "kmeans-criteria.json"
     return "kmeans-agreement.json" if options.agree else "kmeans-rivals.json"
@@ -566,6 +570,10 @@ def run(options, folder):
         import kmeans_calls
 
         return kmeans_calls.run(options, folder)
+    if options.python:
+        import kmeans_python
+
+        return kmeans_python.run(options, folder)
     if options.criteria:
         import kmeans_criteria
 

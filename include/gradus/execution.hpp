@@ -9,6 +9,8 @@
 
 namespace gradus {
 
+class Communicator;
+
 enum class Device : std::uint8_t {
   automatic,  ///< where views lie on a GPU, that one; else a GPU where there is one that the job fits and gains from (a
               ///< small one is done before a GPU is ready), otherwise the CPU
@@ -56,6 +58,13 @@ struct Execution {
   /// written after what the caller put into it before the call; when the call returns its results are there, for any
   /// stream. Ignored where no view lies on a GPU.
   void* stream = nullptr;
+  /// The ranks among which the rows of the problem are split (gradus/communicator.hpp), or null: all of them are here.
+  /// The views of points, weights and labels are then those of this rank's rows, of which there may be none; the rows
+  /// of all ranks, one rank's after the other's, are the problem. All ranks make the same call, with the same options.
+  /// The result is, to the bit, that of one process; what belongs to rows (labels, distances) is that of this rank's
+  /// rows. An error is thrown on all ranks: that of the lowest rank that has one. UnsupportedError where a call does
+  /// not know ranks. The object must outlive the call; one call at a time may use it.
+  Communicator* communicator = nullptr;
 };
 
 }  // namespace gradus

@@ -28,6 +28,10 @@
 /// lie beside the points or in host memory, given centroids anywhere. Execution::stream says when the memory may be
 /// read.
 ///
+/// Ranks (Execution::communicator): the rows are split over them, and all that is said here of one process is true of
+/// all of them together, to the bit. Labels, distances and the report are those of this rank's rows; row numbers are
+/// among all. In host memory, by the CPU variants of the contract "same bits"; up to 2^36 rows.
+///
 /// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
 /// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
 #pragma once

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/names.hpp"
 #include "gradus/error.hpp"
+#include "python/bindings/library.hpp"
 
 namespace gradus::python {
 
@@ -18,7 +18,7 @@ Enum choice(const char* what, const std::string& text, const std::array<std::str
     if (text == names[index]) return static_cast<Enum>(index);
     list += (index == 0 ? "" : ", ") + std::string(names[index]);
   }
-  throw UsageError(std::string(what) + ": there is no '" + text + "', only " + list + core::did_you_mean(text, names));
+  throw UsageError(std::string(what) + ": there is no '" + text + "', only " + list + did_you_mean(text, names));
 }
 
 }  // namespace gradus::python

@@ -8,9 +8,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/names.hpp"
-#include "execution/machine.hpp"
 #include "python/bindings/choices.hpp"
+#include "python/bindings/library.hpp"
 
 namespace gradus::python {
 
@@ -40,7 +39,7 @@ void set_device(Execution& execution, const std::string& text) {
     }
   }
   throw UsageError("device: there is no '" + text + "', only auto, cpu, gpu and gpu:0, gpu:1, ..." +
-                   core::did_you_mean(text, names));
+                   did_you_mean(text, names));
 }
 
 Pinning pinning_of(const std::string& text) {
@@ -51,7 +50,7 @@ Pinning pinning_of(const std::string& text) {
 /// Fewer threads than the machine has, where the environment (OMP_NUM_THREADS) or threadpoolctl says so.
 int usual_threads() {
   const int limit = omp_get_max_threads();
-  return limit < execution::this_machine().cores ? limit : 0;
+  return limit < this_machine().cores ? limit : 0;
 }
 
 Request make_request(const std::string& device, std::optional<std::string> variant, std::optional<int> threads,

@@ -1,11 +1,9 @@
 // The ladders, the GPUs, this machine and this build.
 #include <nanobind/stl/string.h>
 
-#include "cpu/memory.hpp"
-#include "execution/devices.hpp"
-#include "execution/machine.hpp"
 #include "gradus/variants.hpp"
 #include "gradus/version.hpp"
+#include "python/bindings/library.hpp"
 #include "python/bindings/module.hpp"
 
 namespace gradus::python {
@@ -34,19 +32,19 @@ nb::typed<nb::list, nb::str> problem_names() {
 
 Rows gpus_here() {
   Rows gpus;
-  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+  for (const execution::Gpu& gpu : this_machine().gpus())
     gpus.append(
         nb::make_tuple(gpu.index, gpu.name, gpu.memory_bytes, gpu.multiprocessors, gpu.compute_capability, gpu.usable));
   return gpus;
 }
 
 nb::typed<nb::dict, nb::str, nb::any> machine_facts() {
-  const execution::Machine& machine = execution::this_machine();
+  const execution::Machine& machine = this_machine();
   const execution::Layout& layout = machine.layout();
   nb::typed<nb::dict, nb::str, nb::any> facts;
   facts["version"] = text(version());
   facts["cuda_compiled"] = machine.cuda_compiled;
-  facts["why_no_gpu"] = execution::why_no_gpu(machine);
+  facts["why_no_gpu"] = why_no_gpu();
   facts["processor"] = machine.processor;
   facts["cores"] = machine.cores;
   facts["physical_cores"] = layout.physical_cores;
@@ -57,7 +55,7 @@ nb::typed<nb::dict, nb::str, nb::any> machine_facts() {
   facts["simd"] = simd;
   facts["fused_multiply_add"] = machine.fused_multiply_add;
   facts["memory_bytes"] = machine.memory_bytes;
-  facts["available_memory_bytes"] = cpu::available_memory();
+  facts["available_memory_bytes"] = available_memory();
   return facts;
 }
 

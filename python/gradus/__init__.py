@@ -17,8 +17,11 @@ from gradus._kmeans import (
     kmeans_predict,
     kmeans_transform,
 )
+from gradus._life import LifeResult, LifeTree, life
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
+from gradus._matmul import matmul
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
+from gradus._shortest_paths import ShortestPathsResult, shortest_paths
 
 if TYPE_CHECKING:
     from gradus.cluster import KMeans as KMeans, k_means as k_means, kmeans_plusplus as kmeans_plusplus
@@ -34,11 +37,14 @@ __all__ = [
     "KMeansInitialCentroids",
     "KMeansIteration",
     "KMeansResult",
+    "LifeResult",
+    "LifeTree",
     "MemoryEstimate",
     "OutOfMemoryError",
     "PairHistogramResult",
     "RadialDistribution",
     "RunReport",
+    "ShortestPathsResult",
     "UnsupportedError",
     "UsageError",
     "Variant",
@@ -49,8 +55,11 @@ __all__ = [
     "kmeans_memory",
     "kmeans_predict",
     "kmeans_transform",
+    "life",
+    "matmul",
     "pair_histogram",
     "problems",
+    "shortest_paths",
     "variants",
 ]
 

@@ -52,7 +52,11 @@ def matrix(source: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.nda
         raise UsageError(
             f"{what}: an array of the shape {array.shape}; two dimensions are needed, a row for each point"
         )
-    array = _floating(array, what, dtype)
+    return in_rows(_floating(array, what, dtype))
+
+
+def in_rows(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy only where the elements of a row do not lie side by side."""
     rows, columns = array.shape
     apart = array.strides[0]
     in_place = (columns <= 1 or array.strides[1] == array.itemsize) and (

@@ -39,6 +39,14 @@ from sklearn.utils import _array_api, assert_all_finite, check_array, check_rand
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params  # type: ignore  # noqa: E402
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data  # type: ignore  # noqa: E402
 
+try:
+    from sklearn.callback import CallbackSupportMixin as _Callbacks  # type: ignore
+except ImportError:  # older than 1.9
+
+    class _Callbacks:  # type: ignore[no-redef]
+        pass
+
+
 Array = np.ndarray[Any, Any]
 
 _RANDOM_STATE = [
@@ -126,7 +134,63 @@ def _enough_samples(samples: int, clusters: int) -> None:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class _Enough(Exception):
+    """A callback wants the fit to end here."""
+
+
+class _Iterations:
+    """A fit as scikit-learn's callbacks see it: a task for each iteration, if it starts once.
+
+    The library says now and then which iteration it is at; the callbacks then hear of all up to that one. Where one of
+    them asks to stop after an iteration, or for the model as it was then, the fit is made again with that limit, which
+    gives the same bits.
+    """
+
+    def __init__(self, model: KMeans, fit: Callable[..., KMeansResult], X: Any, y: Any, sample_weight: Any) -> None:
+        self._model, self._fit = model, fit
+        self._told = 0
+        self._data = {"estimator": model, "X": X, "y": y}
+        if sample_weight is not None:
+            self._data["metadata"] = {"sample_weight": sample_weight}
+        tasks = model.max_iter if model._n_init == 1 else 0
+        self._root = model._init_callback_context(max_subtasks=tasks)
+        self._root.call_on_fit_task_begin(**self._data)
+
+    def _tell(self, iterations: int) -> None:
+        while self._model._n_init == 1 and self._told < iterations:
+            self._told += 1
+            number = self._told
+            task = self._root.subcontext(task_name="iteration")
+            task.call_on_fit_task_begin(**self._data)
+            if task.call_on_fit_task_end(
+                **self._data, reconstruction_attributes=lambda: _fitted(self._fit(max_iterations=number))
+            ):
+                raise _Enough
+
+    def run(self) -> KMeansResult:
+        try:
+            result = self._fit(progress=lambda phase, done, *_: self._tell(done if phase == "iteration" else 0))
+            self._tell(_iterations(result))
+        except _Enough:
+            result = self._fit(max_iterations=self._told)
+        self._root.call_on_fit_task_end(**self._data, reconstruction_attributes=lambda: _fitted(result))
+        return result
+
+
+def _fitted(result: KMeansResult) -> dict[str, Any]:
+    """The attributes of a fitted model."""
+    return {
+        "cluster_centers_": result.centroids,
+        "_n_features_out": len(result.centroids),
+        "labels_": result.labels,
+        "inertia_": result.inertia,
+        "n_iter_": _iterations(result),
+    }
+
+
+class KMeans(  # type: ignore[misc]
+    _Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """K-Means clustering: scikit-learn's estimator, computed by Gradus.
 
     Parameters, attributes, warnings and messages are those of `sklearn.cluster.KMeans`. `algorithm` and `copy_x` change
@@ -223,11 +287,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             init = check_array(_on_host(init), dtype=read.dtype, order="C")
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
-        try:
+        seed = 0 if callable(init) else _seed(self.random_state)
+        if callable(init) and self._n_init == 1:
+            init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
+
+        def fit(**limits: Any) -> KMeansResult:
             if callable(init):
-                result = self._fit_from_callable(read, rows, weights)
-            else:
-                result = self._fit_from(rows, init, weights, self._n_init, _seed(self.random_state))
+                return self._fit_from_callable(read, rows, weights, **limits)
+            return self._fit_from(rows, init, weights, self._n_init, seed, **limits)
+
+        try:
+            listened_to = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+            result = _Iterations(self, fit, X, y, sample_weight).run() if listened_to else fit()
+            if self.verbose:
+                self._print(result, rows)
         except InputError as error:
             self._explain(rows, error)
 
@@ -239,11 +312,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.cluster_centers_ = _like(result.centroids, X)
-        self._n_features_out = len(result.centroids)
-        self.labels_ = _like(result.labels, X)
-        self.inertia_ = result.inertia
-        self.n_iter_ = _iterations(result)
+        for name, value in _fitted(result).items():
+            setattr(self, name, _like(value, X) if isinstance(value, np.ndarray) else value)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -324,32 +394,30 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 f"{X.shape[1]}."
             )
 
-    def _fit_from(self, rows: Any, init: Any, weights: Array | None, restarts: int, seed: int) -> KMeansResult:
-        result = kmeans(
+    def _fit_from(
+        self, rows: Any, init: Any, weights: Array | None, restarts: int, seed: int, **limits: Any
+    ) -> KMeansResult:
+        return kmeans(
             rows,
             self.n_clusters,
             init=init,
             weights=weights,
             restarts=restarts,
-            max_iterations=self.max_iter,
             tolerance=self.tol,
             empty=self.empty,
             fewer_distinct="accept",
             metric=self.metric,
             seed=seed,
             variant=self.variant,
-            **self._where(),
+            **{"max_iterations": self.max_iter, **self._where(), **limits},
         )
-        if self.verbose:
-            self._print(result, rows)
-        return result
 
-    def _fit_from_callable(self, read: Any, rows: Any, weights: Array | None) -> KMeansResult:
+    def _fit_from_callable(self, read: Any, rows: Any, weights: Array | None, **limits: Any) -> KMeansResult:
         random_state = _random_state(self.random_state)
         best: KMeansResult | None = None
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
-            result = self._fit_from(rows, start, weights, 1, 0)
+            result = self._fit_from(rows, start, weights, 1, 0, **limits)
             # The inertia of the same clusters in another order is the same number: no need to compare labels.
             if best is None or result.inertia < best.inertia:
                 best = result

@@ -592,3 +592,78 @@ def test_missing_or_old_scikit_learn(there):
     )
     assert "pip install 'gradus[sklearn]'" in said and "1.6" in said
     assert ("1.5.2" in said) == ("1.5.2" in there)
+
+
+# What scikit-learn's callbacks see of a fit; they exist from 1.9 on.
+
+
+class Listener:
+    """Writes down what it is told, and asks to stop after an iteration."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after, self.told, self.models = stop_after, [], []
+
+    def setup(self, estimator, context):
+        self.told.append("setup")
+
+    def teardown(self, estimator, context):
+        self.told.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, metadata=None):
+        self.told.append(f"begin {context.task_name}")
+        assert X is not None
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.told.append(f"end {context.task_name}")
+        self.models.append(fitted_estimator)
+        return context.task_name == "iteration" and self.told.count("end iteration") == self.stop_after
+
+
+callbacks_exist = pytest.mark.skipif(not hasattr(gradus.KMeans, "set_callbacks"), reason="scikit-learn older than 1.9")
+
+
+@callbacks_exist
+def test_callbacks_hear_of_every_iteration():
+    x = np.random.default_rng(0).random((500, 3))
+    quiet = gradus.KMeans(5, random_state=0).fit(x)
+    listener = Listener()
+    model = gradus.KMeans(5, random_state=0).set_callbacks(listener)
+    assert model.fit(x) is model and model.n_iter_ == quiet.n_iter_ > 2
+    assert model.cluster_centers_.tobytes() == quiet.cluster_centers_.tobytes()
+    assert listener.told[:2] == ["setup", "begin fit"] and listener.told[-2:] == ["end fit", "teardown"]
+    assert listener.told[2:-2] == ["begin iteration", "end iteration"] * quiet.n_iter_
+    for number, then in enumerate(listener.models[:-1], start=1):
+        expected = gradus.KMeans(5, random_state=0, max_iter=number).fit(x)
+        assert then.cluster_centers_.tobytes() == expected.cluster_centers_.tobytes()
+        assert (then.predict(x) == expected.predict(x)).all()
+
+
+@callbacks_exist
+def test_a_callback_ends_the_fit():
+    x = np.random.default_rng(0).random((500, 3))
+    model = gradus.KMeans(5, random_state=0).set_callbacks(Listener(stop_after=2)).fit(x)
+    expected = gradus.KMeans(5, random_state=0, max_iter=2).fit(x)
+    assert model.n_iter_ == 2 and model.cluster_centers_.tobytes() == expected.cluster_centers_.tobytes()
+
+
+@callbacks_exist
+@pytest.mark.parametrize("init, n_init", [("random", 3), (lambda x, k, random_state: x[:k], 1), (lambda x, k, random_state: x[:k], 2)])
+def test_callbacks_of_any_start(init, n_init):
+    x = np.random.default_rng(0).random((300, 3))
+    listener = Listener()
+    model = gradus.KMeans(4, init=init, n_init=n_init, random_state=0).set_callbacks(listener).fit(x)
+    expected = gradus.KMeans(4, init=init, n_init=n_init, random_state=0).fit(x)
+    assert model.cluster_centers_.tobytes() == expected.cluster_centers_.tobytes()
+    assert ("begin iteration" in listener.told) == (n_init == 1)
+    assert listener.told[-2:] == ["end fit", "teardown"]
+
+
+@callbacks_exist
+def test_callbacks_in_a_pipeline():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = np.random.default_rng(0).random((300, 3))
+    listener = Listener()
+    make_pipeline(StandardScaler(), gradus.KMeans(4, random_state=0).set_callbacks(listener)).fit(x)
+    assert listener.told.count("begin fit") == 1 and "end iteration" in listener.told

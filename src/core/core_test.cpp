@@ -100,6 +100,7 @@ TEST(Names, SuggestsTheNearest) {
   EXPECT_EQ(did_you_mean("sequental", names), " (did you mean 'sequential'?)");
   EXPECT_EQ(did_you_mean("openmp_redcue", names), " (did you mean 'openmp_reduce'?)");
   EXPECT_EQ(did_you_mean("openmp_share", names), " (did you mean 'openmp_shared'?)");
+  EXPECT_EQ(did_you_mean("seq", names), " (did you mean 'sequential'?)");
   EXPECT_EQ(did_you_mean("cuda_tiled", names), "");
   EXPECT_EQ(did_you_mean("", names), "");
   EXPECT_EQ(did_you_mean("sequential", {}), "");

@@ -91,6 +91,11 @@ class ExactAccumulator {
   void merge(const ExactAccumulator& other);
   /// Adds words that were summed elsewhere, at most 2^31 additions each.
   void merge(std::span<const std::int64_t> limbs);
+  /// For that: words so small that those of 2^31 accumulators can be added up.
+  const Limbs& propagated_limbs() {
+    propagate();
+    return limbs_;
+  }
 
   /// -1, 0 or 1.
   int sign() const;

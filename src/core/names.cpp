@@ -41,6 +41,10 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
       nearest = candidate;
     }
   }
+  // Of none that is near, the first that goes on where the name ends: a lock's name without "_lock".
+  if (nearest.empty() && name.size() > 2)
+    for (const std::string_view candidate : candidates)
+      if (nearest.empty() && candidate.starts_with(name)) nearest = candidate;
   return nearest.empty() ? "" : " (did you mean '" + std::string(nearest) + "'?)";
 }
 

@@ -11,7 +11,8 @@ namespace gradus::core {
 /// The name with every hyphen turned into an underscore.
 std::string with_underscores(std::string_view name);
 
-/// " (did you mean 'x'?)" for the candidate with the least edit distance to `name`, or "" when none is near.
+/// " (did you mean 'x'?)" for the candidate with the least edit distance to `name`; when none is near, for the first
+/// that begins with it; or "".
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace gradus::core

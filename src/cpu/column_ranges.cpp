@@ -147,13 +147,14 @@ Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
 }
 
 template <class T>
-[[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what, const std::stop_token& stop) {
+[[noreturn]] void throw_first_bad(MatrixView<const T> rows, const char* what, const std::stop_token& stop,
+                                  std::int64_t first_row) {
   const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns());
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     if (row % stretch == 0) core::honour_stop(stop, "stopped while examining the points");
     for (std::int64_t column = 0; column < rows.columns(); ++column) {
       const double value = static_cast<double>(rows(row, column));
-      if (!(std::abs(value) <= core::largest_magnitude)) core::throw_bad_value(what, row, column, value);
+      if (!(std::abs(value) <= core::largest_magnitude)) core::throw_bad_value(what, first_row + row, column, value);
     }
   }
   throw InputError(std::string(what) + ": a value changed while it was read");
@@ -162,7 +163,8 @@ template <class T>
 }  // namespace
 
 template <class T>
-core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop) {
+core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads, const std::stop_token& stop,
+                                 std::int64_t first_row) {
   std::vector<Ranges> parts(static_cast<std::size_t>(threads));
   core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -183,7 +185,7 @@ core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int
   bool good = all.finite;
   for (std::size_t column = 0; column < all.lowest.size(); ++column)
     good = good && !(all.lowest[column] < -core::largest_magnitude) && !(all.highest[column] > core::largest_magnitude);
-  if (!good) throw_first_bad(rows, what, stop);
+  if (!good) throw_first_bad(rows, what, stop, first_row);
   return all;
 }
 
@@ -225,8 +227,9 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
   return finest;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                               \
-  template core::ColumnRanges column_ranges(MatrixView<const T>, const char*, int, const std::stop_token&); \
+#define GRADUS_INSTANTIATE(T)                                                                              \
+  template core::ColumnRanges column_ranges(MatrixView<const T>, const char*, int, const std::stop_token&, \
+                                            std::int64_t);                                                 \
   template std::vector<int> finest_bits(MatrixView<const T>, std::span<const int>, int, const std::stop_token&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

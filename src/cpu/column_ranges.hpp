@@ -11,10 +11,11 @@
 namespace gradus::cpu {
 
 /// Reads all rows, shared among threads. InputError that begins with `what` and names the first bad value where one is
-/// NaN, infinite, or above core::largest_magnitude. InterruptedError after a stop request.
+/// NaN, infinite, or above core::largest_magnitude; rows are numbered from `first_row` on. InterruptedError after a
+/// stop request.
 template <class T>
 core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads,
-                                 const std::stop_token& stop = {});
+                                 const std::stop_token& stop = {}, std::int64_t first_row = 0);
 
 /// Per column, the least exponent of a bit of its values: every value is an integer times two to that power. Where that
 /// is not below `enough` of the column, `enough`. Reads all rows, shared among threads; InterruptedError after a stop

@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -21,6 +23,7 @@
 
 #include "cpu/control_group.hpp"
 #include "cpu/topology.hpp"
+#include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cpu {
@@ -49,6 +52,16 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
+/// Of ranks on one machine. They share what each of them may use; but those that a launcher has bound to a part of the
+/// machine share that with the few that are bound there too, which are as many to a processor as anywhere else.
+int cores_of_a_rank(int neighbours) {
+  const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const int usable = usable_cores();
+  const bool is_bound = std::ssize(allowed_processors()) < online;
+  const int share = (is_bound ? online : usable) / std::max(1, neighbours);
+  return std::clamp(share, 1, usable);
+}
+
 }  // namespace
 
 int bind_thread(int thread, const std::vector<int>& processors) {
@@ -66,7 +79,8 @@ int thread_count(const Execution& execution) {
   if (execution.threads < 0 || execution.threads > most)
     throw UsageError("threads must be between 0 (one per core) and " + std::to_string(most) + ", not " +
                      std::to_string(execution.threads));
-  return execution.threads > 0 ? execution.threads : usable_cores();
+  if (execution.threads > 0) return execution.threads;
+  return execution.communicator == nullptr ? usable_cores() : cores_of_a_rank(execution.communicator->neighbours());
 }
 
 int start_team(int threads) {
@@ -162,6 +176,30 @@ int own_running_threads() {
   return std::max(running, 1);
 }
 
+/// The threads of other processes that run. Looked up again after some milliseconds only: it may take longer than the
+/// work that asks, call after call.
+int other_running_threads() {
+  using Clock = std::chrono::steady_clock;
+  constexpr Clock::duration holds = std::chrono::milliseconds(20);
+  static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
+  static std::atomic<int> known{0};
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  // relaxed: whoever sees one of the two too early takes a number that another thread has just found, or found before.
+  if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
+    return known.load(std::memory_order_relaxed);
+  char room[128];
+  const auto running = [&room] { return running_threads(read_file("/proc/loadavg", room)); };
+  int others = 0;
+  if (running() > 1) {
+    // A team of this process that waits for its next job is none of the others.
+    const int own = own_running_threads();
+    others = std::max(running() - own, 0);
+  }
+  known.store(others, std::memory_order_relaxed);
+  looked.store(now, std::memory_order_relaxed);
+  return others;
+}
+
 }  // namespace
 
 int running_threads(std::string_view loadavg) {
@@ -178,14 +216,9 @@ int running_threads(std::string_view loadavg) {
 
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (threads <= 1) return threads;
   if (static_cast<int>(allowed_processors().size()) < online) return threads;  // the others may run elsewhere
-  char room[128];
-  const auto enough = [&](int own) {
-    return running_threads(read_file("/proc/loadavg", room)) - own <= online - threads;
-  };
-  if (threads <= 1 || enough(1)) return threads;
-  const int own = own_running_threads();  // a team of this process that waits for its next job is none of the others
-  return std::clamp(online - (running_threads(read_file("/proc/loadavg", room)) - own), 1, threads);
+  return std::clamp(online - other_running_threads(), 1, threads);
 }
 
 int usable_cores() {

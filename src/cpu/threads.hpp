@@ -10,7 +10,7 @@
 
 namespace gradus::cpu {
 
-/// The number of threads the job takes: execution.threads, or one per available core.
+/// The number of threads the job takes: execution.threads, or one per available core; of a rank, of its share of them.
 /// UsageError when negative or above 4096.
 int thread_count(const Execution& execution);
 

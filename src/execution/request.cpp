@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "gradus/communicator.hpp"
 
 namespace gradus {
 
@@ -78,9 +79,18 @@ void check_element_bytes(int bytes) {
     throw UsageError("an element takes 4 bytes (float) or 8 (double), not " + std::to_string(bytes));
 }
 
-void check_execution(const Execution& execution) {
+void check_execution(const Execution& execution, TakesRanks takes_ranks) {
+  if (execution.communicator != nullptr && takes_ranks == TakesRanks::no)
+    throw UnsupportedError(
+        "Execution::communicator: this call does not run on several ranks; give it all rows on one of them, and no "
+        "communicator");
   check_choice(execution.device, Device::gpu, "device");
   check_choice(execution.pinning, Pinning::scatter, "pinning");
+  if (execution.pinning != Pinning::none && execution.communicator != nullptr &&
+      execution.communicator->neighbours() > 1)
+    throw UnsupportedError(
+        "pinning: each of the ranks on this machine would bind its threads to the same processors; leave that to what "
+        "starts them (mpirun --map-by and --bind-to, srun --cpu-bind)");
   if (execution.block_size < 0)
     throw UsageError("Execution::block_size: " + std::to_string(execution.block_size) + " is not a number of threads");
   cpu::thread_count(execution);
@@ -111,17 +121,27 @@ void check_beside(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu
                          (runs_on_gpu ? gpu_number(gpu) : "the CPU") + "; keep them there or in host memory");
 }
 
+namespace {
+
+/// What the machine has, of which the ranks on it take a share each.
+std::uint64_t memory_left(const Execution& execution) {
+  const int ranks = execution.communicator != nullptr ? std::max(1, execution.communicator->neighbours()) : 1;
+  return cpu::available_memory() / static_cast<std::uint64_t>(ranks);
+}
+
+}  // namespace
+
 bool has_memory(std::uint64_t needed, const Execution& execution) {
   // To ask the system takes a tenth of a millisecond, in which a small job is done, and every machine has this much.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
-  return needed <= never_too_much || needed <= cpu::available_memory();
+  return needed <= never_too_much || needed <= memory_left(execution);
 }
 
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out) {
   if (has_memory(needed, execution)) return;
   const bool limited = execution.memory_limit > 0;
-  const std::uint64_t available = limited ? execution.memory_limit : cpu::available_memory();
+  const std::uint64_t available = limited ? execution.memory_limit : memory_left(execution);
   throw OutOfMemoryError("the job needs " + core::size_text(needed) + " of memory beyond its input, but " +
                          (limited ? "Execution::memory_limit allows only " + core::size_text(available)
                                   : "only " + core::size_text(available) + " are available") +

@@ -54,8 +54,11 @@ void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 /// UsageError unless that is what a float or a double takes.
 void check_element_bytes(int bytes);
 
-/// UsageError for what no machine can be asked for.
-void check_execution(const Execution& execution);
+/// Whether a public call lets the rows of its problem be split over ranks (Execution::communicator).
+enum class TakesRanks : bool { no, yes };
+
+/// UsageError for what no machine can be asked for, UnsupportedError for ranks of which the call does not know.
+void check_execution(const Execution& execution, TakesRanks takes_ranks = TakesRanks::no);
 
 /// UsageError as check_view(), InputError for more rows or columns than any problem can count.
 template <class T>

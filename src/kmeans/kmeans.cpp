@@ -11,16 +11,20 @@
 #include "core/checked.hpp"
 #include "core/failure.hpp"
 #include "core/phases.hpp"
+#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
+#include "kmeans/lloyd/idle_rank.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/lloyd/unit_rows.hpp"
+#include "kmeans/ranks.hpp"
 #include "kmeans/seeding/initialize.hpp"
+#include "kmeans/seeding/known_rows.hpp"
 
 namespace gradus {
 
@@ -38,10 +42,11 @@ std::string_view to_string(KMeansStopReason reason) {
 
 namespace {
 
+/// On ranks this one may have no rows.
 template <class T>
-void check_points(MatrixView<const T> points) {
+void check_points(MatrixView<const T> points, const Execution& execution) {
   execution::check_extent(points, "points");
-  if (points.rows() < 1 || points.columns() < 1)
+  if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
     throw InputError("points: at least one row and one column are needed, not " + std::to_string(points.rows()) +
                      " x " + std::to_string(points.columns()));
 }
@@ -78,12 +83,16 @@ void require_labels(VectorView<std::int32_t> labels, std::int64_t n) {
                    std::to_string(n) + " points");
 }
 
-template <class T>
-void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
-  const std::int64_t n = points.rows();
+/// `n`: of all points.
+void check_clusters(const KMeansOptions& options, std::int64_t n) {
   if (options.clusters > n)
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there are only " +
                      std::to_string(n) + " points; ask for at most that many clusters");
+}
+
+template <class T>
+void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
+  const std::int64_t n = points.rows();
   execution::check_number(memory.weights, n, "weights", "points");
   if (!memory.labels.empty()) require_labels(memory.labels, n);
   execution::check_apart(memory.labels, "labels", points, "points");
@@ -213,11 +222,12 @@ template <class T>
 class Prepared {
  public:
   /// `centroids`: given ones in host memory, or none. `gpu_bytes`: what the job will take on the GPU beside points and
-  /// weights.
+  /// weights. `ranks`: where points and weights are those of this rank's rows, in host memory.
   Prepared(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> centroids, KMeansMetric metric,
-           const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
+           const Execution& execution, bool on_gpu, std::uint64_t gpu_bytes, std::vector<Phase>& phases,
+           core::Ranks* ranks)
       : threads_(cpu::start_team(cpu::thread_count(execution))), stop_(execution.stop), points_(points),
-        weights_(weights), centroids_(centroids) {
+        weights_(weights), centroids_(centroids), ranks_(ranks) {
     if (on_gpu) {
       core::PhaseTimer timer(phases, "to_device");
       if (metric == KMeansMetric::cosine)
@@ -229,8 +239,11 @@ class Prepared {
     if (metric != KMeansMetric::cosine) return;
     to_unit_rows();
     examine();
-    room::allow_unit_centroids(statistics_, points_.rows());
+    room::allow_unit_centroids(statistics_, all_rows());
   }
+
+  /// Of all ranks.
+  std::int64_t all_rows() const { return ranks_ == nullptr ? points_.rows() : ranks_->rows(); }
 
   MatrixView<const T> points() const { return points_; }
   VectorView<const T> weights() const { return weights_; }      ///< in host memory
@@ -239,7 +252,7 @@ class Prepared {
 
   /// Counted up to the number of clusters. InputError where they are fewer, unless that is accepted.
   std::int64_t different_points(const KMeansOptions& options) const {
-    const std::int64_t count = room::count_different(points_, weights_, options.clusters, gpu_.get(), stop_);
+    const std::int64_t count = room::count_different(points_, weights_, options.clusters, gpu_.get(), stop_, ranks_);
     if (count == options.clusters || options.fewer_distinct == KMeansFewerDistinct::accept) return count;
     throw InputError("points: " + std::to_string(options.clusters) + " clusters were asked for, but there " +
                      (count == 1 ? "is" : "are") + " only " + std::to_string(count) + " different point" +
@@ -257,7 +270,7 @@ class Prepared {
       if (gpu_)
         if (const std::optional<double> variance = gpu_->mean_column_variance(statistics_)) return *variance;
     }
-    return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_, stop_);
+    return room::mean_column_variance(points_, statistics_, gpu_.get(), threads_, stop_, ranks_);
   }
 
   /// Of memory for results on the GPU that the points are on: see cuda::Job.
@@ -273,7 +286,7 @@ class Prepared {
   }
 
   /// A problem that refers to this object's memory.
-  room::Problem<T> problem() const {
+  room::Problem<T> problem() {
     room::Problem<T> problem;
     problem.points = points_;
     problem.weights = weights_;
@@ -281,6 +294,10 @@ class Prepared {
     problem.statistics = statistics_;
     problem.gpu = gpu_.get();
     problem.stop = stop_;
+    if (ranks_ != nullptr) {
+      problem.ranks = ranks_;
+      problem.rank_inertia = &rank_inertia_;
+    }
     return problem;
   }
 
@@ -302,7 +319,7 @@ class Prepared {
         return;
       }
     }
-    statistics_ = room::examine(points_, weights_, centroids_, threads_, stop_);
+    statistics_ = room::examine(points_, weights_, centroids_, threads_, stop_, ranks_);
   }
 
   void points_to_unit_rows() {
@@ -313,7 +330,9 @@ class Prepared {
         return;
       }
     }
-    unit_points_ = room::unit_rows(points_, "points", threads_, stop_);
+    core::agree(ranks_, [&] {
+      unit_points_ = room::unit_rows(points_, "points", threads_, stop_, ranks_ == nullptr ? 0 : ranks_->first_row());
+    });
     points_ = std::as_const(unit_points_).view();
   }
 
@@ -333,6 +352,8 @@ class Prepared {
   Matrix<T> unit_points_;
   Matrix<T> unit_centroids_;
   room::Statistics statistics_;
+  core::Ranks* ranks_;
+  core::ExactAccumulator rank_inertia_;
 };
 
 /// Centroids in host memory: `rows` themselves, or a copy of them in `copy`.
@@ -410,21 +431,33 @@ template <class T>
 class Beginning {
  public:
   Beginning(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-            const Execution& execution, Extent extent)
-      : options_(options), here_(checked(points, options, memory, execution)),
-        shape_(shape_of(public_shape(points, !memory.weights.empty()), options)),
-        variant_(select(shape_, options, here_, points.place(),
-                        {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}})),
+            const Execution& execution, Extent extent, core::Ranks* ranks)
+      : options_(options), ranks_(ranks), here_(checked(points, options, memory, execution, extent, ranks)),
+        weights_(room::weights_of_rank(ranks, points, memory.weights)),
+        shape_(shape_of(public_shape(points, !weights_.empty()), options)),
+        variant_(room::found_on_ranks(ranks,
+                                      [&]() -> const room::Variant& {
+                                        return select(
+                                            shape_, options, here_, points.place(),
+                                            {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
+                                      })),
         shrinks_(chooses_threads(variant_, here_)) {
     if (shrinks_) here_.threads = chosen_threads(room::nanoseconds_of_a_pass(shape_), here_);
     filter_ = seeding_filter(shape_, options, here_, variant_, extent);
+    if (ranks != nullptr && room::any_rank(*ranks, [&] {
+          cpu::start_team(cpu::thread_count(here_));
+          return filter_ == room::SeedingFilter::never;
+        }))
+      filter_ = room::SeedingFilter::never;
     if (filter_ == room::SeedingFilter::never)
-      execution::check_memory(host_memory(shape_, options, here_, variant_, filter_, extent), here_);
+      core::agree(ranks, [&] {
+        execution::check_memory(host_memory(shape_, options, here_, variant_, filter_, extent), here_);
+      });
     MatrixView<const T> given;
     if (options.init == KMeansInit::given)
       given = in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
-    prepared_.emplace(points, memory.weights, given, options.metric, here_, variant_.device_input,
-                      device_memory(shape_, here_, variant_), phases_);
+    prepared_.emplace(points, weights_, given, options.metric, here_, variant_.device_input,
+                      device_memory(shape_, here_, variant_), phases_, ranks);
     const core::PhaseTimer timer(phases_, "examine");
     different_points_ = prepared_->different_points(options);
     prepared_->require_distances(options.clusters);
@@ -435,7 +468,7 @@ class Beginning {
   const room::Variant& variant() const { return variant_; }
   bool shrinks() const { return shrinks_; }  ///< the number of threads was chosen here
   room::SeedingFilter filter() const { return filter_; }
-  const Prepared<T>& prepared() const { return *prepared_; }
+  Prepared<T>& prepared() { return *prepared_; }
   std::int64_t different_points() const { return different_points_; }
   std::vector<Phase>& phases() { return phases_; }
 
@@ -443,22 +476,39 @@ class Beginning {
   room::FirstCentroids<T> first_centroids(int restart, std::shared_ptr<room::ByteRows<T>>* copy = nullptr) {
     const core::PhaseTimer timer(phases_, "initialize");
     const KMeansMemory<T> initial{.initial_centroids = prepared_->centroids(), .weights = prepared_->weights()};
-    return room::initialize(prepared_->points(), options_, initial, here_, restart, prepared_->gpu(), filter_, copy);
+    return room::initialize(prepared_->points(), options_, initial, here_, restart, prepared_->gpu(), filter_, copy,
+                            ranks_);
   }
 
  private:
   static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                           const Execution& execution) {
-    execution::check_execution(execution);
-    check_options(options);
-    check_fit_memory(memory);
-    check_points(points);
-    check_against_points(points, options, memory);
-    return execution::run_where_it_lies(points.place(), "points", execution);
+                           const Execution& execution, Extent extent, core::Ranks* ranks) {
+    core::agree(ranks, [&] {
+      execution::check_execution(execution, execution::TakesRanks::yes);
+      check_options(options);
+      check_fit_memory(memory);
+      check_points(points, execution);
+      if (ranks == nullptr) check_clusters(options, points.rows());
+      check_against_points(points, options, memory);
+    });
+    if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
+    const Execution here =
+        room::begin_on_ranks(*ranks, points,
+                             {{points.place(), "points"},
+                              {memory.weights.place(), "weights"},
+                              {memory.initial_centroids.place(), "initial centroids"},
+                              {memory.labels.place(), "labels"}},
+                             room::call_text(extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", options) +
+                                 room::rows_text("initial centroids", memory.initial_centroids),
+                             execution, room::RunsVariant::yes);
+    check_clusters(options, ranks->rows());
+    return here;
   }
 
   const KMeansOptions& options_;
+  core::Ranks* ranks_;
   Execution here_;
+  VectorView<const T> weights_;
   room::Shape shape_;
   const room::Variant& variant_;
   bool shrinks_;
@@ -470,16 +520,24 @@ class Beginning {
 };
 
 template <class T>
+KMeansResult<T> run(const room::Variant& variant, const room::Problem<T>& problem, const Execution& execution,
+                    std::vector<Phase>& phases) {
+  if (problem.ranks != nullptr && problem.n() == 0) return room::idle_rank(problem, execution, phases);
+  return variant.run(problem, execution, phases);
+}
+
+template <class T>
 KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
-                    const Execution& execution) {
+                    const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  Beginning<T> beginning(points, options, memory, execution, Extent::fit);
-  const Prepared<T>& prepared = beginning.prepared();
+  Beginning<T> beginning(points, options, memory, execution, Extent::fit, ranks);
+  Prepared<T>& prepared = beginning.prepared();
   const room::Variant& variant = beginning.variant();
   std::vector<Phase>& phases = beginning.phases();
   room::Problem<T> problem = prepared.problem();
   problem.max_iterations = options.max_iterations;
-  problem.changed_limit = static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(points.rows()));
+  problem.changed_limit =
+      static_cast<std::int64_t>(options.changed_fraction * static_cast<double>(prepared.all_rows()));
   problem.empty = options.empty;
   problem.different_points = beginning.different_points();
   problem.metric = options.metric;
@@ -506,7 +564,7 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
     problem.bytes = nullptr;
     const Matrix<T> first = beginning.first_centroids(restart, copies ? &problem.bytes : nullptr).centroids;
     problem.initial_centroids = first.view();
-    KMeansResult<T> result = variant.run(problem, beginning.here(), phases);
+    KMeansResult<T> result = run(variant, problem, beginning.here(), phases);
     if (!best || result.inertia < best->inertia) {
       best = std::move(result);
       best->restart = restart;
@@ -519,10 +577,13 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
 
 template <class T>
 KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
-                                            const KMeansMemory<T>& memory, const Execution& execution) {
+                                            const KMeansMemory<T>& memory, const Execution& execution,
+                                            core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
-  Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids);
+  core::agree(ranks, [&] {
+    if (!memory.labels.empty()) throw UsageError("labels: the first centroids have none; leave their memory out");
+  });
+  Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids, ranks);
   room::FirstCentroids<T> first = beginning.first_centroids(0);
   RunReport report{.device = execution::device_name(beginning.variant().device_input, beginning.here()),
                    .threads = cpu::thread_count(beginning.here())};
@@ -533,9 +594,9 @@ KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KM
 template <class T>
 void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                  const Execution& execution) {
-  execution::check_execution(execution);
+  execution::check_execution(execution, execution::TakesRanks::yes);
   execution::check_choice(metric, KMeansMetric::cosine, "metric");
-  check_points(points);
+  check_points(points, execution);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError("centroids: the shape is " + std::to_string(centroids.rows()) + " x " +
@@ -549,27 +610,48 @@ std::function<void(std::int64_t)> progress_in(std::string_view phase, std::int64
   return [phase, points, &execution](std::int64_t done) { execution.progress({phase, done, points, {}}); };
 }
 
+/// Where a job with given centroids runs; on ranks after they have met.
+template <class T>
+Execution place_of_model(const char* call, MatrixView<const T> centroids, MatrixView<const T> points,
+                         std::initializer_list<execution::NamedPlace> others, KMeansMetric metric,
+                         const Execution& execution, core::Ranks* ranks, room::RunsVariant runs_variant) {
+  if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
+  std::vector<execution::NamedPlace> places(others);
+  places.push_back({points.place(), "points"});
+  places.push_back({centroids.place(), "centroids"});
+  return room::begin_on_ranks(
+      *ranks, points, places,
+      room::call_text(call, {.clusters = centroids.rows(), .metric = metric}) + room::rows_text("centroids", centroids),
+      execution, runs_variant);
+}
+
 template <class T>
 KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
-                         KMeansMetric metric, const Execution& execution) {
+                         KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
-  check_model(centroids, points, metric, execution);
+  core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
   const VectorView<std::int32_t> labels = memory.labels;
-  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+  Execution here = place_of_model("kmeans_predict", centroids, points,
+                                  {{memory.weights.place(), "weights"}, {labels.place(), "labels"}}, metric, execution,
+                                  ranks, room::RunsVariant::yes);
+  const VectorView<const T> weights = room::weights_of_rank(ranks, points, memory.weights);
   const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)),
-                          !memory.weights.empty()};
+                          !weights.empty()};
   KMeansOptions options;
   options.init = KMeansInit::given;
   options.metric = metric;
-  const room::Variant& variant =
-      select(shape, options, here, points.place(), {{memory.weights.place(), "weights"}, {labels.place(), "labels"}});
+  const room::Variant& variant = room::found_on_ranks(ranks, [&]() -> const room::Variant& {
+    return select(shape, options, here, points.place(), {{weights.place(), "weights"}, {labels.place(), "labels"}});
+  });
   if (chooses_threads(variant, here)) here.threads = chosen_threads(room::nanoseconds_of_a_pass(shape), here);
-  execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
+  core::agree(ranks, [&] {
+    execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
+    cpu::start_team(cpu::thread_count(here));
+  });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
-  const Prepared<T> prepared(points, memory.weights, in_host_memory(centroids, "centroids", here, copied_centroids),
-                             metric, here, variant.device_input, variant.memory(shape, cpu::thread_count(here)).device,
-                             phases);
+  Prepared<T> prepared(points, weights, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
+                       variant.device_input, variant.memory(shape, cpu::thread_count(here)).device, phases, ranks);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;
@@ -581,7 +663,7 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   const std::function<void(std::int64_t)> progress = progress_in("assign", points.rows(), here);
   if (here.progress) problem.progress = progress;
   progress(0);
-  KMeansResult<T> result = variant.run(problem, here, phases);
+  KMeansResult<T> result = run(variant, problem, here, phases);
   deliver(result.labels, labels, prepared, here.stop);
   progress(points.rows());
   report_run(result.report, variant, here, std::move(phases), start);
@@ -649,9 +731,7 @@ std::uint64_t transform_memory(MatrixView<const T> centroids, MatrixView<const T
 }
 
 template <class T>
-RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
-                    KMeansMetric metric, const Execution& execution) {
-  const auto start = core::Clock::now();
+void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
   execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
     throw UsageError("distances: the shape is " + std::to_string(distances.rows()) + " x " +
@@ -659,27 +739,40 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
   execution::check_apart(distances, "distances", points, "points");
   execution::check_apart(distances, "distances", centroids, "centroids");
-  Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+}
+
+template <class T>
+RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
+                    KMeansMetric metric, const Execution& execution, core::Ranks* ranks) {
+  const auto start = core::Clock::now();
+  core::agree(ranks, [&] { check_distances(centroids, points, distances); });
+  Execution here = place_of_model("kmeans_transform", centroids, points, {{distances.place(), "distances"}}, metric,
+                                  execution, ranks, room::RunsVariant::no);
   const bool on_gpu = here.device == Device::gpu;
   if (here.threads == 0 && !on_gpu) {
     const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
     here.threads = chosen_threads(room::nanoseconds_of_distances(shape), here);
   }
-  if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
-  execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);
-  execution::check_memory(transform_memory(centroids, points, metric, here), here);
+  core::agree(ranks, [&] {
+    if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);
+    execution::check_beside(distances.place(), "distances", on_gpu, here.gpu);
+    execution::check_memory(transform_memory(centroids, points, metric, here), here);
+    cpu::start_team(cpu::thread_count(here));
+  });
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   const Prepared<T> prepared(points, {}, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                             on_gpu, 0, phases);
+                             on_gpu, 0, phases, ranks);
   if (!distances.place().is_host()) prepared.admit(distances.data(), "distances");
   const int threads = cpu::thread_count(here);
   const std::function<void(std::int64_t)> progress = progress_in("distances", points.rows(), here);
   {
     const core::PhaseTimer timer(phases, "distances");
     progress(0);
-    if (on_gpu) prepared.distances_on_gpu(metric, distances, progress);
-    else find_distances(prepared.centroids(), prepared.points(), distances, metric, threads, here.stop, progress);
+    core::agree(ranks, [&] {
+      if (on_gpu) prepared.distances_on_gpu(metric, distances, progress);
+      else find_distances(prepared.centroids(), prepared.points(), distances, metric, threads, here.stop, progress);
+    });
     progress(points.rows());
   }
   RunReport report{.device = execution::device_name(on_gpu, here), .threads = threads};
@@ -694,28 +787,34 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
-  return execution::within_memory([&] { return fit(points, options, memory, execution); });
+  return room::whole_call(execution,
+                          [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
 }
 
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
-  return execution::within_memory([&] { return initial_centroids(points, options, memory, execution); });
+  return room::whole_call(
+      execution, [&](core::Ranks* ranks) { return initial_centroids(points, options, memory, execution, ranks); });
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
-  check_points(points);
-  check_fit_memory(memory);
-  if (memory.initial_centroids.rows() > 0)
-    throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
-  execution::check_number(memory.weights, points.rows(), "weights", "points");
-  if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
-  execution::check_apart(memory.labels, "labels", points, "points");
-  execution::check_apart(memory.labels, "labels", centroids, "centroids");
-  execution::check_apart(memory.labels, "labels", memory.weights, "weights");
-  return execution::within_memory([&] { return predict(centroids, points, memory, metric, execution); });
+  return room::whole_call(execution, [&](core::Ranks* ranks) {
+    core::agree(ranks, [&] {
+      check_points(points, execution);
+      check_fit_memory(memory);
+      if (memory.initial_centroids.rows() > 0)
+        throw UsageError("initial centroids: a prediction has none; its centroids are an argument of their own");
+      execution::check_number(memory.weights, points.rows(), "weights", "points");
+      if (!memory.labels.empty()) require_labels(memory.labels, points.rows());
+      execution::check_apart(memory.labels, "labels", points, "points");
+      execution::check_apart(memory.labels, "labels", centroids, "centroids");
+      execution::check_apart(memory.labels, "labels", memory.weights, "weights");
+    });
+    return predict(centroids, points, memory, metric, execution, ranks);
+  });
 }
 
 template <class T>
@@ -727,30 +826,41 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
-  check_points(points);
-  require_labels(labels, points.rows());
-  return detail::kmeans_predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution);
+  return room::whole_call(execution, [&](core::Ranks* ranks) {
+    core::agree(ranks, [&] {
+      check_points(points, execution);
+      require_labels(labels, points.rows());
+      execution::check_apart(labels, "labels", points, "points");
+      execution::check_apart(labels, "labels", centroids, "centroids");
+    });
+    return predict(centroids, points, KMeansMemory<T>{.labels = labels}, metric, execution, ranks);
+  });
 }
 
 template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
-  check_model(centroids, points, metric, execution);
-  return execution::within_memory([&] { return transform(centroids, points, distances, metric, execution); });
+  return room::whole_call(execution, [&](core::Ranks* ranks) {
+    core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
+    return transform(centroids, points, distances, metric, execution, ranks);
+  });
 }
 
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
-  check_model(centroids, points, metric, execution);
-  return execution::within_memory([&] {
-    const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
-    const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
-                                               static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
-    execution::check_memory(
-        core::checked_add(result, transform_memory(centroids, points, metric, here), "the memory of the job"), here);
-    Matrix<T> distances(points.rows(), centroids.rows());
-    transform(centroids, points, distances.view(), metric, execution);
+  return room::whole_call(execution, [&](core::Ranks* ranks) {
+    Matrix<T> distances;
+    core::agree(ranks, [&] {
+      check_model(centroids, points, metric, execution);
+      const Execution here = execution::run_where_it_lies(points.place(), "points", execution);
+      const auto result = core::checked_multiply(static_cast<std::uint64_t>(points.rows()),
+                                                 static_cast<std::uint64_t>(centroids.rows()) * sizeof(T), "distances");
+      execution::check_memory(
+          core::checked_add(result, transform_memory(centroids, points, metric, here), "the memory of the job"), here);
+      distances = Matrix<T>(points.rows(), centroids.rows());
+    });
+    transform(centroids, points, distances.view(), metric, execution, ranks);
     return distances;
   });
 }

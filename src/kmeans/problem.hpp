@@ -15,6 +15,11 @@
 #include "execution/machine.hpp"
 #include "gradus/kmeans.hpp"
 
+namespace gradus::core {
+class ExactAccumulator;
+class Ranks;
+}  // namespace gradus::core
+
 namespace gradus::kmeans_detail {
 
 // In their own room they need no surname.
@@ -98,7 +103,11 @@ struct Problem {
   std::shared_ptr<ByteRows<T>> bytes;  ///< a copy of the points in bytes, where the choice of centroids left one
   bool may_copy = true;                ///< whether there is memory for what RowFacts::copy_bytes counts
   bool may_shrink_team = false;        ///< the number of threads is ours to choose: see cpu::PayingTeam
-  std::stop_token stop;                ///< the job's; see core/stop.hpp for how to look at it
+  /// Where the points are this rank's rows of all, with that part of the statistics that belongs to all (lloyd/
+  /// lloyd.hpp says who brings the ranks together); else null.
+  core::Ranks* ranks = nullptr;
+  core::ExactAccumulator* rank_inertia = nullptr;  ///< of an engine on ranks: where finish() leaves its points' inertia
+  std::stop_token stop;                            ///< the job's; see core/stop.hpp for how to look at it
   /// Told by the calling thread, now and then, how many points the last assignment has labelled; empty: nobody asks.
   std::function<void(std::int64_t)> progress;
 

@@ -115,8 +115,10 @@ void join_batch(room::Problem<T>& problem) {
   problem.batches = 1;
 }
 
-/// As many threads as have work for longer than to wake them takes.
-int worth_threads(const room::Shape& shape, const room::Variant& variant, int threads) {
+/// As many threads as have work for longer than to wake them takes. Where nobody says how many, not more than find a
+/// processor: a team whose cores are busy with something else waits for some milliseconds at each barrier, which for
+/// short work is many times the work.
+int worth_threads(const room::Shape& shape, const room::Variant& variant, int threads, const Execution& execution) {
   const auto area = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
@@ -126,11 +128,14 @@ int worth_threads(const room::Shape& shape, const room::Variant& variant, int th
   if (variant.backend != core::Backend::simd) return worth(shape.operations());
   // A vector at a time; then it also counts how much passes by.
   const double vector = 64.0 / shape.element_bytes;
-  const int several = worth(shape.operations() / vector +
-                            static_cast<double>(shape.batches) *
-                                (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4);
-  // To wake twice as many takes hardly longer.
-  return several > 1 ? std::min(2 * several, threads) : 1;
+  const double work =
+      shape.operations() / vector + static_cast<double>(shape.batches) *
+                                        (area(shape.m, shape.k) + area(shape.k, shape.n) + area(shape.m, shape.n)) / 4;
+  const int several = worth(work);
+  if (several <= 1) return 1;
+  const int woken = std::min(2 * several, threads);  // to wake twice as many takes hardly longer
+  constexpr double is_short = 5e7;                   // some 20 ms of one thread
+  return execution.threads == 0 && work < is_short ? cpu::threads_with_processor(woken) : woken;
 }
 
 /// Where the processor reads a view: the view's own address, or that of a copy in host memory of what lies on a GPU,
@@ -170,7 +175,7 @@ void run(const room::Variant& variant, const room::Problem<T>& problem, const ro
     if constexpr (cuda::is_compiled) room::run_on_gpu(problem, there, variant, execution, phases);
     return;
   }
-  threads = cpu::start_team(worth_threads(problem.shape(), variant, threads));
+  threads = cpu::start_team(worth_threads(problem.shape(), variant, threads, execution));
   Execution with_threads;
   const Execution* request = &execution;
   if (threads != execution.threads) {

@@ -62,6 +62,20 @@ class Usage(ProgramCase):
             self.assertEqual(text, self.succeed("help", command).stdout)
             self.assertEqual(text, self.succeed(command, "-h").stdout)
 
+    def test_mpi_starts_no_copies_of_a_job(self):
+        self.succeed("generate", "uniform", "-n", 20, "-d", 2, "-o", self.path("points.npy"))
+        job = ("kmeans", self.path("points.npy"), "-k", 2, "-o", self.path("result"))
+        for size, rank in (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK")):
+            first = gradus(*job, env={size: "3", rank: "0"})
+            self.assertEqual((first.returncode, first.stdout), (4, ""))
+            self.assertIn("one of 3 processes that MPI has started", first.stderr)
+            other = gradus(*job, env={size: "3", rank: "2"})
+            self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
+            self.assertFalse(os.path.exists(self.path("result")))
+            self.assertEqual(gradus("list", env={size: "3", rank: "2"}).returncode, 0)
+            self.assertEqual(gradus(*job, "--quiet", env={size: "1", rank: "0"}).returncode, 0)
+            shutil.rmtree(self.path("result"))
+
     def test_misspelt_commands_are_suggested(self):
         self.refused(2, "lst", says=["did you mean 'list'?"])
 

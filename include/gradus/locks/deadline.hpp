@@ -1,10 +1,65 @@
-/// When a wait ends, for any clock and any number of ticks: a time that does not fit into the clock's own ticks comes
-/// never, or has come. For the timed locks.
+/// When a wait ends, for any clock and any number of ticks of any length: a time that does not fit into the clock's own
+/// ticks comes never, or has come. For the timed locks.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 
 namespace gradus {
+
+namespace locks_detail {
+
+/// Whether Period / Ticks is a ratio of the standard library, which knows numbers of 64 bits only.
+template <class Period, class Ticks>
+constexpr bool has_ratio() {
+  constexpr std::intmax_t most = std::numeric_limits<std::intmax_t>::max();
+  constexpr std::intmax_t numerators = std::gcd(Period::num, Ticks::num);
+  constexpr std::intmax_t denominators = std::gcd(Period::den, Ticks::den);
+  return Period::num / numerators <= most / (Ticks::den / denominators) &&
+         Period::den / denominators <= most / (Ticks::num / numerators);
+}
+
+/// The time in Ticks, and not less; it lies well within their range. std::chrono::ceil() multiplies before it divides,
+/// which overflows where no tick is a multiple of the other.
+template <class Ticks, class Rep, class Period>
+constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
+  using seconds = std::chrono::duration<double>;
+  using ticks_period = typename Ticks::period;
+  using integer = std::intmax_t;
+  constexpr integer most = std::numeric_limits<integer>::max();
+  if constexpr (std::is_integral_v<Rep> && std::is_integral_v<typename Ticks::rep> && ticks_period::num == 1 &&
+                Period::num <= most / Period::den) {
+    if (std::cmp_less_equal(time.count(), most)) {
+      // Whole seconds before it, and what is left, in parts of Period::den.
+      const auto count = static_cast<integer>(time.count());
+      integer periods = count / Period::den;
+      integer parts = count % Period::den;
+      if (parts < 0) {
+        parts += Period::den;
+        --periods;
+      }
+      parts *= Period::num;
+      const integer whole = periods * Period::num + parts / Period::den;
+      parts %= Period::den;
+      integer rest = 0;
+      if constexpr (Period::den <= most / ticks_period::den)
+        rest = (parts * ticks_period::den + Period::den - 1) / Period::den;
+      else if (parts > 0)  // less than a second: a double tells to within a tick
+        rest = static_cast<integer>(static_cast<double>(parts) / static_cast<double>(Period::den) *
+                                    static_cast<double>(ticks_period::den)) +
+               1;
+      return Ticks(static_cast<typename Ticks::rep>(whole * ticks_period::den + rest));
+    }
+  }
+  if constexpr (!std::is_integral_v<Rep> && has_ratio<Period, ticks_period>()) return std::chrono::ceil<Ticks>(time);
+  else return std::chrono::ceil<Ticks>(seconds(time));
+}
+
+}  // namespace locks_detail
 
 /// The deadline in the clock's own ticks, and not before it. NaN has come.
 template <class Clock, class Duration>
@@ -17,7 +72,7 @@ constexpr std::chrono::time_point<Clock, typename Clock::duration> lock_deadline
   const seconds at = deadline.time_since_epoch();
   if (!(at > seconds(ticks::min()) * (1 - 1e-6))) return result::min();
   if (at > seconds(ticks::max()) * (1 - 1e-6)) return result::max();
-  return std::chrono::ceil<ticks>(deadline);
+  return result(locks_detail::ticks_of<ticks>(deadline.time_since_epoch()));
 }
 
 /// As long from now on.
@@ -29,7 +84,7 @@ std::chrono::steady_clock::time_point lock_deadline(const std::chrono::duration<
   if (!(wait > std::chrono::duration<double>::zero())) return now;
   if (wait > std::chrono::duration<double>(clock::time_point::max() - now) * (1 - 1e-6))
     return clock::time_point::max();
-  return now + std::chrono::ceil<clock::duration>(patience);
+  return now + locks_detail::ticks_of<clock::duration>(patience);
 }
 
 }  // namespace gradus

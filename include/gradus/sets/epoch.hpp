@@ -16,7 +16,8 @@ namespace gradus {
 /// node. The epoch moves on when all operations under way have announced it; what was removed two epochs ago is freed.
 ///
 /// Its limit: a thread that stops inside an operation (or stays in a loop over the set) holds back everything that is
-/// removed meanwhile, by whomever. `hazard_pointers` bound that.
+/// removed meanwhile, by whomever. `hazard_pointers` bound that. What a thread that has ended left behind is freed by
+/// those that go on, but for less than 512 nodes.
 ///
 /// Without stand-alone fences, by read-modify-write operations on the records' states. All orders are argued here:
 ///

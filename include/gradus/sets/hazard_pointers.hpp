@@ -17,7 +17,9 @@ namespace gradus {
 /// 2004). Before a thread reads a node it publishes its address, and looks again whether the link still leads there.
 ///
 /// A thread that stops inside an operation holds back four nodes, no more: with R records (16, or as many as there ever
-/// were threads at a time, rounded up to 16) never more than R (8 R + 64) nodes wait. The price is an atomic exchange
+/// were operations under way at a time, loops and nested ones included, rounded up to 16; or as many as the process had
+/// threads at a time) never more than R (8 R + 64) nodes wait. What threads that have ended left in their records is
+/// freed by those that go on, but for less than 64 nodes in each. The price is an atomic exchange
 /// for each node of a traversal, and that a traversal starts again where the node on which it stands was removed:
 /// `contains` waits for no one, but a number of steps is promised to no single thread.
 ///
@@ -67,6 +69,7 @@ class basic_hazard_pointers<Policy>::domain {
     // The rest is for whoever has the record.
     node* retired = nullptr;
     std::size_t most = Policy::retired_between_looks;          ///< so many of them, then a look
+    unsigned turn = 0;                                         ///< and at this record of another
     typename Policy::template atomic<std::size_t> garbage{0};  ///< as many as are in `retired`; read by others
   };
 
@@ -84,7 +87,24 @@ class basic_hazard_pointers<Policy>::domain {
     // relaxed, and no exchange: one thread at a time writes it, and what others read is approximate.
     const std::size_t waiting = own.garbage.load(std::memory_order_relaxed) + 1;
     own.garbage.store(waiting, std::memory_order_relaxed);
-    if (waiting >= own.most) free_unseen(own);
+    if (waiting < own.most) return;
+    free_unseen(own);
+    free_unseen_of_another(own);
+  }
+
+  /// Of one other record in turn, which no thread has and which may be that of a thread that has ended.
+  void free_unseen_of_another(record& own) noexcept {
+    unsigned place = 0;
+    const bool is_past_all = records_.all_of([&](record& one) {
+      if (place++ != own.turn) return true;
+      // relaxed: it only decides whether it is worth trying.
+      if (one.garbage.load(std::memory_order_relaxed) >= Policy::retired_between_looks && records_.try_take(one, 1)) {
+        free_unseen(one);
+        records_.leave(one);
+      }
+      return false;
+    });
+    own.turn = is_past_all ? 0 : own.turn + 1;
   }
 
   /// Frees the retired nodes that are no thread's hazard. Twice as many wait before as there are hazards, so that at

@@ -132,6 +132,19 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
+  /// The other way round: words() of them, as set() takes them.
+  void get(std::uint64_t* words) const {
+    const std::int64_t d = problem_->d();
+    for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
+      const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(d);
+      std::copy_n(high, d, words);
+      std::copy_n(high + limb_columns(d), d, words + d);
+    }
+    std::copy_n(weights_.data(), weights_.size(), words);
+    std::copy_n(counts_.data(), counts_.size(), words + weights_.size());
+  }
+  std::int64_t words() const { return 2 * problem_->k() * problem_->d() + weights_.size() + counts_.size(); }
+
   /// Bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
     return static_cast<std::uint64_t>(shape.clusters) *

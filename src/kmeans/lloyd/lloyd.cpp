@@ -1,5 +1,9 @@
 #include "kmeans/lloyd/lloyd.hpp"
 
+#include <optional>
+#include <span>
+
+#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
@@ -20,57 +24,160 @@ void find_own_distances(const Problem<T>& problem, MatrixView<const T> centroids
   own_squared_distances(problem.points, centroids, labels, out, threads, problem.stop);
 }
 
+/// What the choice of the points that move knows of one.
+struct Candidate {
+  double distance;  ///< squared, to the own centroid
+  double weight;
+  std::int64_t point;  ///< on ranks its number among all
+  std::int32_t label;
+};
+
+/// The order is total, so that the choice does not depend on threads and ranks.
+bool is_farther(const Candidate& a, const Candidate& b) {
+  return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
+}
+
+/// This rank's points, the farthest first. They are put in order as far as somebody asks.
+template <class T>
+class Farthest {
+ public:
+  Farthest(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads)
+      : problem_(problem), labels_(labels), first_(problem.ranks == nullptr ? 0 : problem.ranks->first_row()),
+        distances_(problem.n()), order_(problem.n()) {
+    find_own_distances(problem, centroids, labels, distances_.data(), threads);
+    for (std::int64_t point = 0; point < problem.n(); ++point) {
+      if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
+      order_[point] = point;
+    }
+  }
+
+  /// Adds those that have weight to the numbers of each cluster.
+  void count_members(std::span<std::uint64_t> members) const {
+    for (std::int64_t point = 0; point < problem_.n(); ++point) {
+      if (point % core::operations_between_looks == 0) core::honour_stop(problem_.stop, while_relocating);
+      members[static_cast<std::size_t>(labels_[point])] += problem_.weight(point) > 0;
+    }
+  }
+
+  std::int64_t size() const { return order_.size(); }
+
+  /// The one at this place. `ahead`: how many are put in order where it is not yet, at least.
+  Candidate at(std::int64_t place, std::int64_t ahead) {
+    if (place >= sorted_) {
+      core::RareLook look(problem_.stop, while_relocating);
+      const std::int64_t begin = sorted_;
+      sorted_ = std::min(size(), place + ahead);
+      std::partial_sort(order_.begin() + begin, order_.begin() + sorted_, order_.end(),
+                        [&](std::int64_t a, std::int64_t b) {
+                          look.honour_stop();
+                          return distances_[a] != distances_[b] ? distances_[a] > distances_[b] : a < b;
+                        });
+    }
+    const std::int64_t point = order_[place];
+    return {distances_[point], problem_.weight(point), first_ + point, labels_[point]};
+  }
+
+ private:
+  const Problem<T>& problem_;
+  const std::int32_t* labels_;
+  std::int64_t first_;
+  Buffer<double> distances_;
+  Buffer<std::int64_t> order_;
+  std::int64_t sorted_ = 0;
+};
+
+/// Which points move.
+class Moves {
+ public:
+  Moves(std::span<const std::uint64_t> members, const std::vector<std::int32_t>& empty, std::int64_t most)
+      : members_(members.begin(), members.end()), empty_(empty),
+        most_(std::min(most, static_cast<std::int64_t>(empty.size()))) {}
+
+  bool are_enough() const { return std::ssize(moves_) == most_; }
+
+  /// The next one in the order. A point that has no weight, or is the last of its cluster that has, stays.
+  void take(const Candidate& candidate) {
+    std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
+    if (left_behind < 2 || !(candidate.weight > 0)) return;
+    --left_behind;
+    moves_.push_back({candidate.point, candidate.label, empty_[moves_.size()], candidate.weight});
+  }
+
+  std::vector<Relocation> moves() { return std::move(moves_); }
+
+ private:
+  std::vector<std::uint64_t> members_;  ///< of each cluster, those that have weight
+  const std::vector<std::int32_t>& empty_;
+  std::int64_t most_;
+  std::vector<Relocation> moves_;
+};
+
+/// Batch after batch each rank tells its farthest points. Together they are in order down to the last one of a batch
+/// that did not end with its rank's points.
+template <class T>
+std::vector<Relocation> relocate_on_ranks(const Problem<T>& problem, MatrixView<const T> centroids,
+                                          const std::int32_t* labels, const std::vector<std::int32_t>& empty,
+                                          std::int64_t most, std::int64_t batch, int threads) {
+  core::Ranks& ranks = *problem.ranks;
+  std::optional<Farthest<T>> farthest;
+  Moves moves(ranks.sum(static_cast<std::size_t>(problem.k()),
+                        [&](std::span<std::uint64_t> members) {
+                          farthest.emplace(problem, centroids, labels, threads);
+                          farthest->count_members(members);
+                        }),
+              empty, most);
+  for (std::int64_t next = 0; !moves.are_enough();) {
+    std::vector<Candidate> candidates;
+    bool all_told = true;
+    std::optional<Candidate> end;  // down to which they are complete
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const std::vector<Candidate> some = ranks.from(rank, [&] {
+        std::vector<Candidate> own;
+        for (std::int64_t place = next; place < std::min(farthest->size(), next + batch); ++place)
+          own.push_back(farthest->at(place, batch));
+        return own;
+      });
+      candidates.insert(candidates.end(), some.begin(), some.end());
+      if (std::ssize(some) < batch) continue;
+      all_told = false;
+      if (!end || is_farther(some.back(), *end)) end = some.back();
+    }
+    std::ranges::sort(candidates, is_farther);
+    for (const Candidate& candidate : candidates) {
+      if (moves.are_enough() || (end && is_farther(*end, candidate))) break;
+      moves.take(candidate);
+      next += ranks.is_own(candidate.point);
+    }
+    if (all_told) break;
+  }
+  return moves.moves();
+}
+
 }  // namespace
 
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty, int threads) {
-  const std::int64_t n = problem.n();
   const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
   if (most <= 0) return {};
-  Buffer<double> distances(n);
-  find_own_distances(problem, centroids, labels, distances.data(), threads);
-  const auto has_weight = [&](std::int64_t point) { return problem.weight(point) > 0; };
-  std::vector<std::int64_t> members(static_cast<std::size_t>(problem.k()));
-  Buffer<std::int64_t> order(n);
-  for (std::int64_t point = 0; point < n; ++point) {
-    if (point % core::operations_between_looks == 0) core::honour_stop(problem.stop, while_relocating);
-    members[static_cast<std::size_t>(labels[point])] += has_weight(point);
-    order[point] = point;
-  }
-
-  // The order is total (distance descending, row ascending), so the selection does not depend on threads. Points that
-  // cannot move make it look a little further than the number of empty clusters.
-  core::RareLook look(problem.stop, while_relocating);
-  const auto farther = [&](std::int64_t a, std::int64_t b) {
-    look.honour_stop();
-    return distances[a] != distances[b] ? distances[a] > distances[b] : a < b;
-  };
-  std::vector<Relocation> moves;
-  std::int64_t sorted = 0;
-  std::int64_t next = 0;
-  for (const std::int32_t cluster : empty) {
-    for (bool moved = false; !moved; ++next) {
-      if (next == n || std::ssize(moves) == most) return moves;
-      if (next == sorted) {
-        sorted = std::min<std::int64_t>(n, sorted + static_cast<std::int64_t>(empty.size()) + 64);
-        std::partial_sort(order.begin() + next, order.begin() + sorted, order.end(), farther);
-      }
-      const std::int64_t point = order[next];
-      std::int64_t& left_behind = members[static_cast<std::size_t>(labels[point])];
-      if (left_behind < 2 || !has_weight(point)) continue;
-      --left_behind;
-      moves.push_back({point, labels[point], cluster});
-      moved = true;
-    }
-  }
-  return moves;
+  // Points that cannot move make it look a little further than the number of empty clusters.
+  const std::int64_t batch = std::ssize(empty) + 64;
+  if (problem.ranks != nullptr) return relocate_on_ranks(problem, centroids, labels, empty, most, batch, threads);
+  Farthest<T> farthest(problem, centroids, labels, threads);
+  std::vector<std::uint64_t> members(static_cast<std::size_t>(problem.k()));
+  farthest.count_members(members);
+  Moves moves(members, empty, most);
+  for (std::int64_t next = 0; next < farthest.size() && !moves.are_enough(); ++next)
+    moves.take(farthest.at(next, batch));
+  return moves.moves();
 }
 
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) {
   std::vector<std::int64_t> points;
   for (const Relocation& move : moves) points.push_back(move.point);
+  if (problem.ranks != nullptr && !points.empty())
+    return problem.ranks->rows_at(std::span(std::as_const(points)), problem.points);
   if constexpr (cuda::is_compiled) {
     if (problem.gpu && !points.empty()) return problem.gpu->copy_rows(points);
   }

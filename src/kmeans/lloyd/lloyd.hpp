@@ -21,6 +21,11 @@
 // the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
 // is given none.
 //
+// On ranks (Problem::ranks) an engine knows its own points alone: its sums are of these, and finish() leaves their
+// inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end, and
+// all that follows is done by each of them from the same numbers. Engines with ExactSums alone run there, and none that
+// iterates or updates by itself.
+//
 // pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
 // anything in labels and sums: the frame throws before it reads them.
 #pragma once
@@ -29,6 +34,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -37,6 +43,7 @@
 
 #include "core/failure.hpp"
 #include "core/phases.hpp"
+#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "cpu/column_ranges.hpp"
 #include "cpu/memory.hpp"
@@ -91,9 +98,10 @@ concept LeavesLabelsOnGpu = requires {
 
 /// A point that was taken out of its cluster to start an empty one anew.
 struct Relocation {
-  std::int64_t point = 0;
+  std::int64_t point = 0;  ///< on ranks its number among all
   std::int32_t from = 0;
   std::int32_t to = 0;
+  double weight = 1;
 };
 
 /// One relocation for each cluster of `empty`, ascending: the farthest point first (lowest row on ties); a point that
@@ -128,6 +136,9 @@ std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int
 
 template <class T, class Engine>
 class Lloyd {
+  using Sums = std::remove_cvref_t<decltype(std::declval<Engine&>().sums())>;
+  static constexpr bool takes_ranks = std::is_same_v<Sums, ExactSums<T>>;
+
  public:
   Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine, std::vector<Phase>& phases)
       : problem_(problem), execution_(execution), engine_(engine), phases_(phases),
@@ -136,6 +147,8 @@ class Lloyd {
   KMeansResult<T> run() {
     result_.report.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
+    if constexpr (takes_ranks)
+      if (problem_.ranks != nullptr) total_.emplace(problem_);
     // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
     if (!labels_stay_on_gpu()) make_labels();
 
@@ -149,9 +162,7 @@ class Lloyd {
     {
       core::PhaseTimer timer(phases_, "finish");
       if (labels_stay_on_gpu()) result_.labels = {};
-      result_.inertia =
-          engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
-      core::honour_stop(problem_.stop, "stopped in the last assignment");
+      result_.inertia = finish(labels_are_current);
       if (!std::isfinite(result_.inertia))
         throw InputError("points: the inertia is beyond the range of double; scale the points or their weights down");
       count_labels();
@@ -163,6 +174,69 @@ class Lloyd {
   }
 
  private:
+  /// Of all ranks' points.
+  const Sums& sums() const {
+    if constexpr (takes_ranks) return total_ ? *total_ : engine_.sums();
+    else return engine_.sums();
+  }
+  std::int64_t all_points() const { return problem_.ranks == nullptr ? problem_.n() : problem_.ranks->rows(); }
+
+  /// Runs work(words) on each rank, and then adds up the engines' sums, and so many words beside, which are returned.
+  template <class Work>
+  std::span<const std::uint64_t> add_up(std::size_t beside, const Work& work) requires takes_ranks {
+    const auto words = static_cast<std::size_t>(total_->words());
+    const std::span<const std::uint64_t> all = problem_.ranks->sum(beside + words, [&](std::span<std::uint64_t> own) {
+      work(own.first(beside));
+      engine_.sums().get(own.data() + beside);
+    });
+    total_->set(reinterpret_cast<const std::int64_t*>(all.data()) + beside);
+    return all.first(beside);
+  }
+
+  Outcome pass() {
+    Outcome outcome;
+    const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
+    if constexpr (TimesItself<T, Engine>) {
+      outcome = engine_.pass(centroids, result_.labels.data(), phases_);
+    } else {
+      core::PhaseTimer timer(phases_, "assign");
+      outcome = engine_.pass(centroids, result_.labels.data());
+    }
+    honour_stop();
+    return outcome;
+  }
+
+  Outcome pass_on_ranks() requires takes_ranks {
+    Outcome outcome;
+    const std::span<const std::uint64_t> changed = add_up(1, [&](std::span<std::uint64_t> words) {
+      outcome = pass();
+      words[0] = static_cast<std::uint64_t>(outcome.changed);
+    });
+    return {static_cast<std::int64_t>(changed[0])};
+  }
+
+  double finish_own(bool labels_are_current) {
+    const double inertia =
+        engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
+    core::honour_stop(problem_.stop, "stopped in the last assignment");
+    return inertia;
+  }
+
+  double finish(bool labels_are_current) {
+    if constexpr (takes_ranks) {
+      if (problem_.ranks != nullptr) {
+        const std::span<const std::uint64_t> words = add_up(core::accumulator_limbs, [&](std::span<std::uint64_t> own) {
+          finish_own(labels_are_current);
+          core::Ranks::put(std::span(problem_.rank_inertia, 1), own);
+        });
+        core::ExactAccumulator inertia;
+        core::Ranks::take(words, std::span(&inertia, 1));
+        return inertia.template round<double>();
+      }
+    }
+    return finish_own(labels_are_current);
+  }
+
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
   // Whether to work on the clusters pays for waking the team. (A team of one takes a few calls of the system.)
@@ -202,21 +276,16 @@ class Lloyd {
     const auto start = core::Clock::now();
     KMeansIteration record;
     if (result_.labels.size() == 0) make_labels();
-    const auto& sums = engine_.sums();
-    Outcome outcome;
-    const MatrixView<const T> centroids = std::as_const(result_.centroids).view();
-    if constexpr (TimesItself<T, Engine>) {
-      outcome = engine_.pass(centroids, result_.labels.data(), phases_);
-    } else {
-      core::PhaseTimer timer(phases_, "assign");
-      outcome = engine_.pass(centroids, result_.labels.data());
-    }
-    honour_stop();
+    const Outcome outcome = [&] {
+      if constexpr (takes_ranks)
+        if (problem_.ranks != nullptr) return pass_on_ranks();
+      return pass();
+    }();
     core::PhaseTimer timer(phases_, "update");
     record.changed = outcome.changed;
-    record.inertia = std::isnan(outcome.inertia) ? explained(sums) : outcome.inertia;
+    record.inertia = std::isnan(outcome.inertia) ? explained(sums()) : outcome.inertia;
     inertia_is_explained_ = std::isnan(outcome.inertia);
-    const bool relocated = update(sums, next);
+    const bool relocated = update(sums(), next);
     record.shift = squared_movement(result_.centroids, next);
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
@@ -250,7 +319,6 @@ class Lloyd {
   }
 
   // The new centroids; true if an empty cluster was moved.
-  template <class Sums>
   bool update(const Sums& sums, Matrix<T>& next) {
     const std::vector<std::int32_t> empty = empty_clusters(sums);
     std::vector<Relocation> relocations;
@@ -301,15 +369,14 @@ class Lloyd {
   }
 
   /// The means of the clusters without the points that start another one.
-  template <class Sums>
   void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                   const Matrix<T>& moved, Matrix<T>& next) {
     const std::int64_t k = problem_.k();
     std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
-      const std::int64_t point = relocations[move].point;
+      const double weight = relocations[move].weight;
       without[static_cast<std::size_t>(relocations[move].from)].push_back(
-          {moved.row(static_cast<std::int64_t>(move)), problem_.weight(point), problem_.scaled_weight(point)});
+          {moved.row(static_cast<std::int64_t>(move)), weight, weight * problem_.statistics.weight_scale});
     }
     if constexpr (UpdatesItself<T, Engine>) engine_.update(next.view());
     std::vector<DoubtfulMean> doubtful(static_cast<std::size_t>(k));
@@ -346,12 +413,12 @@ class Lloyd {
     for (const DoubtfulMean& mean : doubtful)
       price_of_doubts_ +=
           static_cast<double>(mean.dims.size()) * (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)));
-    const bool many = price_of_doubts_ > static_cast<double>(problem_.n()) * static_cast<double>(problem_.d());
+    const bool many = price_of_doubts_ > static_cast<double>(all_points()) * static_cast<double>(problem_.d());
     if (std::vector<int>& finest = *problem_.statistics.finest; many && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
         enough.push_back(grid.unit - problem_.statistics.finest_weight);
-      finest = cpu::finest_bits(problem_.points, enough, threads_, problem_.stop);
+      finest = finest_bits(enough);
       const std::vector<DoubtfulMean> before =
           std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
       for (const DoubtfulMean& mean : before) find(mean.cluster);
@@ -360,11 +427,21 @@ class Lloyd {
     exact_means<T>(problem_, result_.labels.data(), relocations, doubtful, next.view(), threads_);
   }
 
+  std::vector<int> finest_bits(const std::vector<int>& enough) const {
+    const auto own = [&] { return cpu::finest_bits(problem_.points, enough, threads_, problem_.stop); };
+    if (problem_.ranks == nullptr) return own();
+    const std::span<const double> negated = problem_.ranks->greatest(enough.size(), [&](std::span<double> numbers) {
+      std::ranges::transform(own(), numbers.begin(), [](int bit) { return -static_cast<double>(bit); });
+    });
+    std::vector<int> finest;
+    for (const double bit : negated) finest.push_back(static_cast<int>(-bit));
+    return finest;
+  }
+
   // With m the middle of the data, mu the cluster's mean and W its weight, the inertia of an assignment is a constant
   // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
   // points. The constant follows at the end from the inertia of the last assignment. Weights and coordinates are scaled
   // by powers of two, so that nothing here leaves the range of double.
-  template <class Sums>
   double explained(const Sums& sums) const {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
@@ -407,7 +484,7 @@ class Lloyd {
     const Statistics& statistics = problem_.statistics;
     // From and to what explained() counts in, in an order that keeps what is in between in range.
     const double scale = statistics.coordinate_scale;
-    const double constant = result_.inertia * scale * statistics.weight_scale * scale + explained(engine_.sums());
+    const double constant = result_.inertia * scale * statistics.weight_scale * scale + explained(sums());
     for (KMeansIteration& record : result_.history)
       record.inertia = std::max(0.0, constant - record.inertia) / scale / statistics.weight_scale / scale;
   }
@@ -449,7 +526,7 @@ class Lloyd {
   void count_labels() {
     result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
-      result_.counts[static_cast<std::size_t>(cluster)] = engine_.sums().count(cluster);
+      result_.counts[static_cast<std::size_t>(cluster)] = sums().count(cluster);
   }
 
   void honour_stop() const {
@@ -466,6 +543,7 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
+  std::optional<Sums> total_;  ///< on ranks
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;

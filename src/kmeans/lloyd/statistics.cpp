@@ -12,6 +12,7 @@
 
 #include "core/checked.hpp"
 #include "core/failure.hpp"
+#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/column_ranges.hpp"
@@ -25,27 +26,68 @@ namespace {
 
 constexpr std::string_view while_examining = "stopped while examining the points";
 
-/// Looks at the weights: are they possible, what is the scale that they are counted in, and their least bit.
-template <class T>
-void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop) {
+/// What is known of weights: the largest one, and their least bit.
+struct WeightRange {
   double largest = 0;
   int finest = core::no_bits;
+};
+
+/// Looks at them: are they possible.
+template <class T>
+WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row, const std::stop_token& stop) {
+  WeightRange range;
   for (std::int64_t point = 0; point < weights.size(); ++point) {
     if (point % core::operations_between_looks == 0) core::honour_stop(stop, while_examining);
     const double weight = static_cast<double>(weights[point]);
     if (!(weight >= 0 && weight <= core::largest_magnitude))
-      throw InputError("weights: the weight in row " + std::to_string(point) + " (counted from 0) is " +
+      throw InputError("weights: the weight in row " + std::to_string(first_row + point) + " (counted from 0) is " +
                        (std::isnan(weight) ? "NaN"
                         : weight < 0       ? "negative"
                                            : "too large") +
                        "; weights are not negative and at most 2^500");
-    largest = std::max(largest, weight);
-    finest = std::min(finest, core::finest_bit(weight));
+    range.largest = std::max(range.largest, weight);
+    range.finest = std::min(range.finest, core::finest_bit(weight));
   }
-  if (!(largest > 0)) throw InputError("weights: all weights are zero");
-  statistics.weight_exponent = core::exponent_above(largest, -1000);
+  return range;
+}
+
+/// The scale that the weights are counted in, and their least bit.
+template <class T>
+void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
+                      core::Ranks* ranks) {
+  WeightRange range;
+  if (ranks == nullptr) {
+    range = range_of_weights(weights, 0, stop);
+  } else {
+    const std::span<const double> found = ranks->greatest(2, [&](std::span<double> numbers) {
+      const WeightRange own = range_of_weights(weights, ranks->first_row(), stop);
+      numbers[0] = own.largest;
+      numbers[1] = -own.finest;
+    });
+    range = {found[0], -static_cast<int>(found[1])};
+  }
+  if (!(range.largest > 0)) throw InputError("weights: all weights are zero");
+  statistics.weight_exponent = core::exponent_above(range.largest, -1000);
   statistics.weight_scale = std::ldexp(1.0, -statistics.weight_exponent);
-  statistics.finest_weight = finest - statistics.weight_exponent;
+  statistics.finest_weight = range.finest - statistics.weight_exponent;
+}
+
+/// Of all ranks' points.
+template <class T>
+core::ColumnRanges ranges_of_ranks(core::Ranks& ranks, MatrixView<const T> points, int threads,
+                                   const std::stop_token& stop) {
+  const auto d = static_cast<std::size_t>(points.columns());
+  const std::span<const double> found = ranks.greatest(2 * d, [&](std::span<double> numbers) {
+    const core::ColumnRanges own = cpu::column_ranges(points, "points", threads, stop, ranks.first_row());
+    for (std::size_t column = 0; column < d; ++column) {
+      numbers[column] = -own.lowest[column];
+      numbers[d + column] = own.highest[column];
+    }
+  });
+  core::ColumnRanges ranges;
+  for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // no -0
+  ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d), found.end());
+  return ranges;
 }
 
 /// The box of points and initial centroids.
@@ -68,16 +110,19 @@ Box box_of(const Statistics& statistics) {
 
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads, const std::stop_token& stop) {
+                   int threads, const std::stop_token& stop, core::Ranks* ranks) {
+  if (ranks != nullptr)
+    return describe(ranges_of_ranks(*ranks, points, threads, stop), ranks->rows(), weights, initial_centroids, stop,
+                    ranks);
   return describe(cpu::column_ranges(points, "points", threads, stop), points.rows(), weights, initial_centroids, stop);
 }
 
 template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t n, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids, const std::stop_token& stop) {
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop, core::Ranks* ranks) {
   const std::size_t d = ranges.lowest.size();
   Statistics statistics;
-  if (!weights.empty()) describe_weights(weights, statistics, stop);
+  if (!weights.empty()) describe_weights(weights, statistics, stop, ranks);
   statistics.weight = core::Grid(0, n);
   statistics.lowest = ranges.lowest;
   statistics.highest = ranges.highest;
@@ -276,8 +321,8 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
 
 template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads, const std::stop_token& stop) {
-  const std::int64_t n = points.rows();
+                            int threads, const std::stop_token& stop, core::Ranks* ranks) {
+  const std::int64_t n = ranks != nullptr ? ranks->rows() : points.rows();
   const std::int64_t d = points.columns();
   constexpr std::int64_t block_rows = 256;
   core::ExactAccumulator count;
@@ -288,32 +333,51 @@ double mean_column_variance(MatrixView<const T> points, const Statistics& statis
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
     const std::vector<core::TotalGrid> grids = column_totals(statistics, n, first, columns);
-    const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
+    if (ranks == nullptr) {
+      const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
+      for (std::int64_t column = 0; column < columns; ++column)
+        mean(0, first + column) = sums.sum(static_cast<std::size_t>(column)).template quotient<T>(count);
+      continue;
+    }
+    std::vector<core::ExactAccumulator> all;
+    ranks->add_up(all, static_cast<std::size_t>(columns), [&] {
+      const ColumnTotals sums = sum_columns(points, grids, gpu, first, threads, stop);
+      for (std::int64_t column = 0; column < columns; ++column)
+        all.push_back(sums.sum(static_cast<std::size_t>(column)));
+    });
     for (std::int64_t column = 0; column < columns; ++column)
-      mean(0, first + column) = sums.sum(static_cast<std::size_t>(column)).template quotient<T>(count);
+      mean(0, first + column) = all[static_cast<std::size_t>(column)].template quotient<T>(count);
   }
 
-  core::ExactAccumulator squares;
-  visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
+  const auto sum_squares = [&](core::ExactAccumulator& squares) {
+    visit_rows(points, gpu, [&](std::int64_t, MatrixView<const T> some) {
 #pragma omp parallel num_threads(threads)
-    {
-      core::ExactTotal own;
-      double distances[block_rows];
+      {
+        core::ExactTotal own;
+        double distances[block_rows];
 #pragma omp for schedule(static)
-      for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
-        if (stop.stop_requested()) continue;
-        const std::int64_t first = block * block_rows;
-        const std::int64_t rows = std::min(block_rows, some.rows() - first);
-        squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
-        for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
-      }
+        for (std::int64_t block = 0; block < (some.rows() + block_rows - 1) / block_rows; ++block) {
+          if (stop.stop_requested()) continue;
+          const std::int64_t first = block * block_rows;
+          const std::int64_t rows = std::min(block_rows, some.rows() - first);
+          squared_distances(some.slice(first, rows), std::as_const(mean).view(), distances);
+          for (std::int64_t index = 0; index < rows; ++index) own.add(statistics.inertia, distances[index]);
+        }
 #pragma omp critical(gradus_variance_squares)
-      squares.merge(own.sum(statistics.inertia));
-    }
-    core::honour_stop(stop, while_examining);
-    return true;
-  });
-  return squares.quotient<double>(count) / static_cast<double>(d);
+        squares.merge(own.sum(statistics.inertia));
+      }
+      core::honour_stop(stop, while_examining);
+      return true;
+    });
+  };
+  if (ranks == nullptr) {
+    core::ExactAccumulator squares;
+    sum_squares(squares);
+    return squares.quotient<double>(count) / static_cast<double>(d);
+  }
+  std::vector<core::ExactAccumulator> squares;
+  ranks->add_up(squares, 1, [&] { sum_squares(squares.emplace_back()); });
+  return squares.front().quotient<double>(count) / static_cast<double>(d);
 }
 
 namespace {
@@ -328,7 +392,7 @@ struct HashOfBytes {
 
 template <class T>
 std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
-                             const GpuPoints<T>* gpu, const std::stop_token& stop) {
+                             const GpuPoints<T>* gpu, const std::stop_token& stop, core::Ranks* ranks) {
   // Ends as soon as that many were seen, which with ordinary data is after about as many rows.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
@@ -344,19 +408,37 @@ std::int64_t count_different(MatrixView<const T> points, VectorView<const T> wei
     }
     return std::ssize(seen) < most;
   };
-  visit_rows(points, gpu, see);
-  return std::ssize(seen);
+  if (ranks == nullptr) {
+    visit_rows(points, gpu, see);
+    return std::ssize(seen);
+  }
+  const double greatest = ranks->greatest(1, [&](std::span<double> numbers) {
+    visit_rows(points, gpu, see);
+    numbers[0] = static_cast<double>(seen.size());
+  })[0];
+  if (greatest >= static_cast<double>(most)) return most;  // one rank has enough, as with ordinary data all have
+  // Rank after rank tells its own.
+  std::unordered_set<std::string> all;
+  for (int rank = 0; rank < ranks->size() && std::ssize(all) < most; ++rank) {
+    const std::vector<char> rows = ranks->from(rank, [&] {
+      std::vector<char> own;
+      for (const std::string& one : seen) own.insert(own.end(), one.begin(), one.end());
+      return own;
+    });
+    for (std::size_t first = 0; first < rows.size(); first += bytes.size()) all.emplace(&rows[first], bytes.size());
+  }
+  return std::min<std::int64_t>(std::ssize(all), most);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                        \
   template Statistics examine(MatrixView<const T>, VectorView<const T>, MatrixView<const T>, int,                    \
-                              const std::stop_token&);                                                               \
+                              const std::stop_token&, core::Ranks*);                                                 \
   template double mean_column_variance(MatrixView<const T>, const Statistics&, const GpuPoints<T>*, int,             \
-                                       const std::stop_token&);                                                      \
+                                       const std::stop_token&, core::Ranks*);                                        \
   template Statistics describe(const core::ColumnRanges&, std::int64_t, VectorView<const T>, MatrixView<const T>,    \
-                               const std::stop_token&);                                                              \
+                               const std::stop_token&, core::Ranks*);                                                \
   template std::int64_t count_different(MatrixView<const T>, VectorView<const T>, std::int64_t, const GpuPoints<T>*, \
-                                        const std::stop_token&)
+                                        const std::stop_token&, core::Ranks*)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

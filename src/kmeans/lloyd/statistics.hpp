@@ -8,15 +8,17 @@
 namespace gradus::kmeans_detail {
 
 /// Column ranges and grids of points, weights and initial centroids (which may be empty). InputError with row and
-/// column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights.
+/// column for NaN, infinity, magnitudes whose squared distances overflow, and negative weights. `ranks`: where points
+/// and weights are those of this rank's rows; the statistics are those of all.
 template <class T>
 Statistics examine(MatrixView<const T> points, VectorView<const T> weights, MatrixView<const T> initial_centroids,
-                   int threads, const std::stop_token& stop = {});
+                   int threads, const std::stop_token& stop = {}, core::Ranks* ranks = nullptr);
 
-/// The same from the points' ranges: of `rows` points.
+/// The same from the points' ranges: of `rows` points, of all ranks.
 template <class T>
 Statistics describe(const core::ColumnRanges& ranges, std::int64_t rows, VectorView<const T> weights,
-                    MatrixView<const T> initial_centroids, const std::stop_token& stop = {});
+                    MatrixView<const T> initial_centroids, const std::stop_token& stop = {},
+                    core::Ranks* ranks = nullptr);
 
 /// InputError where points (and initial centroids) differ, but all of their squared distances are zero in double.
 void require_distances(const Statistics& statistics);
@@ -33,7 +35,7 @@ void allow_unit_centroids(Statistics& statistics, std::int64_t rows);
 /// else they include. `gpu`: the points' object where they lie on a GPU, from which they are copied.
 template <class T>
 double mean_column_variance(MatrixView<const T> points, const Statistics& statistics, const GpuPoints<T>* gpu,
-                            int threads, const std::stop_token& stop = {});
+                            int threads, const std::stop_token& stop = {}, core::Ranks* ranks = nullptr);
 
 /// For sums of n values of each of some columns.
 std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::int64_t n, std::int64_t first,
@@ -46,6 +48,7 @@ std::uint64_t column_bytes(const Shape& shape, int threads);
 /// Different rows that have weight, counted up to `most`. `gpu`: the points' object where they lie on a GPU.
 template <class T>
 std::int64_t count_different(MatrixView<const T> points, VectorView<const T> weights, std::int64_t most,
-                             const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {});
+                             const GpuPoints<T>* gpu = nullptr, const std::stop_token& stop = {},
+                             core::Ranks* ranks = nullptr);
 
 }  // namespace gradus::kmeans_detail

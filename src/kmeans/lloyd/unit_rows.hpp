@@ -13,9 +13,10 @@
 namespace gradus::kmeans_detail {
 
 /// A copy of the rows, scaled to unit length (gradus/kmeans.hpp) by `threads` threads. InputError, which calls them
-/// `what`, for a row of zeros; InterruptedError after a stop request.
+/// `what` and their rows from `first_row` on, for a row of zeros; InterruptedError after a stop request.
 template <class T>
-Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop) {
+Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop,
+                    std::int64_t first_row = 0) {
   Matrix<T> unit(points.rows(), points.columns());
   std::int64_t zero_row = points.rows();
   const std::int64_t stretch = core::stretch_length(points.rows(), 8 + points.columns(), threads);
@@ -28,7 +29,7 @@ Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, c
     }
   }
   core::honour_stop(stop, "stopped while scaling the points to unit length");
-  if (zero_row < points.rows()) throw_zero_row(what, zero_row);
+  if (zero_row < points.rows()) throw_zero_row(what, first_row + zero_row);
   return unit;
 }
 

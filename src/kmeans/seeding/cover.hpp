@@ -28,8 +28,8 @@ class Cover final : public Potential<T> {
  public:
   /// `expected` is about how many rows will be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
-        const std::stop_token& stop = {})
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call), order_(points.rows()) {
+        const std::stop_token& stop = {}, KnownRows<T>* known = nullptr)
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, known), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch);
     // About 64 points for each segment, so that segments take little time and memory; but chunks enough for all
@@ -39,11 +39,13 @@ class Cover final : public Potential<T> {
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
     chunk_rows_ = (chunk_rows_ + RowSums::block_rows - 1) / RowSums::block_rows * RowSums::block_rows;
     chunks_.resize(static_cast<std::size_t>((n + chunk_rows_ - 1) / chunk_rows_));
-    cover_all_by(points_.row(first));
-    this->rescale();
+    this->begin([&] { cover_all_by(this->row_of(first)); });
   }
 
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
+  static constexpr std::int64_t candidates_of_a_call = 64;
+
+ protected:
+  std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
     const Near near(*this, candidates);
     std::vector<std::uint64_t> gains(candidates.size());
     core::FirstFailure failure;
@@ -70,7 +72,7 @@ class Cover final : public Potential<T> {
     return gains;
   }
 
-  void add(std::span<const std::int64_t> rows) override {
+  void own_add(std::span<const std::int64_t> rows) override {
     const Near near(*this, rows);
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (chunks_.size() > 1)
@@ -94,11 +96,10 @@ class Cover final : public Potential<T> {
     }
     failure.rethrow();
     honour_stop();
-    this->take(rows);
   }
 
-  std::vector<std::uint64_t> weights_of_chosen() const override {
-    const Quantizer quantize = weight_quantizer(largest_weight_, points_.rows());
+  std::vector<std::uint64_t> own_weights_of_chosen() const override {
+    const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       honour_stop();
@@ -120,7 +121,6 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t candidates_of_a_call = 64;
   static constexpr std::int64_t most_chunk_rows = 65536;  // places in a chunk are 16-bit numbers
   static constexpr std::int64_t ahead = 32;               // points whose distances are asked for in advance
   static constexpr std::int64_t batch = 256;              // points whose distances are computed together
@@ -159,7 +159,7 @@ class Cover final : public Potential<T> {
    public:
     Near(const Cover& cover, std::span<const std::int64_t> candidates)
         : cover_(cover), reach_(candidates.size() * cover.chosen_.size()), least_(cover.chosen_.size()) {
-      for (const std::int64_t row : candidates) addresses_.push_back(cover.points_.row(row));
+      for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
       // D and 4 D carry a relative error of about d + 2 half units in the last place each, unless they are close to
@@ -171,8 +171,7 @@ class Cover final : public Potential<T> {
         const std::size_t count = std::min<std::size_t>(batch, chosen - first);
         const T* rows[batch];
         double distances[batch * candidates_of_a_call];
-        for (std::size_t index = 0; index < count; ++index)
-          rows[index] = cover.points_.row(cover.chosen_[first + index]);
+        for (std::size_t index = 0; index < count; ++index) rows[index] = cover.row_of(cover.chosen_[first + index]);
         squared_distances<T>(rows, static_cast<std::int64_t>(count), addresses_.data(),
                              static_cast<std::int64_t>(addresses_.size()), d, distances);
         for (std::size_t index = 0; index < count; ++index) {

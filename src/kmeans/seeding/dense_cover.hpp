@@ -41,32 +41,41 @@ class DenseCover final : public Potential<T> {
  public:
   /// `copy`: of the points in bytes, which is made at the same time; or null.
   DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop = {},
-             ByteRows<T>* copy = nullptr)
-      : Potential<T>(points, {}, first, threads, stop, most_trials),
+             ByteRows<T>* copy = nullptr, KnownRows<T>* known = nullptr)
+      : Potential<T>(points, {}, first, threads, stop, most_trials, known),
         kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
-    const T* const chosen = points_.row(first);
+    const T* const chosen = this->row_of(first);
     constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
     const std::int64_t of_a_thread = ByteRows<T>::scratch_floats(points.columns());
     std::vector<float> scratch(copy != nullptr ? static_cast<std::size_t>(threads_ * of_a_thread) : 0);
-    for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
-      if (copy == nullptr) return measure(row, count, &chosen, 1, closest_.data() + row);
-      for (std::int64_t at = row; at < row + count; at += panel_rows) {
-        measure(at, std::min(panel_rows, row + count - at), &chosen, 1, closest_.data() + at);
-        copy->copy_panel(at / panel_rows, scratch.data() + omp_get_thread_num() * of_a_thread);
-      }
+    this->begin([&] {
+      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
+        if (copy == nullptr) return measure(row, count, &chosen, 1, closest_.data() + row);
+        for (std::int64_t at = row; at < row + count; at += panel_rows) {
+          measure(at, std::min(panel_rows, row + count - at), &chosen, 1, closest_.data() + at);
+          copy->copy_panel(at / panel_rows, scratch.data() + omp_get_thread_num() * of_a_thread);
+        }
+      });
     });
-    this->rescale();
   }
 
   static bool takes(VectorView<const T> weights, bool groups, int trials) {
     return weights.empty() && !groups && trials <= most_trials;
   }
 
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
+  /// What it takes beside the points.
+  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
+    return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
+  }
+
+  static constexpr std::int64_t most_trials = 16;
+
+ protected:
+  std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
     const auto trials = std::ssize(candidates);
     const T* addresses[most_trials];
     for (std::int64_t trial = 0; trial < trials; ++trial)
-      addresses[trial] = points_.row(candidates[static_cast<std::size_t>(trial)]);
+      addresses[trial] = this->row_of(candidates[static_cast<std::size_t>(trial)]);
     const bool keep = trials * (points_.rows() + block_rows) <= kept_.size();
     std::vector<std::uint64_t> gains =
         for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t> sums) {
@@ -84,11 +93,11 @@ class DenseCover final : public Potential<T> {
     return gains;
   }
 
-  void add(std::span<const std::int64_t> rows) override {
+  void own_add(std::span<const std::int64_t> rows) override {
     for (const std::int64_t chosen : rows) {
       const auto trials = std::ssize(tried_);
       const std::int64_t trial = std::find(tried_.begin(), tried_.end(), chosen) - tried_.begin();
-      const T* const address = points_.row(chosen);
+      const T* const address = this->row_of(chosen);
       for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
         double own[block_rows];
         const double* distances = kept_.data() + trials * row + trial * count;
@@ -101,31 +110,24 @@ class DenseCover final : public Potential<T> {
       });
     }
     tried_.clear();
-    this->take(rows);
   }
 
-  std::vector<std::uint64_t> weights_of_chosen() const override {
+  std::vector<std::uint64_t> own_weights_of_chosen() const override {
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       if (row % this->stretch == 0) honour_stop();
       std::size_t owner = 0;
-      while (squared_distance(points_.row(row), points_.row(chosen_[owner]), points_.columns()) != closest_[row])
+      while (squared_distance(points_.row(row), this->row_of(chosen_[owner]), points_.columns()) != closest_[row])
         ++owner;
       ++sums[owner];
     }
     return sums;
   }
 
-  /// What it takes beside the points.
-  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
-    return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
-  }
-
  private:
   using Potential<T>::points_, Potential<T>::stop_, Potential<T>::threads_, Potential<T>::closest_, Potential<T>::sums_,
       Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_trials = 16;
   static constexpr std::int64_t block_rows = RowSums::block_rows;
   static constexpr bool keeps(std::int64_t columns) { return columns > few_columns; }
 

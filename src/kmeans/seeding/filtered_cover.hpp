@@ -40,19 +40,32 @@ class FilteredCover final : public Potential<T> {
  public:
   /// `bytes`: of the points, nothing copied yet; `groups`: whether weights_of_chosen() will be asked for.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
-                std::int64_t first, bool groups, int threads, const std::stop_token& stop = {})
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns())),
+                std::int64_t first, bool groups, int threads, const std::stop_token& stop = {},
+                KnownRows<T>* known = nullptr)
+      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), known),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // Pieces are whole blocks of the sums, which one thread alone may change.
     piece_ =
         std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
     most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
-    cover_all_by(points_.row(first));
-    this->rescale();
+    this->begin([&] { cover_all_by(this->row_of(first)); });
   }
 
-  std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) override {
+  static constexpr std::int64_t most_of_a_call = 1024;
+  // Fewer of rows so long that to pack them would take too long for a stop request.
+  static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
+    return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
+  }
+
+  /// What it takes beside the points at most.
+  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
+    // Of these 16 are counted with the copy.
+    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
+  }
+
+ protected:
+  std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
     tried_.assign(candidates.begin(), candidates.end());
     take_candidates(candidates);
     std::vector<std::uint64_t> gains(candidates.size());
@@ -76,7 +89,7 @@ class FilteredCover final : public Potential<T> {
     return gains;
   }
 
-  void add(std::span<const std::int64_t> rows) override {
+  void own_add(std::span<const std::int64_t> rows) override {
     if (!add_what_was_kept(rows)) {
       take_candidates(rows);
       for_all_rows([](Worker&) {},
@@ -86,11 +99,10 @@ class FilteredCover final : public Potential<T> {
                    rows.size() > 1);
     }
     tried_.clear();
-    this->take(rows);
   }
 
-  std::vector<std::uint64_t> weights_of_chosen() const override {
-    const Quantizer quantize = weight_quantizer(largest_weight_, points_.rows());
+  std::vector<std::uint64_t> own_weights_of_chosen() const override {
+    const Quantizer quantize = weight_quantizer(largest_weight_, this->all_rows());
     std::vector<std::uint64_t> sums(chosen_.size());
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       if (row % this->stretch == 0) honour_stop();
@@ -99,22 +111,11 @@ class FilteredCover final : public Potential<T> {
     return sums;
   }
 
-  /// What it takes beside the points at most.
-  static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
-    // Of these 16 are counted with the copy.
-    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
-  }
-
  private:
   using Potential<T>::points_, Potential<T>::weights_, Potential<T>::stop_, Potential<T>::threads_,
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::honour_stop;
 
-  static constexpr std::int64_t most_of_a_call = 1024;
-  // Fewer of rows so long that to pack them would take too long for a stop request.
-  static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
-    return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
-  }
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
   static constexpr std::int64_t most_distances = 32768;  // done at once
   static constexpr std::size_t most_pairs = 1024;
@@ -177,7 +178,7 @@ class FilteredCover final : public Potential<T> {
 
   void take_candidates(std::span<const std::int64_t> rows) {
     candidates_.clear();
-    for (const std::int64_t row : rows) candidates_.push_back(points_.row(row));
+    for (const std::int64_t row : rows) candidates_.push_back(this->row_of(row));
     trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 

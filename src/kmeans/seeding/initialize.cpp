@@ -11,6 +11,7 @@
 
 #include "core/checked.hpp"
 #include "core/philox.hpp"
+#include "core/ranks.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
@@ -19,6 +20,7 @@
 #include "kmeans/seeding/cuda_cover.hpp"
 #include "kmeans/seeding/dense_cover.hpp"
 #include "kmeans/seeding/filtered_cover.hpp"
+#include "kmeans/seeding/idle_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -75,56 +77,91 @@ void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   }
 }
 
-/// Draws rows by weight, none of them twice.
+/// Draws rows by weight, none of them twice. On ranks the weights are those of this one's rows.
 template <class T>
 class WeightedRows {
  public:
-  WeightedRows(VectorView<const T> weights, const std::stop_token& stop)
-      : weights_(weights), stop_(stop), sums_(weights.size()), drawn_(static_cast<std::size_t>(weights.size())) {
+  WeightedRows(VectorView<const T> weights, const std::stop_token& stop, core::Ranks* ranks)
+      : weights_(weights), stop_(stop), ranks_(ranks), sums_(weights.size()),
+        drawn_(static_cast<std::size_t>(weights.size())) {
     rescale();
   }
 
   /// Whether all rows of positive weight are drawn.
   bool is_exhausted() {
-    if (sums_.total() == 0) rescale();  // what is left is too light to count beside what was drawn
-    return sums_.total() == 0;
+    if (total() == 0) rescale();  // what is left is too light to count beside what was drawn
+    return total() == 0;
   }
 
   std::int64_t draw(const core::Philox& random, std::uint64_t index) {
     if (is_exhausted()) throw InputError("weights: fewer rows have weight than there are clusters");
-    const auto integer = [this](std::int64_t row) { return integer_of(row); };
-    const std::int64_t row = sums_.row_at(random.below(index, sums_.total()), integer);
-    sums_.take(row, integer_of(row));
-    drawn_[static_cast<std::size_t>(row)] = true;
-    return row;
+    const std::uint64_t target = random.below(index, total());
+    if (ranks_ == nullptr) return take(target).row;
+    const RankTotals::Place place = totals_.find(target);
+    const std::span<const std::uint64_t> drawn = ranks_->sum(2, [&](std::span<std::uint64_t> words) {
+      if (place.rank != ranks_->rank()) return;
+      const Drawn own = take(place.target);
+      words[0] = static_cast<std::uint64_t>(ranks_->first_row() + own.row);
+      words[1] = own.integer;
+    });
+    totals_.take(place.rank, drawn[1]);
+    return static_cast<std::int64_t>(drawn[0]);
   }
 
  private:
+  struct Drawn {
+    std::int64_t row;
+    std::uint64_t integer;
+  };
+
+  /// Of this rank's rows.
+  Drawn take(std::uint64_t target) {
+    const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
+    const std::uint64_t integer = integer_of(row);
+    sums_.take(row, integer);
+    drawn_[static_cast<std::size_t>(row)] = true;
+    return {row, integer};
+  }
+
+  std::uint64_t total() const { return ranks_ == nullptr ? sums_.total() : totals_.total(); }
   double left(std::int64_t row) const {
     return drawn_[static_cast<std::size_t>(row)] ? 0.0 : static_cast<double>(weights_[row]) * unit_;
   }
   std::uint64_t integer_of(std::int64_t row) const { return quantize_(left(row)); }
 
   void rescale() {
-    double largest = 0;
+    const auto find_largest = [&] {
+      double largest = 0;
+      for (std::int64_t row = 0; row < weights_.size(); ++row) {
+        if (row % core::operations_between_looks == 0) honour_stop(stop_);
+        largest = std::max(largest, left(row));
+      }
+      return largest;
+    };
+    const auto add_up = [&] {
+      for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
+      for (std::int64_t row = 0; row < weights_.size(); ++row) {
+        if (row % core::operations_between_looks == 0) honour_stop(stop_);
+        sums_.block_of(row) += integer_of(row);
+      }
+      sums_.refresh();
+      return sums_.total();
+    };
     unit_ = 1;
-    for (std::int64_t row = 0; row < weights_.size(); ++row) {
-      if (row % core::operations_between_looks == 0) honour_stop(stop_);
-      largest = std::max(largest, left(row));
-    }
+    const double largest =
+        ranks_ == nullptr ? find_largest()
+                          : ranks_->greatest(1, [&](std::span<double> numbers) { numbers[0] = find_largest(); })[0];
     if (largest <= tiny_weight) unit_ = weight_unit(largest);
-    quantize_ = Quantizer(largest * unit_, weights_.size());
-    for (std::int64_t row = 0; row < weights_.size(); row += RowSums::block_rows) sums_.block_of(row) = 0;
-    for (std::int64_t row = 0; row < weights_.size(); ++row) {
-      if (row % core::operations_between_looks == 0) honour_stop(stop_);
-      sums_.block_of(row) += integer_of(row);
-    }
-    sums_.refresh();
+    quantize_ = Quantizer(largest * unit_, ranks_ == nullptr ? weights_.size() : ranks_->rows());
+    if (ranks_ == nullptr) add_up();
+    else totals_ = RankTotals(ranks_->gather(add_up));
   }
 
   VectorView<const T> weights_;
   const std::stop_token& stop_;
+  core::Ranks* ranks_;
   RowSums sums_;
+  RankTotals totals_;  ///< on ranks
   std::vector<bool> drawn_;
   double unit_ = 1;  ///< a power of two, for weights so small that the quantizer would lose them
   Quantizer quantize_;
@@ -132,10 +169,10 @@ class WeightedRows {
 
 template <class T>
 std::vector<std::int64_t> random_rows(std::int64_t n, VectorView<const T> weights, std::int64_t k, bool accepts_fewer,
-                                      const core::Philox& random, const std::stop_token& stop) {
+                                      const core::Philox& random, const std::stop_token& stop, core::Ranks* ranks) {
   std::vector<std::int64_t> chosen;
   if (!weights.empty()) {
-    WeightedRows<T> rows(weights, stop);
+    WeightedRows<T> rows(weights, stop, ranks);
     for (std::int64_t step = 0; step < k && !(accepts_fewer && rows.is_exhausted()); ++step) {
       honour_stop(stop);
       chosen.push_back(rows.draw(random, static_cast<std::uint64_t>(step)));
@@ -164,29 +201,70 @@ struct HostRows {
   int threads;
   std::stop_token stop;
   SeedingFilter filter;
-  std::shared_ptr<ByteRows<T>>* copy;  ///< null: not wanted
+  std::shared_ptr<ByteRows<T>>* copy;             ///< null: not wanted
+  std::shared_ptr<KnownRows<T>> known = nullptr;  ///< on ranks, where points and weights are this one's
   std::shared_ptr<const Matrix<T>> owned = nullptr;
+  std::shared_ptr<const core::Ranks::OtherRows> split = nullptr;
 
   std::unique_ptr<Potential<T>> cover(std::int64_t first, std::int64_t expected, bool groups) const {
     const int trials = trials_of_a_step(expected);
     if (DenseCover<T>::takes(weights, groups, trials) && is_dense(points.columns(), expected, filter)) {
+      if (is_idle()) return idle_cover(first, DenseCover<T>::most_trials);
       if (copy != nullptr) *copy = std::make_shared<ByteRows<T>>(points);
       return std::make_unique<DenseCover<T>>(points, first, trials, threads, stop,
-                                             copy != nullptr ? copy->get() : nullptr);
+                                             copy != nullptr ? copy->get() : nullptr, known.get());
     }
     if (is_filtered(points.columns(), expected, filter)) {
+      if (is_idle()) return idle_cover(first, FilteredCover<T>::candidates_of_a_call(points.columns()));
       auto bytes = std::make_shared<ByteRows<T>>(points);
       if (copy != nullptr) *copy = bytes;
-      return std::make_unique<FilteredCover<T>>(points, weights, std::move(bytes), first, groups, threads, stop);
+      return std::make_unique<FilteredCover<T>>(points, weights, std::move(bytes), first, groups, threads, stop,
+                                                known.get());
     }
-    return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop);
+    if (is_idle()) return idle_cover(first, Cover<T>::candidates_of_a_call);
+    return std::make_unique<Cover<T>>(points, weights, first, expected, threads, stop, known.get());
   }
-  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return rows_of(points, rows); }
+  Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const {
+    return known == nullptr ? rows_of(points, rows) : known->ranks().rows_at(std::span(rows), points);
+  }
   static const GpuPoints<T>* gpu() { return nullptr; }
+  core::Ranks* ranks() const { return known == nullptr ? nullptr : &known->ranks(); }
+  std::int64_t all_rows() const { return known == nullptr ? points.rows() : known->ranks().rows(); }
+  /// Before row_of() of the covers looks at them.
+  void bring(std::int64_t row) const {
+    if (known != nullptr) known->bring(std::span(&row, 1));
+  }
+  /// Of the tried rows the chosen one is left.
+  void forget_all_but(std::int64_t chosen, std::span<const std::int64_t> tried,
+                      std::span<const std::int64_t> before) const {
+    if (known == nullptr) return;
+    for (const std::int64_t row : tried)
+      if (row != chosen && std::find(before.begin(), before.end(), row) == before.end()) known->forget(row);
+  }
   /// The same for a sample of the points, with other weights.
   HostRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
     const auto sample = std::make_shared<const Matrix<T>>(copy_rows(rows));
-    return {sample->view(), row_weights, threads, stop, filter, nullptr, sample};
+    if (known == nullptr) return {sample->view(), row_weights, threads, stop, filter, nullptr, nullptr, sample};
+    // All ranks have all of it, and each of them works on its share.
+    core::Ranks& all = known->ranks();
+    const cpu::Range share = cpu::share(sample->rows(), all.rank(), all.size());
+    const MatrixView<const T> own = sample->view().slice(share.begin, share.size());
+    const VectorView<const T> own_weights(row_weights.data() + share.begin, share.size());
+    return {own,
+            own_weights.empty() ? weights_of_no_rows<T>() : own_weights,
+            threads,
+            stop,
+            filter,
+            nullptr,
+            std::make_shared<KnownRows<T>>(all, own),
+            sample,
+            std::make_shared<const core::Ranks::OtherRows>(all, share.size())};
+  }
+
+ private:
+  bool is_idle() const { return known != nullptr && points.rows() == 0; }
+  std::unique_ptr<Potential<T>> idle_cover(std::int64_t first, std::int64_t candidates_of_a_call) const {
+    return std::make_unique<IdleCover<T>>(points, weights, first, candidates_of_a_call, stop, known.get());
   }
 };
 
@@ -203,6 +281,11 @@ struct GpuRows {
   }
   Matrix<T> copy_rows(const std::vector<std::int64_t>& rows) const { return on_gpu->copy_rows(rows); }
   const GpuPoints<T>* gpu() const { return on_gpu; }
+  static core::Ranks* ranks() { return nullptr; }
+  std::int64_t all_rows() const { return points.rows(); }
+  static void bring(std::int64_t /*row*/) {}
+  static void forget_all_but(std::int64_t /*chosen*/, std::span<const std::int64_t> /*tried*/,
+                             std::span<const std::int64_t> /*before*/) {}
   GpuRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
     const auto copy = std::make_shared<const GpuPoints<T>>(*on_gpu, rows, row_weights,
                                                            gpu_cover_bytes(std::ssize(rows), points.columns(), false));
@@ -258,8 +341,12 @@ class Seeding {
 
  private:
   std::int64_t first_row() {
-    if (!rows_.weights.empty()) return WeightedRows<T>(rows_.weights, execution_.stop).draw(random_, draws_++);
-    return static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.points.rows())));
+    const std::int64_t row =
+        rows_.weights.empty()
+            ? static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.all_rows())))
+            : WeightedRows<T>(rows_.weights, execution_.stop, rows_.ranks()).draw(random_, draws_++);
+    rows_.bring(row);
+    return row;
   }
 
   /// Steps of greedy k-means++ until k rows are chosen.
@@ -284,6 +371,7 @@ class Seeding {
       const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
       chosen.push_back(candidates[static_cast<std::size_t>(best)]);
       cover.add(std::span(&chosen.back(), 1));
+      rows_.forget_all_but(chosen.back(), candidates, cover.chosen());
       report(chosen.size());
     }
   }
@@ -306,14 +394,30 @@ class Seeding {
     const Matrix<T> before = rows_.copy_rows(chosen);
     const std::int64_t stretch = core::stretch_length(rows_.points.rows(), 64 + rows_.points.columns());
     for (std::int64_t row = 0; row < before.rows(); ++row) is_new(before.row(row));
-    visit_rows(rows_.points, rows_.gpu(), [&](std::int64_t first, MatrixView<const T> some) {
-      for (std::int64_t row = 0; row < some.rows() && static_cast<std::int64_t>(chosen.size()) < k_; ++row) {
-        if (row % stretch == 0) honour_stop(execution_.stop);
-        if ((rows_.weights.empty() || rows_.weights[first + row] > 0) && is_new(some.row(row)))
-          chosen.push_back(first + row);
+    const auto find = [&](std::vector<std::int64_t>& rows, std::int64_t most, std::int64_t first_row) {
+      visit_rows(rows_.points, rows_.gpu(), [&](std::int64_t first, MatrixView<const T> some) {
+        for (std::int64_t row = 0; row < some.rows() && std::ssize(rows) < most; ++row) {
+          if (row % stretch == 0) honour_stop(execution_.stop);
+          if ((rows_.weights.empty() || rows_.weights[first + row] > 0) && is_new(some.row(row)))
+            rows.push_back(first_row + first + row);
+        }
+        return std::ssize(rows) < most;
+      });
+    };
+    if (core::Ranks* const ranks = rows_.ranks(); ranks == nullptr) {
+      find(chosen, k_, 0);
+    } else {
+      for (int rank = 0; rank < ranks->size() && std::ssize(chosen) < k_; ++rank) {
+        const std::vector<std::int64_t> found = ranks->from(rank, [&] {
+          std::vector<std::int64_t> rows;
+          find(rows, k_ - std::ssize(chosen), ranks->first_row());
+          return rows;
+        });
+        chosen.insert(chosen.end(), found.begin(), found.end());
+        const Matrix<T> rows = rows_.copy_rows(found);
+        for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));  // for the ranks behind
       }
-      return static_cast<std::int64_t>(chosen.size()) < k_;
-    });
+    }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError("points: fewer different points of positive weight than clusters");
     repeat(chosen, k_);
@@ -347,7 +451,7 @@ FirstCentroids<T> choose_rows(const Rows& rows, const KMeansOptions& options, co
   std::vector<std::int64_t> chosen;
   switch (options.init) {
     case KMeansInit::random:
-      chosen = random_rows(rows.points.rows(), rows.weights, k, accepts_fewer, random, execution.stop);
+      chosen = random_rows(rows.all_rows(), rows.weights, k, accepts_fewer, random, execution.stop, rows.ranks());
       break;
     case KMeansInit::kmeans_plus_plus: chosen = seeding.plus_plus(0); break;
     case KMeansInit::kmeans_parallel: chosen = seeding.parallel(); break;
@@ -368,7 +472,7 @@ std::vector<std::int64_t> first_rows(std::int64_t k) {
 template <class T>
 FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                              const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
-                             std::shared_ptr<ByteRows<T>>* copy) {
+                             std::shared_ptr<ByteRows<T>>* copy, core::Ranks* ranks) {
   if (options.init == KMeansInit::given) return {Matrix<T>::copy_of(memory.initial_centroids), {}};
   if constexpr (cuda::is_compiled) {
     if (gpu) {
@@ -378,9 +482,12 @@ FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& op
       return choose_rows<T>(rows, options, execution, restart);
     }
   }
-  if (options.init == KMeansInit::first)
-    return {Matrix<T>::copy_of(points.slice(0, options.clusters)), first_rows(options.clusters)};
-  const HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
+  HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
+  if (ranks != nullptr) rows.known = std::make_shared<KnownRows<T>>(*ranks, points);
+  if (options.init == KMeansInit::first) {
+    std::vector<std::int64_t> first = first_rows(options.clusters);
+    return {rows.copy_rows(first), std::move(first)};
+  }
   return choose_rows<T>(rows, options, execution, restart);
 }
 
@@ -427,9 +534,9 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
 
 template FirstCentroids<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
                                           const Execution&, int, const GpuPoints<float>*, SeedingFilter,
-                                          std::shared_ptr<ByteRows<float>>*);
+                                          std::shared_ptr<ByteRows<float>>*, core::Ranks*);
 template FirstCentroids<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
                                            const Execution&, int, const GpuPoints<double>*, SeedingFilter,
-                                           std::shared_ptr<ByteRows<double>>*);
+                                           std::shared_ptr<ByteRows<double>>*, core::Ranks*);
 
 }  // namespace gradus::kmeans_detail

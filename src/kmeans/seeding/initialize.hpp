@@ -21,12 +21,13 @@ struct FirstCentroids {
 /// `points` are finite and hold at least k different rows of positive weight, or options.fewer_distinct accepts that.
 /// `gpu`: their object where they lie on a GPU, which then does the work; weights and given centroids are in host
 /// memory all the same. `copy`: where a copy of points in host memory in bytes is wanted, which costs little while the
-/// points are read anyway; stays null where the choice reads none.
+/// points are read anyway; stays null where the choice reads none. `ranks`: where points and weights are those of this
+/// rank's rows; the row numbers are those of all.
 template <class T>
 FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                              const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
                              SeedingFilter filter = SeedingFilter::where_it_pays,
-                             std::shared_ptr<ByteRows<T>>* copy = nullptr);
+                             std::shared_ptr<ByteRows<T>>* copy = nullptr, core::Ranks* ranks = nullptr);
 
 /// What the choice takes in host memory, with points there; `copy`: of it the copy that is wanted beside.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);

@@ -46,9 +46,13 @@ template <class T>
 void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
                  core::ExactTotal& total);
 
-/// Such a sum, rounded once.
+/// Such a sum, rounded once. On ranks it is only a part, which goes to Problem::rank_inertia.
 template <class T>
 double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
+  if (problem.rank_inertia != nullptr) {
+    *problem.rank_inertia = total.sum(problem.statistics.inertia, problem.statistics.weight_exponent);
+    return 0;
+  }
   return total.sum(problem.statistics.inertia, problem.statistics.weight_exponent).template round<double>();
 }
 

@@ -432,15 +432,41 @@ TYPED_TEST(TimedLockable, WaitsHoweverLong) {
   waits_for(Days::max());
   waits_for(std::chrono::duration<double>(1e300));
   waits_for(std::chrono::duration<float>(std::numeric_limits<float>::infinity()));
+  // Ticks that are no multiple of the clock's, and longer ones than the clock has range.
+  using Samples = std::chrono::duration<std::int64_t, std::ratio<1, 44100>>;
+  using Millennia = std::chrono::duration<int, std::ratio_multiply<std::chrono::years::period, std::kilo>>;
+  waits_for(Samples(std::int64_t{44100} * 86400 * 365));
+  waits_for(std::chrono::duration<std::int64_t, std::ratio<1, 60>>(std::int64_t{60} * 86400 * 365 * 120));
+  waits_for(Millennia(1));
   const auto waits_until = [&](const auto& deadline) {
     becomes_free([&](TypeParam& lock) { return lock.try_lock_until(deadline); });
   };
   waits_until(steady_clock::time_point::max());
+  waits_until(std::chrono::sys_time<Samples>(
+      std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()) + std::chrono::seconds(60)));
   waits_until(std::chrono::system_clock::time_point::max());
   waits_until(std::chrono::time_point<steady_clock, std::chrono::hours>::max());
   waits_until(std::chrono::time_point<std::chrono::system_clock, Days>::max());
   waits_until(
       std::chrono::time_point<steady_clock, std::chrono::duration<double>>(std::chrono::duration<double>(1e30)));
+}
+
+TEST(Deadline, IsTheNextTickOfTheClock) {
+  const auto ticks = []<class Duration>(Duration time) {
+    using Deadline = std::chrono::time_point<std::chrono::system_clock, Duration>;
+    static_assert(std::is_same_v<std::chrono::system_clock::period, std::nano>);
+    return lock_deadline(Deadline(time)).time_since_epoch().count();
+  };
+  using Samples = std::chrono::duration<std::int64_t, std::ratio<1, 44100>>;
+  EXPECT_EQ(ticks(Samples(1)), 22676);  // 22675.7
+  EXPECT_EQ(ticks(Samples(-1)), -22675);
+  EXPECT_EQ(ticks(Samples(44100)), 1'000'000'000);
+  EXPECT_EQ(ticks(Samples(std::int64_t{44100} * 1'800'000'000 + 1)), 1'800'000'000'000'022'676);
+  using Frames = std::chrono::duration<std::int64_t, std::ratio<1001, 30000>>;
+  EXPECT_EQ(ticks(Frames(7)), 233'566'667);  // 233566666.7
+  EXPECT_EQ(ticks(std::chrono::duration<std::int64_t, std::pico>(-1999)), -1);
+  EXPECT_EQ(ticks(std::chrono::duration<std::uint64_t, std::pico>(~std::uint64_t{0})) / 1'000'000, 18'446'744'073);
+  EXPECT_EQ(ticks(std::chrono::duration<signed char, std::ratio<3600>>(-2)), -7'200'000'000'000);
 }
 
 TYPED_TEST(TimedLockable, DoesNotWaitForThePast) {

@@ -120,6 +120,24 @@ TYPED_TEST(OfHazards, ThreadsThatStopAreNotWaitedFor) {
   for (std::thread& thread : stopped) thread.join();
 }
 
+/// What threads that have ended left behind is freed by one that goes on.
+TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
+  TypeParam set;
+  constexpr unsigned threads = 40;
+  std::atomic<unsigned> there{0};
+  std::vector<std::thread> ending;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    ending.emplace_back([&] {
+      ++there;
+      while (there < threads) std::this_thread::yield();
+      insert_and_erase(set, 1000);
+    });
+  for (std::thread& thread : ending) thread.join();
+  insert_and_erase(set, 100000);
+  constexpr unsigned records = 64;  // the process has had fewer threads at a time
+  EXPECT_LE(set.garbage(), records * 64 + 8 * records);
+}
+
 TYPED_TEST(OfLeaks, GarbageWaitsForTheEnd) {
   {
     TypeParam set;

@@ -72,6 +72,28 @@ TYPED_TEST(Types, NumbersOfOtherTypesAreConverted) {
   EXPECT_TRUE(set.erase(7));
 }
 
+TEST(SkipList, FindsOnlyWhatIsEqualAmongNumbersOfOtherTypes) {
+  skip_list_set<int> whole;
+  whole.insert(2);
+  EXPECT_TRUE(whole.contains(2.0) && whole.contains(std::uint64_t{2}) && whole.contains(2.0F));
+  EXPECT_FALSE(whole.contains(2.5) || whole.contains(std::int64_t{4294967298}) || whole.contains(1e300) ||
+               whole.contains(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(whole.erase(std::int64_t{4294967298}));
+  EXPECT_FALSE(whole.visit(2.5, [](int) {}));
+  whole.insert(-1);
+  EXPECT_FALSE(whole.contains(~0U) || whole.contains(~std::uint64_t{0}));
+  skip_list_set<std::uint64_t> natural;
+  natural.insert(~std::uint64_t{0});
+  EXPECT_FALSE(natural.contains(-1) || natural.contains(0x1p64));
+  skip_list_set<float> real;
+  real.insert(0.1F);
+  EXPECT_TRUE(real.contains(static_cast<double>(0.1F)));
+  EXPECT_FALSE(real.contains(0.1) || real.contains(1e300));
+  real.insert(0x1p64F);
+  EXPECT_FALSE(real.contains(~std::uint64_t{0}));  // which would round to it
+  EXPECT_TRUE(real.erase(0x1p64));
+}
+
 /// Neither copied nor made from nothing.
 struct OnlyMoved {
   explicit OnlyMoved(int number) : value(std::make_unique<int>(number)) {}

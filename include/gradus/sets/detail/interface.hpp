@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -14,10 +16,36 @@ concept transparent = requires {
   typename Function::is_transparent;
 };
 
-/// Numbers of other types are converted to the key's before they are compared, so that -1 is not taken for the greatest
-/// of an unsigned type.
 template <class Other, class Key>
 concept other_key = !std::is_same_v<Other, Key> && !(std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>);
+
+/// Numbers of other types are not compared as they are: -1 would be taken for the greatest of an unsigned type.
+template <class Other, class Key>
+concept other_number = !std::is_same_v<Other, Key> && std::is_arithmetic_v<Other> && std::is_arithmetic_v<Key>;
+
+/// The number as a key; nothing where no key is equal to it.
+template <class Key, class Other>
+constexpr std::optional<Key> equal_key(Other number) {
+  using from = std::numeric_limits<Other>;
+  using to = std::numeric_limits<Key>;
+  // Beyond the greatest number of an integral type, in a floating-point one.
+  constexpr auto beyond = []<class Real, class Integer>(Real, Integer) {
+    return 2 * static_cast<Real>(std::numeric_limits<Integer>::max() / 2 + 1);
+  };
+  if constexpr (!from::is_integer && to::is_integer) {
+    if (!(number >= static_cast<Other>(to::min()) && number < beyond(Other{}, Key{}))) return {};
+  } else if constexpr (!from::is_integer && from::max_exponent > to::max_exponent) {
+    if (number > static_cast<Other>(to::max()) || number < static_cast<Other>(to::lowest())) {
+      if (number != from::infinity() && number != -from::infinity()) return {};
+    }
+  }
+  const Key key = static_cast<Key>(number);
+  if constexpr (from::is_integer && !to::is_integer) {
+    if (key >= beyond(Key{}, Other{})) return {};  // rounded up
+  }
+  const bool same = static_cast<Other>(key) == number && (key < Key{}) == (number < Other{});
+  return same ? std::optional<Key>(key) : std::nullopt;
+}
 
 /// A loop over a set: a position that goes on only. Moved, not copied.
 template <class Set>
@@ -53,6 +81,8 @@ class set_iterator {
 ///
 /// Each of insert, erase, contains and visit is linearizable: it takes effect at a single moment between its call and
 /// its return, and all threads agree on the order of these moments.
+///
+/// A thread must not be cancelled (pthread_cancel) inside one of them.
 template <class Set, class Key, bool is_transparent>
 class set_interface {
  public:
@@ -88,6 +118,19 @@ class set_interface {
   template <other_key<Key> Other, class Function>
   requires is_transparent bool visit(const Other& key, Function&& function) const {
     return self().look_up(key, function);
+  }
+
+  template <other_number<Key> Other>
+  requires is_transparent bool erase(Other number) {
+    const std::optional<Key> key = equal_key<Key>(number);
+    return key && self().remove(*key);
+  }
+  template <other_number<Key> Other>
+  requires is_transparent bool contains(Other number) const { return visit(number, ignore); }
+  template <other_number<Key> Other, class Function>
+  requires is_transparent bool visit(Other number, Function&& function) const {
+    const std::optional<Key> key = equal_key<Key>(number);
+    return key && self().look_up(*key, function);
   }
 
   /// How many keys there are: exact when no thread changes the set, otherwise a number near it.

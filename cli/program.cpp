@@ -1,0 +1,299 @@
+// The program: parses the command line, runs one subcommand, and turns errors into messages and exit statuses.
+#include <fmt/core.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "bench/problem.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/processes.hpp"
+#include "cli/program.hpp"
+#include "cli/terminal.hpp"
+#include "core/names.hpp"
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+#include "io/file.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+/// Turns the first SIGINT or SIGTERM into a stop request, upon which the job ends and its unfinished files are removed.
+/// A second one ends the process at once. Call it before any other thread starts, since threads inherit the mask.
+std::stop_token stop_on_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::stop_source source;
+  std::thread([signals, source]() mutable {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    source.request_stop();
+    sigwait(&signals, &signal);
+    restore_terminal();
+    std::signal(signal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::raise(signal);
+  }).detach();
+  return source.get_token();
+}
+
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override { return help_of(*app); }
+};
+
+void add_output_options(Options& options, Session& session) {
+  options.heading(std::string(output_heading));
+  options.flag("--json", session.json, "print the result as JSON on standard output");
+  options.flag("--quiet", session.quiet, "no messages and no progress");
+}
+
+void add_threads(Options& options, Execution& execution) {
+  options.value("--threads", "N", "number of threads [one per core]", [&execution](const std::string& text) {
+    execution.threads = static_cast<int>(parse_whole("--threads", text, 1, 4096));
+  });
+}
+
+void add_device(Options& options, Execution& execution) {
+  options.value("--device", "auto|cpu|gpu[:N]", "where to run; auto takes a GPU if it helps [auto]",
+                [&execution](const std::string& text) {
+                  if (text.starts_with("gpu:")) {
+                    execution.device = Device::gpu;
+                    execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, 1023));
+                    return;
+                  }
+                  constexpr Device devices[] = {Device::automatic, Device::cpu, Device::gpu};
+                  execution.device = devices[parse_choice("--device", text, {"auto", "cpu", "gpu"})];
+                },
+                {.choices = {"auto", "cpu", "gpu"}});
+}
+
+void add_limits(Options& options, Execution& execution) {
+  options.bytes("--memory-limit", execution.memory_limit,
+                "refuse a job that needs more memory [what is free]; 500M, 1.5G");
+  options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
+                "take no more of the GPU's memory, or refuse the job [what is free]");
+}
+
+void add_job_options(Options& options, Session& session, std::string_view problem) {
+  Execution& execution = session.execution;
+  options.heading(std::string(job_heading));
+  add_device(options, execution);
+  options.value("--variant", "NAME", fmt::format("run this variant ('gradus list {}') instead of the best", problem),
+                [&execution, problem](const std::string& text) {
+                  bench::variant_info(bench::find_problem(problem), text);
+                  execution.variant = core::with_underscores(text);
+                },
+                {.choices = bench::variant_names(bench::find_problem(problem))});
+  add_threads(options, execution);
+  options.choice("--pin", execution.pinning,
+                 {{"none", Pinning::none}, {"compact", Pinning::compact}, {"scatter", Pinning::scatter}},
+                 "bind threads to cores: side by side, or far apart");
+  options.value("--block-size", "N", "threads per GPU block [the variant's own]",
+                [&execution](const std::string& text) {
+                  execution.block_size = static_cast<int>(parse_whole("--block-size", text, 1, 1024));
+                });
+  add_limits(options, execution);
+}
+
+/// The nearest name of an option of the subcommand to the one that was typed.
+std::string nearest_option(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : names)  // an abbreviation is far from the name by its number of letters
+    if (typed.size() > 3 && name.starts_with(typed))
+      return core::did_you_mean(name, std::vector<std::string_view>{name});
+  return core::did_you_mean(typed, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+const CLI::App& chosen_subcommand(const CLI::App& root) {
+  const std::vector<CLI::App*> chosen = const_cast<CLI::App&>(root).get_subcommands();
+  return chosen.empty() ? root : *chosen.front();
+}
+
+/// The library's words for what a user of the program can do, in the program's words where the command has the option.
+std::string in_words_of(const CLI::App& app, std::string message) {
+  struct Words {
+    std::string_view option, library, program;
+  };
+  constexpr Words all[] = {
+      {"--memory-limit", "Execution::memory_limit", "--memory-limit"},
+      {"--gpu-memory-limit", "Execution::gpu_memory_limit", "--gpu-memory-limit"},
+      {"--block-size", "Execution::block_size", "--block-size"},
+      {"--sources", "ShortestPathsOptions::sources asks", "--sources asks"},
+      {"--box-origin", "box: an origin was given, but no lengths",
+       "--box-origin has no effect: there is no periodic box, which --box or a trajectory gives"},
+      {"--fold", "move such points in by whole lengths", "--fold moves such points in by whole lengths"},
+  };
+  for (const auto& [option, library, program] : all)
+    if (const std::size_t place = message.find(library);
+        place != std::string::npos && app.get_option_no_throw(std::string(option)) != nullptr)
+      message.replace(place, library.size(), program);
+  return message;
+}
+
+/// Says what is wrong with the command line in the program's own words.
+[[noreturn]] void explain(const CLI::App& root, const std::vector<std::string>& words, const CLI::ParseError& error) {
+  const CLI::App& app = chosen_subcommand(root);
+  const std::string command = &app == &root ? "gradus" : "gradus " + app.get_name();
+  const std::string help = "; '" + command + (&app == &root ? "'" : " --help'") + " shows what is possible";
+  const std::vector<std::string> rest = root.remaining(true);
+  // The parser may keep the end of options among what it has no use for.
+  const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
+  if (extra != rest.end()) {
+    const std::string& first = *extra;
+    const std::string typed = first.substr(0, first.find('='));
+    const auto end_of_options = std::ranges::find(words, "--");
+    const bool is_option = std::find(words.begin(), end_of_options, first) != end_of_options;
+    if (first.starts_with("-") && first != "-" && is_option)
+      throw UsageError("there is no option " + core::excerpt(typed) + nearest_option(app, typed) + help);
+    throw UsageError("one argument too many: " + core::excerpt(first) + help);
+  }
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && option->count() == 0)
+      throw UsageError(signature_of(*option) + " is missing; usage: " + usage_of(app) + help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    for (const CLI::Option* option : app.get_options())
+      if (std::string_view(error.what()).starts_with(option->get_name() + ":"))
+        throw UsageError(signature_of(*option) +
+                         (option->count() > 1 ? ": it was given more than once" : ": the value is missing") + help);
+  throw UsageError(error.what() + help);
+}
+
+void require_command(const std::string& word) {
+  if (word == "--") throw UsageError("the command comes first, and '--' behind it; 'gradus' shows what is possible");
+  if (word.starts_with("-")) return;
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  if (std::ranges::find(names, word) == names.end())
+    throw UsageError("there is no command " + core::excerpt(word) + core::did_you_mean(word, names) +
+                     "; 'gradus' shows what is possible");
+}
+
+/// Prints the error; its exit status is the process's.
+int report(const Session& session, const char* what, int status) {
+  // Names of files and columns may hold anything; a terminal obeys control bytes.
+  const std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), what));
+  session.end_progress();
+  fmt::print(stderr, "gradus: {}\n", message);
+  try {
+    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+  } catch (const InterruptedError&) {  // nobody reads
+  }
+  return status;
+}
+
+/// Where a mapped file became shorter, all else that was found out is no use.
+int report(const Session& session, const std::exception& error, int status) {
+  const char* const truncated = io::truncated_file();
+  if (truncated == nullptr) return report(session, error.what(), status);
+  const InputError lost("cannot read '" + std::string(truncated) +
+                        "': the file became shorter while it was read; run the job again when nobody writes to it");
+  return report(session, lost.what(), lost.exit_status());
+}
+
+int run(int argument_count, char** arguments, Session& session) {
+  CLI::App& root = *session.root;
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "explain the command and its options");
+  root.set_version_flag("-V,--version", fmt::format("gradus {}", version()), "print the version");
+  root.allow_extras(false)->require_subcommand(0, 1);
+  Action action;
+  bool is_job = false;
+  for (const Command& command : commands()) {
+    CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
+    Options options(*app, session.values, session.uses);
+    Action chosen = command.setup(options, session);
+    if (command.common == Common::job) add_job_options(options, session, command.problem);
+    if (command.common == Common::place) {
+      options.heading(std::string(job_heading));
+      add_device(options, session.execution);
+      add_threads(options, session.execution);
+      add_limits(options, session.execution);
+    }
+    if (command.common != Common::none) add_output_options(options, session);
+    app->final_callback([&action, &is_job, chosen, common = command.common] {
+      action = chosen;
+      is_job = common == Common::job || common == Common::place;
+    });
+  }
+  std::vector<std::string> words(arguments + 1, arguments + argument_count);
+  if (words.empty()) {
+    session.print(overview(root));
+    return 0;
+  }
+  // 'gradus help COMMAND' is what many people try first.
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  require_command(words.front());
+  try {
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
+  } catch (const CLI::CallForHelp&) {
+    session.print(help_of(chosen_subcommand(root)));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    session.print(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    explain(root, words, error);
+  }
+  require_effects(session.uses);
+  if (is_job && is_superfluous(started_processes())) return UnsupportedError("").exit_status();
+  return action ? action() : 0;
+}
+
+}  // namespace
+
+int run_program(int argument_count, char** arguments) {
+  CLI::App root(std::string(tagline), "gradus");
+  Session session;
+  session.root = &root;
+  session.execution.stop = stop_on_signals();
+  // The thread that waits for signals takes it as it takes a user's.
+  io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
+  const char* no_colour = std::getenv("NO_COLOR");
+  session.columns = terminal_columns(STDOUT_FILENO);
+  session.colour = session.columns > 0 && !(no_colour && *no_colour);
+  // Known before the options are, so that their own errors are JSON too.
+  const std::vector<std::string_view> words(arguments, arguments + argument_count);
+  const auto end_of_options = std::ranges::find(words, "--");
+  session.json = std::find(words.begin(), end_of_options, "--json") != end_of_options;
+  const bool quiet = std::find(words.begin(), end_of_options, "--quiet") != end_of_options;
+  session.bar = std::make_unique<ProgressBar>(isatty(STDERR_FILENO) && !quiet);
+  session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
+  int status = 1;
+  try {
+    status = run(argument_count, arguments, session);
+    if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
+  } catch (const Error& error) {
+    status = report(session, error, error.exit_status());
+  } catch (const std::bad_alloc&) {
+    status = report(session, OutOfMemoryError("out of memory"), 1);
+  } catch (const std::exception& error) {
+    status = report(session, error, 1);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));
+    return status == 0 ? 1 : status;
+  }
+  return status;
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,18 @@
+#include "python/bindings/library.hpp"
+
+#include "cli/program.hpp"
+#include "core/names.hpp"
+#include "cpu/memory.hpp"
+#include "execution/devices.hpp"
+
+namespace gradus::python {
+
+const execution::Machine& this_machine() { return execution::this_machine(); }
+std::string why_no_gpu() { return execution::why_no_gpu(execution::this_machine()); }
+std::uint64_t available_memory() { return cpu::available_memory(); }
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  return core::did_you_mean(name, candidates);
+}
+int run_program(int argument_count, char** arguments) { return cli::run_program(argument_count, arguments); }
+
+}  // namespace gradus::python

@@ -1,0 +1,20 @@
+// What the package needs of the library beside its public headers: the rest of what its shared library shows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "execution/machine.hpp"
+#include "gradus/export.hpp"
+
+namespace gradus::python {
+
+GRADUS_EXPORT const execution::Machine& this_machine();
+GRADUS_EXPORT std::string why_no_gpu();
+GRADUS_EXPORT std::uint64_t available_memory();
+GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+GRADUS_EXPORT int run_program(int argument_count, char** arguments);
+
+}  // namespace gradus::python

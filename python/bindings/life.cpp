@@ -1,0 +1,68 @@
+// gradus.life.
+#include "gradus/life.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "python/bindings/arrays.hpp"
+#include "python/bindings/choices.hpp"
+#include "python/bindings/execution.hpp"
+#include "python/bindings/module.hpp"
+
+namespace gradus::python {
+
+namespace {
+
+nb::object to_numpy(LifeGrid grid) {
+  const auto height = static_cast<std::size_t>(grid.height());
+  const auto words = static_cast<std::size_t>(grid.stride());
+  return owning<LifeGrid, std::uint64_t>(std::move(grid), [](LifeGrid& kept) { return kept.words(); }, {height, words});
+}
+
+/// (root, levels, cells, quarters), an element for each node, and four quarters each.
+nb::object to_python(const LifeTree& tree) {
+  std::vector<std::int32_t> levels;
+  std::vector<std::uint64_t> cells;
+  std::vector<std::uint32_t> quarters;
+  for (const LifeTree::Node& node : tree.nodes) {
+    levels.push_back(node.level);
+    cells.push_back(node.cells);
+    quarters.insert(quarters.end(), node.quarters.begin(), node.quarters.end());
+  }
+  return nb::make_tuple(tree.root, python::to_numpy(std::move(levels)), python::to_numpy(std::move(cells)),
+                        python::to_numpy(std::move(quarters)));
+}
+
+/// `words`: rows of packed cells.
+Fields generations_of(const Input& words, std::int64_t width, std::int64_t generations, const std::string& rule,
+                      const std::string& boundary, std::int64_t left, std::int64_t top, bool hashes, bool until_stable,
+                      const Request& request) {
+  constexpr std::array<std::string_view, 3> boundaries{"plane", "dead", "torus"};
+  const LifeOptions options{.rule = life_rule(rule),
+                            .boundary = choice<LifeBoundary>("boundary", boundary, boundaries),
+                            .generations = generations,
+                            .left = left,
+                            .top = top,
+                            .hashes = hashes,
+                            .until_stable = until_stable};
+  const auto rows = matrix_of<const std::uint64_t>(words, "cells");
+  const LifeGridView cells{rows.data(), rows.rows(), width, rows.row_stride(), rows.place()};
+  LifeResult result = Job(request).run([&](const Execution& execution) { return life(cells, options, execution); });
+  const std::int64_t found_width = result.cells.width();
+  const nb::object tree = result.tree ? to_python(*result.tree) : nb::none();
+  const nb::object cycle =
+      result.cycle ? nb::object(nb::make_tuple(result.cycle->preperiod, result.cycle->period)) : nb::none();
+  const nb::object all_hashes = hashes ? python::to_numpy(std::move(result.hashes)) : nb::none();
+  return nb::make_tuple(to_numpy(std::move(result.cells)), found_width, result.left, result.top, result.background,
+                        tree, result.population.high, result.population.low, result.generations, all_hashes, cycle,
+                        python::to_python(result.report));
+}
+
+}  // namespace
+
+void bind_life(nb::module_& module) {
+  using nb::arg;
+  module.def("life", &generations_of, arg("words"), arg("width"), arg("generations"), arg("rule"), arg("boundary"),
+             arg("left"), arg("top"), arg("hashes"), arg("until_stable"), arg("request"));
+}
+
+}  // namespace gradus::python

@@ -1,0 +1,114 @@
+"""Calls with whatever arrays there can be: each gives a result or one of the documented errors, and writes no input.
+
+GRADUS_GENERATED_CALLS says how many; ./dev test --full makes many more than the usual number, and under the address
+sanitizer where that is at hand."""
+
+import os
+
+import gradus
+import numpy as np
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+CALLS = int(os.environ.get("GRADUS_GENERATED_CALLS", "200"))
+TYPES = ["f4", "f8", ">f4", ">f8", "f2", "g", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4", "?", "c8", "c16", "O", "U3", "S2", "M8[s]"]
+KINDS = st.one_of(st.sampled_from(["f4", "f8"]), st.sampled_from(TYPES))
+VALUES = [0, 1, 1, 2, 3, -1, 0.5, 1e30, -1e30, 1e-300, np.inf, -np.inf, np.nan, 255, 2**31 - 1, 2**63 - 1]
+
+
+@st.composite
+def arrays(draw, most_dimensions=3):
+    """Of any shape, with any steps between the elements, in any type, writable or not."""
+    shape = draw(st.one_of(
+        st.tuples(st.integers(0, 9), st.integers(0, 9)),
+        st.tuples(*[st.just(draw(st.integers(1, 6)))] * 2),
+        st.lists(st.integers(0, 4), max_size=most_dimensions).map(tuple),
+    ))  # fmt: skip
+    kind = np.dtype(draw(KINDS))
+    tame = draw(st.booleans())
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    wide = tuple(3 * length + 2 for length in shape)
+    if kind.kind in "OUSM":
+        base = random.integers(0, 9, wide).astype(kind)
+    else:
+        numbers = random.integers(0, 2, wide) if tame else random.choice(np.array(VALUES), wide)
+        with np.errstate(all="ignore"):
+            base = numbers.astype(kind)
+    steps = draw(st.tuples(*[st.integers(1, 3)] * len(shape)))
+    array = base[(*(slice(0, step * length, step) for length, step in zip(shape, steps)), ...)]
+    form = draw(st.sampled_from(["as it is", "compact", "fortran", "reversed", "turned", "repeated", "askew", "list"]))
+    if form == "compact":
+        array = np.ascontiguousarray(array)
+    elif form == "fortran":
+        array = np.asfortranarray(array)
+    elif form == "reversed":
+        array = array[tuple(slice(None, None, -1) for _ in shape)]
+    elif form == "turned":
+        array = array.T
+    elif form == "repeated" and array.size:
+        array = np.broadcast_to(array.reshape(-1)[0], shape)
+    elif form == "askew" and kind.kind in "fiu":
+        raw = np.zeros(array.size * kind.itemsize + 1, np.uint8)
+        askew = np.frombuffer(raw[1:].data, kind).reshape(array.shape)
+        askew[...] = array
+        array = askew
+    elif form == "list":
+        return array.tolist()
+    array = np.asarray(array)
+    if draw(st.booleans()) and array.flags.owndata:
+        array.flags.writeable = False
+    return array
+
+
+numbers = st.integers(-2, 9)
+maybe = lambda strategy: st.one_of(st.none(), strategy)  # noqa: E731
+sizes = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 1e300, 1e-320, np.inf, np.nan])
+places = st.fixed_dictionaries({}, optional={
+    "threads": st.sampled_from([-1, 0, 1, 2]), "device": st.sampled_from(["auto", "cpu", "gpu:7", "cpuu"]),
+    "memory_limit": st.sampled_from([1, 1000, 10**9]),
+    "pinning": st.sampled_from(["none", "none", "compact", "other"]), "block_size": st.sampled_from([0, 32, -1]),
+})  # fmt: skip
+
+CALLS_OF = {
+    "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
+        "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
+        "weights": draw(maybe(arrays(1))), "max_iterations": draw(st.integers(0, 5)), "tolerance": draw(sizes),
+        "empty": draw(st.sampled_from(["relocate", "keep", "error"])), "metric": draw(st.sampled_from(["euclidean", "cosine"])),
+        "fewer_distinct": draw(st.sampled_from(["error", "accept"])), "seed": draw(st.integers(-1, 2**64))}),
+    "kmeans_predict": lambda draw: (gradus.kmeans_predict, (draw(arrays()), draw(arrays())), {
+        "weights": draw(maybe(arrays(1))), "out": draw(maybe(arrays(1)))}),
+    "kmeans_transform": lambda draw: (gradus.kmeans_transform, (draw(arrays()), draw(arrays())), {"out": draw(maybe(arrays()))}),
+    "kmeans_initial_centroids": lambda draw: (gradus.kmeans_initial_centroids, (draw(arrays()), draw(numbers)), {}),
+    "pair_histogram": lambda draw: (gradus.pair_histogram, (draw(arrays()),), {
+        "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)),
+        "edges": draw(maybe(st.lists(sizes, max_size=4))), "box": draw(maybe(st.lists(sizes, max_size=4))),
+        "others": draw(maybe(arrays())), "weights": draw(maybe(arrays(1)))}),
+    "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
+        "directed": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
+        "sources": draw(maybe(st.lists(numbers, max_size=3)))}),
+    "matmul": lambda draw: (gradus.matmul, (draw(arrays()), draw(arrays())), {
+        "accuracy": draw(st.sampled_from(["strict", "strict", "split", "fast", "automatic"])), "out": draw(maybe(arrays()))}),
+    "life": lambda draw: (gradus.life, (draw(arrays()), draw(numbers)), {
+        "rule": draw(st.sampled_from(["B3/S23", "B0/S8", "B36/S23", "nonsense"])), "hashes": draw(st.booleans()),
+        "boundary": draw(st.sampled_from(["dead", "torus", "plane"])), "until_stable": draw(st.booleans())}),
+}  # fmt: skip
+
+
+@settings(max_examples=CALLS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=CALLS < 1000, database=None)
+@given(st.data())
+def test_results_or_documented_errors(data):
+    name = data.draw(st.sampled_from(sorted(CALLS_OF)))
+    function, positional, named = CALLS_OF[name](data.draw)
+    named.update(data.draw(places))
+    read = [array for array in (*positional, named.get("weights"), named.get("others")) if isinstance(array, np.ndarray)]
+    before = [array.copy() for array in read]
+    try:
+        function(*positional, **named)
+    except gradus.Error as error:
+        assert len(str(error)) > 10
+    for array, kept in zip(read, before):
+        assert array.tobytes() == kept.tobytes()
+
+
+def test_all_functions_of_arrays_are_called():
+    functions = {name for name in gradus.__all__ if callable(getattr(gradus, name)) and name.islower()}
+    assert functions - {"gpus", "info", "problems", "variants", "kmeans_memory"} == set(CALLS_OF)

@@ -1,0 +1,145 @@
+import math
+import subprocess
+import sys
+
+import gradus
+import numpy as np
+import pytest
+
+HERE = [row for row in gradus.variants("matmul") if row.supported]
+EXACT = [row for row in HERE if row.contract == "same bits"]
+
+
+def matrices(rows, depth, columns, dtype, seed=1):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(rows, depth)).astype(dtype), random.normal(size=(depth, columns)).astype(dtype)
+
+
+def canonical(a, b):
+    """Exact products, each block of 256 added by steps that round once, then block after block."""
+    kind = a.dtype.type
+
+    def rounded_once(product, total):  # fma of two floats: exact in double, but for the sum's own rounding
+        return kind(math.fsum([float(product), float(total)]))
+
+    found = np.zeros((len(a), b.shape[1]), a.dtype)
+    for row in range(len(a)):
+        for column in range(b.shape[1]):
+            total = None
+            for begin in range(0, a.shape[1], 256):
+                part = kind(0)
+                for step in range(begin, min(begin + 256, a.shape[1])):
+                    part = rounded_once(float(a[row, step]) * float(b[step, column]), part)
+                total = part if total is None else kind(total + part)
+            found[row, column] = total
+    return found
+
+
+@pytest.mark.parametrize("row", HERE, ids=lambda row: row.name)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_variant(row, dtype):
+    a, b = matrices(37, 300, 29, dtype)
+    expected = a.astype(np.longdouble) @ b.astype(np.longdouble)
+    bound = 300 * np.finfo(dtype).eps * (abs(a).astype(float) @ abs(b).astype(float))
+    strict = gradus.matmul(a, b, threads=1)
+    for threads in (1, 2, 7):
+        product = gradus.matmul(a, b, accuracy="automatic", variant=row.name, threads=threads)
+        assert product.dtype == dtype and product.shape == (37, 29)
+        assert (abs(product - expected) <= bound).all()
+        assert row not in EXACT or product.tobytes() == strict.tobytes()
+
+
+def test_there_are_exact_variants():
+    assert len(EXACT) >= 1 and len(HERE) >= 3
+
+
+def test_strict_is_the_canonical_result():
+    a, b = matrices(5, 600, 4, "f4")
+    assert gradus.matmul(a, b).tobytes() == canonical(a, b).tobytes()
+
+
+def test_shapes_are_those_of_numpy():
+    random = np.random.default_rng(2)
+    for left, right in [((3, 4), (4, 5)), ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((6, 3, 4), (4, 5)), ((3, 4), (6, 4, 5)),
+                        ((6, 3, 4), (6, 4, 5)), ((2, 1, 3, 4), (6, 4, 5)), ((6, 3, 4), (4,)), ((0, 4), (4, 5)), ((3, 0), (0, 5)),
+                        ((0, 3, 4), (4, 5)), ((2, 1, 3, 4), (1, 3, 4, 5)), ((1, 3, 4), (4, 5)), ((4,), (6, 4, 5))]:  # fmt: skip
+        a, b = random.normal(size=left), random.normal(size=right)
+        product, expected = gradus.matmul(a, b), np.matmul(a, b)
+        assert np.shape(product) == np.shape(expected) and type(product) is type(expected), (left, right)
+        np.testing.assert_allclose(product, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_any_strides_have_the_same_bits():
+    a, b = matrices(40, 50, 30, "f4")
+    expected = gradus.matmul(a, b).tobytes()
+    wide = np.zeros((80, 150), np.float32)
+    wide[::2, ::3] = a
+    for left in (np.asfortranarray(a), a[::-1][::-1], wide[::2, ::3], np.ascontiguousarray(a[:, ::-1])[:, ::-1], a.astype(">f4")):
+        assert gradus.matmul(left, b).tobytes() == expected
+    assert gradus.matmul(b.T, a.T).tobytes() == np.ascontiguousarray(gradus.matmul(a, b).T).tobytes()
+    stacked = gradus.matmul(np.stack([a, 2 * a]).transpose(0, 2, 1).copy().transpose(0, 2, 1), b)
+    assert stacked[0].tobytes() == expected and stacked[1].tobytes() == (2 * stacked[0]).tobytes()
+    assert gradus.matmul(np.broadcast_to(np.float32(2), (3, 4)), np.ones((4, 2), np.float32)).tolist() == [[8, 8]] * 3
+
+
+def test_types():
+    whole = np.arange(6).reshape(2, 3)
+    assert gradus.matmul(whole, whole.T).dtype == np.float64 and gradus.matmul(whole, whole.T).tolist() == [[5, 14], [14, 50]]
+    assert gradus.matmul(whole.astype("i2"), whole.T.astype("u1")).dtype == np.float32
+    assert gradus.matmul(whole.astype("f2"), whole.T.astype("f4")).dtype == np.float32
+    assert gradus.matmul(whole.astype("f4"), whole.T.astype("f8")).dtype == np.float64
+    assert gradus.matmul([[1, 2]], [[3], [4]]).tolist() == [[11]]
+
+
+def test_out():
+    a, b = matrices(6, 7, 8, "f4")
+    out = np.empty((6, 8), np.float32)
+    assert gradus.matmul(a, b, out=out) is out and out.tobytes() == gradus.matmul(a, b).tobytes()
+
+
+def test_nan_and_infinity_propagate():
+    product = gradus.matmul([[np.nan, 1.0], [np.inf, 1.0]], [[1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_equal(product, [[np.nan, np.nan], [np.inf, np.nan]])
+
+
+def test_the_program_has_the_same_bits(tmp_path):
+    a, b = matrices(33, 700, 17, "f4")
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    command = [sys.executable, "-m", "gradus", "matmul", "a.npy", "b.npy", "-o", "product.npy", "--quiet"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert np.load(tmp_path / "product.npy").tobytes() == gradus.matmul(a, b).tobytes()
+
+
+A, B = matrices(3, 4, 5, "f4")
+BAD = [
+    (lambda: gradus.matmul(A, B.T), gradus.UsageError, "5 rows, but a has 4 columns"),
+    (lambda: gradus.matmul(np.zeros((2, 3, 4)), np.zeros((3, 4, 5))), gradus.UsageError, "stack"),
+    (lambda: gradus.matmul(A, 3.0), gradus.UsageError, "single number"),
+    (lambda: gradus.matmul(A * 1j, B), gradus.InputError, "complex64"),
+    (lambda: gradus.matmul(A, B.astype(object)), gradus.InputError, "object"),
+    (lambda: gradus.matmul(A, B, accuracy="strct"), gradus.UsageError, "did you mean 'strict'"),
+    (lambda: gradus.matmul(A.astype("f8"), B, accuracy="fast"), gradus.UnsupportedError, "float"),
+    (lambda: gradus.matmul(A, B, variant="sequential"), gradus.UsageError, "leave out"),
+    (lambda: gradus.matmul(A, B, variant="sequentail"), gradus.UsageError, "did you mean 'sequential'"),
+    (lambda: gradus.matmul(A, B, out=np.empty((3, 5))), gradus.UsageError, "float32 of the shape"),
+    (lambda: gradus.matmul(A, B, out=np.empty((5, 3), "f4")), gradus.UsageError, "shape"),
+    (lambda: gradus.matmul(A, B, out=np.empty((5, 3), "f4").T), gradus.UsageError, "order of C"),
+    (lambda: gradus.matmul(A, B[:, :4], out=A), gradus.UsageError, "overlap"),
+    (lambda: gradus.matmul(A, B, memory_limit=1), gradus.OutOfMemoryError, "needs"),
+    (lambda: gradus.matmul([[1.0], [1.0, 2.0]], B), gradus.InputError, "numbers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_input(number):
+    call, kind, text = BAD[number]
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_read_only_out():
+    out = np.empty((3, 5), np.float32)
+    out.flags.writeable = False
+    with pytest.raises(gradus.UsageError, match="read-only"):
+        gradus.matmul(A, B, out=out)

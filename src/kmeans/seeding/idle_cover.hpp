@@ -1,0 +1,32 @@
+// What a rank without rows has of the points' distances: nothing. It takes part where the ranks tell each other theirs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kmeans/seeding/potential.hpp"
+
+namespace gradus::kmeans_detail {
+
+template <class T>
+class IdleCover final : public Potential<T> {
+ public:
+  /// `candidates_of_a_call`: as many as the other ranks take.
+  IdleCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first,
+            std::int64_t candidates_of_a_call, const std::stop_token& stop, KnownRows<T>* known)
+      : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, known) {
+    this->begin([] {});
+  }
+
+ protected:
+  std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
+    return std::vector<std::uint64_t>(candidates.size());
+  }
+  void own_add(std::span<const std::int64_t> /*rows*/) override {}
+  std::vector<std::uint64_t> own_weights_of_chosen() const override {
+    return std::vector<std::uint64_t>(this->chosen_.size());
+  }
+};
+
+}  // namespace gradus::kmeans_detail

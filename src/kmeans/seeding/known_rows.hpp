@@ -1,0 +1,122 @@
+// What the ranks of a job tell each other while they choose the first centroids: the rows that are chosen or tried,
+// which each of them compares with its own, and the sums by which rows are drawn.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ranks.hpp"
+#include "gradus/array.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// Those of a rank without rows, where others have weights: one that belongs to no row, for a view of none would say
+/// that there are no weights at all.
+template <class T>
+VectorView<const T> weights_of_no_rows() {
+  static constexpr T none = 0;
+  return {&none, 1};
+}
+
+/// What each rank's rows add up to, for draws by a prefix sum over all rows.
+class RankTotals {
+ public:
+  RankTotals() = default;
+  explicit RankTotals(std::vector<std::uint64_t> totals) : totals_(std::move(totals)) {
+    for (const std::uint64_t one : totals_) total_ += one;
+  }
+
+  std::uint64_t total() const { return total_; }
+  void take(int rank, std::uint64_t amount) {
+    totals_[static_cast<std::size_t>(rank)] -= amount;
+    total_ -= amount;
+  }
+
+  /// The rank in whose rows the prefix sum passes `target` < total(), and what of it is left for them.
+  struct Place {
+    int rank;
+    std::uint64_t target;
+  };
+  Place find(std::uint64_t target) const {
+    std::size_t rank = 0;
+    while (target >= totals_[rank]) target -= totals_[rank++];
+    return {static_cast<int>(rank), target};
+  }
+
+ private:
+  std::vector<std::uint64_t> totals_;
+  std::uint64_t total_ = 0;
+};
+
+/// Rows of all ranks, by their number among all.
+template <class T>
+class KnownRows {
+ public:
+  /// `own`: this rank's rows.
+  KnownRows(core::Ranks& ranks, MatrixView<const T> own) : ranks_(ranks), own_(own) {}
+  KnownRows(const KnownRows&) = delete;
+  KnownRows& operator=(const KnownRows&) = delete;
+
+  core::Ranks& ranks() const { return ranks_; }
+
+  /// Of a row that was brought.
+  const T* row(std::int64_t number) const { return rows_.at(number).data(); }
+
+  // All ranks call these together.
+
+  void bring(std::span<const std::int64_t> numbers) {
+    const Matrix<T> rows = ranks_.rows_at(numbers, own_);
+    for (std::size_t index = 0; index < numbers.size(); ++index) keep(numbers[index], rows, index);
+  }
+
+  /// Brings for each place the row whose owner says so: the number among its own, or -1 for those of other ranks.
+  /// Returns their numbers.
+  std::vector<std::int64_t> bring_own(std::span<const std::int64_t> own_rows) {
+    const std::span<const std::uint64_t> words = ranks_.sum(own_rows.size(), [&](std::span<std::uint64_t> numbers) {
+      for (std::size_t index = 0; index < numbers.size(); ++index)
+        if (own_rows[index] >= 0) numbers[index] = static_cast<std::uint64_t>(ranks_.first_row() + own_rows[index]);
+    });
+    const std::vector<std::int64_t> numbers(words.begin(), words.end());
+    bring(numbers);
+    return numbers;
+  }
+
+  /// Brings the rows that work() names on each rank, of its own by their number among all and ascending. Returns all
+  /// numbers, ascending.
+  template <class Work>
+  std::vector<std::int64_t> bring_all(const Work& work) {
+    std::vector<std::int64_t> own;
+    const std::vector<std::uint64_t> counts = ranks_.gather([&] {
+      own = work();
+      return std::uint64_t{own.size()};
+    });
+    std::size_t all = 0;
+    std::size_t before = 0;
+    for (std::size_t rank = 0; rank < counts.size(); all += counts[rank++])
+      if (static_cast<int>(rank) == ranks_.rank()) before = all;
+    const std::span<const std::uint64_t> words = ranks_.sum(all, [&](std::span<std::uint64_t> numbers) {
+      std::ranges::copy(own, numbers.begin() + static_cast<std::ptrdiff_t>(before));
+    });
+    const std::vector<std::int64_t> numbers(words.begin(), words.end());
+    bring(numbers);
+    return numbers;
+  }
+
+  void forget(std::int64_t number) { rows_.erase(number); }
+
+ private:
+  void keep(std::int64_t number, const Matrix<T>& rows, std::size_t index) {
+    const T* const row = rows.row(static_cast<std::int64_t>(index));
+    rows_.try_emplace(number, row, row + own_.columns());
+  }
+
+  core::Ranks& ranks_;
+  MatrixView<const T> own_;
+  std::unordered_map<std::int64_t, std::vector<T>> rows_;
+};
+
+}  // namespace gradus::kmeans_detail

@@ -1,0 +1,569 @@
+// On any number of ranks, however the rows are split over them, k-means gives the bits of one process; and whatever
+// goes wrong on one of them ends the job on all, with one error.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "core/philox.hpp"
+#include "gradus/kmeans_criteria.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/tests/job.hpp"
+#include "tests/helpers.hpp"
+#include "tests/thread_ranks.hpp"
+
+namespace gradus {
+namespace {
+
+using kmeans_detail::Variant;
+using kmeans_detail::variants;
+using tests::contains;
+using tests::same_bits;
+using tests::ThreadRanks;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Problems
+
+enum class Data {
+  plain,       ///< whole and half numbers about some places
+  wild,        ///< magnitudes far apart: sums do not decide all means
+  duplicates,  ///< few different rows, and exact ties everywhere
+  ends         ///< all rows of a kind one after the other, the last ones far away
+};
+
+template <class T>
+Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
+  Matrix<T> points(n, d);
+  const core::Philox random(17, static_cast<std::uint64_t>(data));
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const auto index = static_cast<std::uint64_t>(row * d + dim);
+      double value = 0;
+      switch (data) {
+        case Data::plain:
+          value = static_cast<double>(random.below(index, 400)) / 2 + static_cast<double>(100 * (row % 7));
+          break;
+        case Data::wild:
+          value = std::ldexp(random.uniform(index) - 0.5, static_cast<int>(random.bits(index) % 60) - 30);
+          break;
+        case Data::duplicates: value = static_cast<double>((row + dim) % 5) - 2; break;
+        case Data::ends: value = row + 3 >= n ? 1e6 : static_cast<double>(row / 10); break;
+      }
+      points(row, dim) = static_cast<T>(value);
+    }
+  return points;
+}
+
+/// Some are zero, and the largest is the last.
+template <class T>
+std::vector<T> make_weights(std::int64_t n) {
+  std::vector<T> weights;
+  const core::Philox random(18);
+  for (std::int64_t row = 0; row < n; ++row)
+    weights.push_back(static_cast<T>(row % 9 == 4 ? 0.0 : 0.25 + random.uniform(static_cast<std::uint64_t>(row))));
+  weights.back() = 1000;
+  return weights;
+}
+
+/// The first row of each rank, and the number of all.
+std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
+  std::vector<std::int64_t> first{0};
+  for (int rank = 1; rank < ranks; ++rank) {
+    if (how == "even") first.push_back(n * rank / ranks);
+    else if (how == "last") first.push_back(0);  // which has all
+    else first.push_back(std::min(n, first.back() + (rank % 2 == 0 ? 0 : 1 + n / 3)));
+  }
+  first.push_back(n);
+  return first;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is compared
+
+std::string difference(const std::vector<KMeansIteration>& a, const std::vector<KMeansIteration>& b) {
+  if (a.size() != b.size()) return "the number of iterations";
+  for (std::size_t index = 0; index < a.size(); ++index)
+    if (!same_bits(&a[index].inertia, &b[index].inertia, 1) || a[index].changed != b[index].changed ||
+        !same_bits(&a[index].shift, &b[index].shift, 1))
+      return "iteration " + std::to_string(index + 1);
+  return "";
+}
+
+/// Empty where a rank has what one process gave.
+template <class T>
+std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
+  if (!same_bits(one.centroids, rank.centroids)) return "centroids";
+  if (rank.labels.size() != rows || !same_bits(one.labels.data() + first, rank.labels.data(), rows)) return "labels";
+  if (one.counts != rank.counts) return "counts";
+  if (!same_bits(&one.inertia, &rank.inertia, 1)) return "inertia";
+  if (one.iterations != rank.iterations || one.converged != rank.converged || one.stop_reason != rank.stop_reason ||
+      one.restart != rank.restart)
+    return "the end";
+  return difference(one.history, rank.history);
+}
+
+template <class T>
+struct Job {
+  Matrix<T> points;
+  std::vector<T> weights;
+  KMeansOptions options;
+  Matrix<T> given;
+  std::string variant = "";
+
+  KMeansMemory<T> memory(std::int64_t first, std::int64_t rows) const {
+    KMeansMemory<T> memory;
+    if (!weights.empty()) memory.weights = {weights.data() + first, rows};
+    if (options.init == KMeansInit::given) memory.initial_centroids = given.view();
+    return memory;
+  }
+  Execution execution(Communicator* communicator) const {
+    Execution execution;
+    execution.variant = variant;
+    execution.threads = 1;
+    execution.communicator = communicator;
+    return execution;
+  }
+  MatrixView<const T> rows(std::int64_t first, std::int64_t count) const { return points.view().slice(first, count); }
+};
+
+/// A communicator with a fault.
+enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone };
+
+class Faulty final : public Communicator {
+ public:
+  Faulty(Communicator& right, Fault fault) : right_(right), fault_(fault) {}
+  int rank() const override { return right_.rank(); }
+  int size() const override { return right_.size(); }
+  int neighbours() const override { return right_.neighbours(); }
+  void sum(std::span<std::uint64_t> words) override { right_.sum(words); }
+  void least(std::span<double> numbers) override { right_.least(numbers); }
+  void greatest(std::span<double> numbers) override {
+    const std::vector<double> own(numbers.begin(), numbers.end());
+    right_.greatest(numbers);
+    if (fault_ == Fault::own_greatest) std::ranges::copy(own, numbers.begin());
+  }
+  void broadcast(std::span<std::byte> bytes, int root) override { right_.broadcast(bytes, root); }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    right_.gather(own, all);
+    if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
+    // The first call tells how many rows the ranks have, each in a word at the beginning of what it says.
+    for (int other = 0; other < size(); ++other)
+      if (other < rank() || (other > rank() && fault_ == Fault::own_rows_alone)) {
+        std::byte* const said = all.data() + own.size() * static_cast<std::size_t>(other);
+        const std::int64_t none = 0;
+        std::int64_t rows = 0;
+        std::memcpy(&rows, said, sizeof rows);
+        std::memcpy(said, &none, sizeof none);
+        if (fault_ == Fault::own_rows_alone) continue;
+        // They follow behind those of this rank, or if it is the last one, nowhere.
+        std::byte* const last = all.data() + own.size() * static_cast<std::size_t>(size() - 1);
+        std::int64_t behind = 0;
+        std::memcpy(&behind, last, sizeof behind);
+        behind += rank() + 1 < size() ? rows : 0;
+        std::memcpy(last, &behind, sizeof behind);
+      }
+  }
+  void give_up() noexcept override { right_.give_up(); }
+
+ private:
+  Communicator& right_;
+  Fault fault_;
+  bool gathered_ = false;
+};
+
+/// What differs on any rank; or the error that one of them ended with.
+template <class T>
+std::string differs(const Job<T>& job, int size, const std::string& how, Fault fault = Fault::none) {
+  const std::int64_t n = job.points.rows();
+  const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, n), job.execution(nullptr));
+  const std::vector<std::int64_t> first = split(n, size, how);
+  std::mutex mutex;
+  std::string found;
+  ThreadRanks ranks(size);
+  const std::vector<std::exception_ptr> thrown = ranks.run([&](Communicator& communicator) {
+    Faulty faulty(communicator, fault);
+    const std::int64_t from = first[static_cast<std::size_t>(faulty.rank())];
+    const std::int64_t rows = first[static_cast<std::size_t>(faulty.rank()) + 1] - from;
+    const KMeansResult<T> own =
+        kmeans(job.rows(from, rows), job.options, job.memory(from, rows), job.execution(&faulty));
+    if (const std::string what = difference(one, own, from, rows); !what.empty()) {
+      const std::lock_guard lock(mutex);
+      found += what + " on rank " + std::to_string(faulty.rank()) + "; ";
+    }
+  });
+  for (const std::exception_ptr& each : thrown) try {
+      if (each) std::rethrow_exception(each);
+    } catch (const std::exception& error) {
+      found += std::string(error.what()) + "; ";
+    }
+  return found;
+}
+
+template <class T>
+Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMeansInit init, bool weighted) {
+  Job<T> job;
+  job.points = make_points<T>(n, d, data);
+  if (weighted) job.weights = make_weights<T>(n);
+  job.options.clusters = k;
+  job.options.init = init;
+  job.options.seed = 5;
+  job.options.fewer_distinct = KMeansFewerDistinct::accept;
+  job.given = Matrix<T>(k, d);
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
+    for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
+  return job;
+}
+
+constexpr KMeansInit all_inits[] = {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
+                                    KMeansInit::first, KMeansInit::given};
+
+struct Size {
+  std::int64_t n, d, k;
+};
+
+template <class T>
+class KMeansRanks : public testing::Test {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(KMeansRanks, Elements);
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
+  using T = TypeParam;
+  // Fewer rows than ranks; one column; sizes off every block; few and many clusters; columns for each of the variants
+  // and of the ways to choose first centroids.
+  const Size sizes[] = {{1, 1, 1}, {5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 5}, {400, 40, 33}};
+  const std::string hows[] = {"even", "last", "holes"};
+  int number = 0;
+  for (const Size size : sizes)
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true})
+        for (const Data data : {Data::plain, Data::wild, Data::duplicates, Data::ends}) {
+          Job<T> job = make_job<T>(size.n, size.d, size.k, data, init, weighted);
+          const int ranks[] = {1, 2, 3, 5, 8};
+          const int count = ranks[number % 5];
+          const std::string how = hows[number % 3];
+          ++number;
+          EXPECT_EQ(differs(job, count, how), "")
+              << count << " ranks, " << how << ", " << size.n << " x " << size.d << ", k " << size.k << ", init "
+              << static_cast<int>(init) << ", weighted " << weighted << ", data " << static_cast<int>(data);
+        }
+}
+
+TYPED_TEST(KMeansRanks, know_all_options) {
+  using T = TypeParam;
+  using Change = std::function<void(KMeansOptions&)>;
+  const std::pair<const char*, Change> changes[] = {
+      {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
+      {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
+      {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
+      {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
+      {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},
+      {"few changed", [](KMeansOptions& options) { options.changed_fraction = 0.05; }},
+      {"one iteration", [](KMeansOptions& options) { options.max_iterations = 1; }},
+      {"seed", [](KMeansOptions& options) { options.seed = 77; }}};
+  for (const auto& [name, change] : changes)
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true})
+        for (const int ranks : {2, 5}) {
+          Job<T> job = make_job<T>(400, 4, 11, Data::plain, init, weighted);
+          job.given(0, 0) = 1;  // a direction for the cosine metric
+          change(job.options);
+          EXPECT_EQ(differs(job, ranks, "holes"), "")
+              << name << ", init " << static_cast<int>(init) << ", weighted " << weighted << ", " << ranks << " ranks";
+        }
+}
+
+TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
+  using T = TypeParam;
+  int run = 0;
+  for (const Variant& variant : variants()) {
+    if (!variant.on_ranks) continue;
+    for (const std::int64_t d : {1, 3, 16}) {
+      if (!variant.supports({900, d, 12, sizeof(T), false}, execution::this_machine())) continue;
+      Job<T> job = make_job<T>(900, d, 12, Data::plain, KMeansInit::kmeans_plus_plus, false);
+      job.variant = variant.name;
+      EXPECT_EQ(differs(job, 3, "even"), "") << variant.name << ", " << d << " columns";
+      ++run;
+    }
+  }
+  EXPECT_GE(run, 4);
+}
+
+// A communicator that forgets what all of this is about must be found out.
+TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
+  using T = TypeParam;
+  const auto found = [](KMeansInit init, bool weighted, Data data, Fault fault) {
+    return !differs(make_job<T>(611, 3, 9, data, init, weighted), 3, "even", fault).empty();
+  };
+  EXPECT_TRUE(found(KMeansInit::first, false, Data::ends, Fault::own_greatest)) << "ranges";
+  EXPECT_TRUE(found(KMeansInit::random, true, Data::plain, Fault::own_greatest)) << "the largest weight";
+  EXPECT_TRUE(found(KMeansInit::kmeans_plus_plus, false, Data::plain, Fault::own_rows_alone)) << "rows to draw from";
+  EXPECT_TRUE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::rows_from_zero)) << "rows in a draw";
+  EXPECT_TRUE(found(KMeansInit::given, false, Data::duplicates, Fault::rows_from_zero)) << "the farthest of equals";
+  EXPECT_FALSE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::none));
+}
+
+TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
+  using T = TypeParam;
+  for (const KMeansInit init :
+       {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random, KMeansInit::first})
+    for (const Data data : {Data::plain, Data::duplicates}) {
+      const Job<T> job = make_job<T>(500, 8, 20, data, init, false);
+      const KMeansInitialCentroids<T> one =
+          kmeans_initial_centroids(job.points, job.options, job.memory(0, 500), job.execution(nullptr));
+      ThreadRanks ranks(3);
+      const std::vector<std::int64_t> first = split(500, 3, "even");
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+        const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+        const KMeansInitialCentroids<T> own = kmeans_initial_centroids(
+            job.rows(from, rows), job.options, job.memory(from, rows), job.execution(&communicator));
+        EXPECT_EQ(own.rows, one.rows);
+        EXPECT_TRUE(same_bits(own.centroids, one.centroids));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+    }
+}
+
+TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
+  using T = TypeParam;
+  for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
+    Job<T> job = make_job<T>(333, 5, 7, Data::plain, KMeansInit::first, true);
+    const Matrix<T> centroids = kmeans(job.points, job.options).centroids;
+    const KMeansPrediction one =
+        kmeans_predict(centroids, job.points, job.memory(0, 333), metric, job.execution(nullptr));
+    const Matrix<T> distances = kmeans_transform(centroids, job.points, metric);
+    ThreadRanks ranks(4);
+    const std::vector<std::int64_t> first = split(333, 4, "holes");
+    const auto thrown = ranks.run([&](Communicator& communicator) {
+      const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+      const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+      const Execution execution = job.execution(&communicator);
+      const KMeansPrediction own =
+          kmeans_predict(centroids, job.rows(from, rows), job.memory(from, rows), metric, execution);
+      EXPECT_TRUE(same_bits(&own.inertia, &one.inertia, 1));
+      EXPECT_TRUE(same_bits(own.labels.data(), one.labels.data() + from, rows));
+      std::vector<std::int32_t> labels(static_cast<std::size_t>(rows), -1);
+      if (rows > 0) {
+        kmeans_predict(centroids, job.rows(from, rows), VectorView<std::int32_t>(labels), metric, execution);
+        EXPECT_TRUE(same_bits(labels.data(), one.labels.data() + from, rows));
+      } else {
+        kmeans_predict(centroids, job.rows(from, rows), VectorView<std::int32_t>(), metric, execution);
+      }
+      const Matrix<T> own_distances = kmeans_transform(centroids, job.rows(from, rows), metric, execution);
+      EXPECT_TRUE(same_bits(own_distances.data(), distances.row(from), rows * 7));
+    });
+    for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+  }
+}
+
+// One sum an iteration, beside what is done once.
+TEST(KMeansRanks, meet_once_in_an_iteration) {
+  const auto calls = [](int iterations) {
+    Job<double> job = make_job<double>(700, 3, 12, Data::plain, KMeansInit::first, false);
+    job.options.max_iterations = iterations;
+    job.options.tolerance = 0;
+    ThreadRanks ranks(3);
+    const std::vector<std::int64_t> first = split(700, 3, "even");
+    ranks.run([&](Communicator& communicator) {
+      const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+      const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+      EXPECT_EQ(kmeans(job.rows(from, rows), job.options, {}, job.execution(&communicator)).iterations, iterations);
+    });
+    return ranks.calls();
+  };
+  EXPECT_EQ(calls(5) - calls(2), 3);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What goes wrong
+
+/// The message with which each rank ended, which is the same; of class E.
+template <class E>
+std::string common_error(int size, const std::function<void(Communicator&)>& job) {
+  ThreadRanks ranks(size);
+  const std::vector<std::exception_ptr> thrown = ranks.run(job);
+  std::string common;
+  for (const std::exception_ptr& each : thrown) {
+    const std::string message = tests::error_of<E>([&] {
+      if (each) std::rethrow_exception(each);
+    });
+    if (common.empty()) common = message;
+    EXPECT_EQ(message, common);
+  }
+  return common;
+}
+
+class KMeansRanksErrors : public testing::Test {
+ protected:
+  static constexpr std::int64_t rows = 50;  // of each rank
+
+  /// With options and memory that change() may make others on some ranks.
+  struct Call {
+    Matrix<double> points = make_points<double>(rows, 3, Data::plain);
+    std::vector<double> weights;
+    KMeansOptions options{.clusters = 4};
+    Execution execution;
+  };
+  template <class E>
+  static std::string error(const std::function<void(int rank, Call&)>& change) {
+    return common_error<E>(4, [&](Communicator& communicator) {
+      Call call;
+      call.execution.threads = 1;
+      call.execution.communicator = &communicator;
+      change(communicator.rank(), call);
+      KMeansMemory<double> memory;
+      memory.weights = call.weights;
+      kmeans(call.points, call.options, memory, call.execution);
+    });
+  }
+};
+
+TEST_F(KMeansRanksErrors, name_the_lowest_rank_and_the_row_among_all) {
+  const std::string nan = error<InputError>([](int rank, Call& call) {
+    if (rank >= 2) call.points(7, 1) = std::numeric_limits<double>::quiet_NaN();
+  });
+  EXPECT_TRUE(contains(nan, "rank 2 of 4: points: the value in row 107, column 1")) << nan;
+  const std::string negative = error<InputError>([](int rank, Call& call) {
+    call.weights.assign(rows, 1.0);
+    if (rank == 3) call.weights[9] = -1;
+  });
+  EXPECT_TRUE(contains(negative, "rank 3 of 4: weights: the weight in row 159")) << negative;
+  const std::string zero = error<InputError>([](int rank, Call& call) {
+    call.options.metric = KMeansMetric::cosine;
+    if (rank == 1)
+      for (std::int64_t dim = 0; dim < 3; ++dim) call.points(5, dim) = 0;
+  });
+  EXPECT_TRUE(contains(zero, "rank 1 of 4: points: row 55")) << zero;
+}
+
+TEST_F(KMeansRanksErrors, end_where_the_calls_differ) {
+  const std::string clusters = error<UsageError>([](int rank, Call& call) { call.options.clusters += rank == 3; });
+  EXPECT_TRUE(contains(clusters, "'clusters=5' here, but 'clusters=4' on rank 0")) << clusters;
+  const std::string tolerance = error<UsageError>([](int rank, Call& call) {
+    if (rank == 1) call.options.tolerance = std::nextafter(call.options.tolerance, 1);
+  });
+  EXPECT_TRUE(contains(tolerance, "rank 1 of 4: 'tolerance=")) << tolerance;
+  const std::string columns = error<UsageError>([](int rank, Call& call) {
+    if (rank == 2) call.points = make_points<double>(rows, 2, Data::plain);
+  });
+  EXPECT_TRUE(contains(columns, "'columns=2' here, but 'columns=3'")) << columns;
+  const std::string weights = error<InputError>([](int rank, Call& call) {
+    if (rank != 2) call.weights.assign(rows, 1.0);
+  });
+  EXPECT_TRUE(contains(weights, "rank 2 of 4: weights: there are none for the 50 rows here")) << weights;
+  const std::string element = common_error<UsageError>(2, [](Communicator& communicator) {
+    Execution execution;
+    execution.communicator = &communicator;
+    if (communicator.rank() == 0) kmeans(make_points<float>(20, 2, Data::plain), {.clusters = 2}, execution);
+    else kmeans(make_points<double>(20, 2, Data::plain), {.clusters = 2}, execution);
+  });
+  EXPECT_TRUE(contains(element, "'element type=f64' here, but 'element type=f32'")) << element;
+  const std::string call = common_error<UsageError>(2, [](Communicator& communicator) {
+    Execution execution;
+    execution.communicator = &communicator;
+    const Matrix<float> points = make_points<float>(20, 2, Data::plain);
+    if (communicator.rank() == 0) kmeans_transform(points, points, KMeansMetric::euclidean, execution);
+    else kmeans_predict(points, points, KMeansMetric::euclidean, execution);
+  });
+  EXPECT_TRUE(contains(call, "'call=kmeans_predict' here, but 'call=kmeans_transform'")) << call;
+  const std::string given = common_error<UsageError>(2, [](Communicator& communicator) {
+    Execution execution;
+    execution.communicator = &communicator;
+    const Matrix<float> points = make_points<float>(20, 2, Data::plain);
+    kmeans(points, {.clusters = 3, .init = KMeansInit::given},
+           {.initial_centroids = points.view().slice(communicator.rank(), 3)}, execution);
+  });
+  EXPECT_TRUE(contains(given, "'initial centroids=")) << given;
+}
+
+TEST_F(KMeansRanksErrors, are_those_of_one_process) {
+  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) { call.options.clusters = 201; }),
+                       "201 clusters were asked for, but there are only 200 points"));
+  EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) { call.options.clusters = 0; }), "at least 1, not 0"));
+  EXPECT_TRUE(
+      contains(error<InputError>([](int, Call& call) { call.weights.assign(rows, 0.0); }), "all weights are zero"));
+  EXPECT_TRUE(
+      contains(error<InputError>([](int, Call& call) { call.points = Matrix<double>(0, 3); }), "no rank has any"));
+  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) { std::fill_n(call.points.data(), 3 * rows, 1.5); }),
+                       "there is only 1 different point"));
+  EXPECT_TRUE(contains(error<Error>([](int, Call& call) {
+                         call.points = make_points<double>(rows, 3, Data::duplicates);
+                         call.options = {.clusters = 6, .init = KMeansInit::first, .empty = KMeansEmptyCluster::error};
+                         call.options.fewer_distinct = KMeansFewerDistinct::accept;
+                       }),
+                       "became empty in iteration 1"));
+}
+
+TEST_F(KMeansRanksErrors, name_the_variants_that_run) {
+  const std::string teaching =
+      error<UnsupportedError>([](int, Call& call) { call.execution.variant = "openmp_reduce"; });
+  EXPECT_TRUE(contains(teaching, "'openmp_reduce' does not run on several ranks")) << teaching;
+  EXPECT_TRUE(contains(teaching, "'simd_small_dim', 'simd_grid', 'simd_large_dim', 'simd_bounds'")) << teaching;
+  const std::string gpu = error<UnsupportedError>([](int rank, Call& call) {
+    if (rank == 1) call.execution.device = Device::gpu;
+  });
+  EXPECT_TRUE(contains(gpu, "rank 1 of 4: no variant runs on a GPU")) << gpu;
+  const std::string pinned =
+      error<UnsupportedError>([](int, Call& call) { call.execution.pinning = Pinning::compact; });
+  EXPECT_TRUE(contains(pinned, "--bind-to")) << pinned;
+}
+
+TEST_F(KMeansRanksErrors, come_from_calls_that_know_no_ranks) {
+  ThreadRanks ranks(1);
+  const auto thrown = ranks.run([](Communicator& communicator) {
+    Execution execution;
+    execution.communicator = &communicator;
+    const Matrix<double> points = make_points<double>(20, 2, Data::plain);
+    const std::vector<std::int32_t> labels(20, 0);
+    kmeans_criteria(points, VectorView<const std::int32_t>(labels), {}, execution);
+  });
+  EXPECT_TRUE(contains(tests::error_of<UnsupportedError>([&] { std::rethrow_exception(thrown.front()); }),
+                       "does not run on several ranks"));
+}
+
+TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
+  for (const int at : {0, 1, 4}) {
+    const std::string stopped = common_error<InterruptedError>(3, [&](Communicator& communicator) {
+      Execution execution;
+      execution.threads = 1;
+      execution.communicator = &communicator;
+      std::stop_source source;
+      execution.stop = source.get_token();
+      if (communicator.rank() == 1) {
+        if (at == 0) source.request_stop();
+        execution.progress = [&](const Progress& progress) {
+          if (progress.phase == "iteration" && progress.done == at) source.request_stop();
+        };
+      }
+      kmeans(make_points<double>(500, 3, Data::wild), {.clusters = 30, .max_iterations = 1000, .tolerance = 0},
+             execution);
+    });
+    EXPECT_TRUE(contains(stopped, "rank 1 of 3: stopped")) << stopped;
+  }
+}
+
+// What is thrown by one rank alone, and cannot be told to the others in time.
+TEST_F(KMeansRanksErrors, nobody_waits_for_a_rank_that_has_left) {
+  ThreadRanks ranks(3);
+  const auto thrown = ranks.run([](Communicator& communicator) {
+    Execution execution;
+    execution.threads = 1;
+    execution.communicator = &communicator;
+    if (communicator.rank() == 2)
+      execution.progress = [](const Progress& progress) {
+        if (progress.phase == "iteration") throw std::runtime_error("a caller's own");
+      };
+    kmeans(make_points<double>(500, 3, Data::wild), {.clusters = 30, .tolerance = 0}, execution);
+  });
+  EXPECT_EQ(tests::error_of<std::runtime_error>([&] { std::rethrow_exception(thrown[2]); }), "a caller's own");
+  for (const std::size_t rank : {0, 1})
+    EXPECT_EQ(tests::error_of<Error>([&] { std::rethrow_exception(thrown[rank]); }), "rank 2 gave up");
+}
+
+}  // namespace
+}  // namespace gradus
