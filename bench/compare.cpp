@@ -109,6 +109,42 @@ Comparison compare(const ResultFile& before, const ResultFile& after) {
   return comparison;
 }
 
+Comparison compare(const std::vector<ResultFile>& before, const std::vector<ResultFile>& after) {
+  Comparison comparison = compare(before.front(), after.front());
+  if (before.size() == 1) return comparison;
+  for (Change& change : comparison.changes) {
+    const auto row_of = [&change](const ResultFile& file) {
+      for (const Group& group : file.report.groups)
+        if (same_input(group, *change.group))
+          for (const Row& row : group.rows)
+            if (same_settings(row, *change.after)) return &row;
+      throw InputError(fmt::format("'{}': it has not the row of the other results: {}", file.path,
+                                   row_text(*change.group, *change.after)));
+    };
+    std::vector<double> ratios;
+    std::vector<double> machines;
+    bool had = true;
+    bool has = true;
+    for (std::size_t pair = 0; pair < before.size(); ++pair) {
+      const Row& old_row = *row_of(before[pair]);
+      const Row& new_row = *row_of(after[pair]);
+      had &= old_row.trouble.empty();
+      has &= new_row.trouble.empty();
+      if (!had || !has) continue;
+      ratios.push_back(least_of(seconds_of(new_row)) / least_of(seconds_of(old_row)));
+      machines.push_back(machine_ratio(new_row, before[pair].report, after[pair].report));
+    }
+    change.mark = had && has ? Mark::none : had ? Mark::broken : has ? Mark::mended : Mark::without;
+    if (!had || !has) continue;
+    change.ratio = median_ratio(std::move(ratios), comparison.doubt);
+    change.machine = median(std::move(machines));
+    if (change.ratio.low == 0) change.mark = Mark::few;
+    else if (change.ratio.low > negligible_ratio * std::max(1.0, change.machine)) change.mark = Mark::slower;
+    else if (change.ratio.high < std::min(1.0, change.machine) / negligible_ratio) change.mark = Mark::faster;
+  }
+  return comparison;
+}
+
 std::string difference_of_machines(const ResultFile& before, const ResultFile& after) {
   const ordered_json& old_machine = before.json.at("facts").at("machine");
   const ordered_json& new_machine = after.json.at("facts").at("machine");

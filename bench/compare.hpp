@@ -51,6 +51,12 @@ struct Comparison {
 /// faster. InputError where they are of different problems, or have no row in common.
 Comparison compare(const ResultFile& before, const ResultFile& after);
 
+/// Of measurements that took turns, before[i] next to after[i]: what happens on the machine while a pair is measured
+/// meets either with the same probability, and so a row is slower where the interval of median_ratio() lies beyond what
+/// would be no change. The ratio of a pair is that of the fastest samples, since other work only ever adds time. One
+/// pair is compared as above. InputError where a row is not in all of them.
+Comparison compare(const std::vector<ResultFile>& before, const std::vector<ResultFile>& after);
+
 /// "" where both were measured on the same machine, or the first of the facts that differ and how.
 std::string difference_of_machines(const ResultFile& before, const ResultFile& after);
 

@@ -146,6 +146,75 @@ TEST(Compare, marks_the_row_that_became_a_tenth_slower_and_no_other) {
   }
 }
 
+struct InTurns {
+  std::vector<ResultFile> before;
+  std::vector<ResultFile> after;
+};
+
+/// Pairs of measurements on a machine so busy that each sample takes up to twice as long, but for one in most rows.
+InTurns measured_in_turns(std::uint64_t seed, int pairs, double factor_of_row_7) {
+  Noise noise(seed, Noise::Kind::added);
+  std::mt19937_64 engine(seed);
+  std::uniform_real_distribution<double> load(1, 2);
+  const auto busy = [&](double factor) {
+    ResultFile file = measured(noise, 10, factor);
+    for (Row& row : file.report.groups[0].rows)
+      for (std::size_t sample = load(engine) < 1.7 ? 1 : 0; sample < row.samples.size(); ++sample)
+        row.samples[sample].seconds *= load(engine);
+    return file;
+  };
+  InTurns files;
+  for (int pair = 0; pair < pairs; ++pair) {
+    files.before.push_back(busy(1));
+    files.after.push_back(busy(factor_of_row_7));
+  }
+  return files;
+}
+
+TEST(Compare, pairs_in_turns_mark_on_a_busy_machine_what_one_pair_does_not) {
+  int by_one = 0;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    const auto seed = 500 + static_cast<std::uint64_t>(attempt);
+    const InTurns same = measured_in_turns(seed, 40, 1);
+    for (const Change& change : compare(same.before, same.after).changes) EXPECT_EQ(change.mark, Mark::none) << attempt;
+    const InTurns files = measured_in_turns(seed, 40, 1.1);
+    const Comparison comparison = compare(files.before, files.after);
+    ASSERT_EQ(comparison.changes.size(), 10U);
+    for (const Change& change : comparison.changes)
+      EXPECT_EQ(change.mark, change.after->variant == "rung_7" ? Mark::slower : Mark::none) << attempt;
+    by_one += compare(files.before.front(), files.after.front()).changes[7].mark == Mark::slower ? 1 : 0;
+  }
+  EXPECT_LT(by_one, tries / 2);
+}
+
+TEST(Compare, pairs_must_be_enough_and_have_the_same_rows) {
+  InTurns files = measured_in_turns(1, fewest_pairs(doubt_of_all_rows / 10) - 1, 3);
+  for (const Change& change : compare(files.before, files.after).changes) EXPECT_EQ(change.mark, Mark::few);
+  files.after[2].report.groups[0].rows[4].trouble = "wrong";
+  EXPECT_EQ(compare(files.before, files.after).changes[4].mark, Mark::broken);
+  files.before[1].path = "the second.json";
+  files.before[1].report.groups[0].rows.pop_back();
+  try {
+    compare(files.before, files.after);
+    FAIL() << "a row is missing";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'the second.json': it has not the row of the other results: "),
+              std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("rung_9, 2 threads"), std::string::npos);
+  }
+}
+
+TEST(MedianRatio, is_between_bounds_of_the_sign_test) {
+  const Ratio ratio = median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.08);  // 2 (1 + 8) / 256 = 0.07 beyond the second
+  EXPECT_EQ(ratio.estimate, 4.5);
+  EXPECT_EQ(ratio.low, 2);
+  EXPECT_EQ(ratio.high, 7);
+  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.07).low, 1);
+  EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);  // 2 / 256
+  EXPECT_EQ(fewest_pairs(0.01), 8);
+  EXPECT_EQ(fewest_pairs(0.05), 6);
+}
+
 TEST(Compare, marks_nothing_where_the_machine_became_slower) {
   Noise noise(3);
   const ResultFile before = measured(noise, 40, 1);

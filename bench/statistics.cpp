@@ -30,6 +30,20 @@ std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) 
   return outside;
 }
 
+/// As many of the least and of the greatest of the ratios of pairs as may be cut off: each lies below the true median
+/// with a probability of one half, as a coin falls.
+std::size_t pairs_outside(std::size_t pairs, double doubt) {
+  double probability = std::pow(0.5, static_cast<double>(pairs));  // of so many below it, beginning with none
+  double sum = probability;
+  std::size_t outside = 0;
+  while (outside < pairs / 2 && sum <= 0.5 * doubt) {
+    ++outside;
+    probability *= static_cast<double>(pairs - outside + 1) / static_cast<double>(outside);
+    sum += probability;
+  }
+  return outside;
+}
+
 std::vector<double> at_most_100(const std::vector<double>& samples) {
   constexpr std::size_t most = 100;
   if (samples.size() <= most) return samples;
@@ -79,6 +93,22 @@ Ratio ratio_of(const std::vector<double>& numerators, const std::vector<double>&
   ratio.low = ratios[outside - 1];
   ratio.high = ratios[ratios.size() - outside];
   return ratio;
+}
+
+Ratio median_ratio(std::vector<double> ratios, double doubt) {
+  Ratio ratio{median(ratios), 0, std::numeric_limits<double>::infinity()};
+  const std::size_t outside = pairs_outside(ratios.size(), doubt);
+  if (outside == 0) return ratio;
+  std::ranges::sort(ratios);
+  ratio.low = ratios[outside - 1];
+  ratio.high = ratios[ratios.size() - outside];
+  return ratio;
+}
+
+int fewest_pairs(double doubt) {
+  std::size_t count = 2;
+  while (pairs_outside(count, doubt) == 0) ++count;
+  return static_cast<int>(count);
 }
 
 int fewest_samples(double doubt) {

@@ -34,4 +34,12 @@ Ratio ratio_of(const std::vector<double>& numerators, const std::vector<double>&
 /// The least number of samples of both quantities with which that interval has bounds.
 int fewest_samples(double doubt);
 
+/// The median of ratios, each of a pair of measurements that took turns, in the interval of the sign test: between a
+/// few of the least and of the greatest of them. It misses the true median in at most the share `doubt` of all cases.
+/// All that it assumes is that the pairs are independent of each other, whatever was the matter with each.
+Ratio median_ratio(std::vector<double> ratios, double doubt);
+
+/// The least number of pairs with which that interval has bounds.
+int fewest_pairs(double doubt);
+
 }  // namespace gradus::bench

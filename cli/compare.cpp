@@ -20,6 +20,7 @@ namespace {
 struct Arguments {
   std::string before;
   std::string after;
+  std::vector<std::string> more;     ///< pairs of results
   std::optional<double> fail_above;  ///< a share
   bool any_machine = false;
 };
@@ -81,42 +82,71 @@ bool is_failure(const bench::Change& change, double share) {
          (change.mark == bench::Mark::slower && change.ratio.estimate > 1 + share);
 }
 
+/// What the columns mean.
+std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
+  const std::string rows = counted(std::ssize(comparison.changes), "row");
+  const double confidence = 100 * (1 - bench::doubt_of_all_rows);
+  const double negligible = 100 * (bench::negligible_ratio - 1);
+  if (pairs > 1)
+    return fmt::format(
+        "old, new: medians of the first pair. ratio: the fastest new sample by the fastest old one, the median of {} "
+        "pairs. "
+        "interval: holds the ratios of all {} with a confidence of {:g} %, if the results of each pair were measured "
+        "one "
+        "after the other. machine: likewise by the ceilings measured with each. Slower is a row whose interval lies "
+        "beyond "
+        "1 and the machine's ratio by more than {:.0f} %; faster likewise.",
+        pairs, rows, confidence, negligible);
+  return fmt::format(
+      "ratio: new time by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "
+      "machine: likewise by the ceilings measured with each. Slower is a row whose interval lies beyond "
+      "1 and the machine's ratio, and whose fastest new sample beyond three quarters of the old ones, by "
+      "more than {:.0f} %; faster likewise.",
+      rows, confidence, negligible);
+}
+
 int compare(const Arguments& arguments, const Session& session) {
-  const bench::ResultFile before = bench::read_result(arguments.before);
-  const bench::ResultFile after = bench::read_result(arguments.after);
-  if (const std::string difference = difference_of_machines(before, after); !difference.empty()) {
-    if (!arguments.any_machine)
-      throw InputError(difference +
-                       ": times of different machines say nothing of a change (--any-machine compares them)");
-    session.note("these are different machines: " + difference);
+  if (arguments.more.size() % 2 != 0)
+    throw UsageError("results come in pairs, OLD NEW OLD NEW ...: '" + arguments.more.back() + "' is alone");
+  std::vector<bench::ResultFile> all_before;
+  std::vector<bench::ResultFile> all_after;
+  all_before.push_back(bench::read_result(arguments.before));
+  all_after.push_back(bench::read_result(arguments.after));
+  for (std::size_t place = 0; place < arguments.more.size(); place += 2) {
+    all_before.push_back(bench::read_result(arguments.more[place]));
+    all_after.push_back(bench::read_result(arguments.more[place + 1]));
   }
-  const bench::Comparison comparison = bench::compare(before, after);
+  const bench::ResultFile& before = all_before.front();
+  const bench::ResultFile& after = all_after.front();
+  for (const std::vector<bench::ResultFile>* files : {&all_after, &all_before})
+    for (const bench::ResultFile& other : *files) {
+      const std::string difference = difference_of_machines(before, other);
+      if (difference.empty()) continue;
+      if (!arguments.any_machine)
+        throw InputError(difference +
+                         ": times of different machines say nothing of a change (--any-machine compares them)");
+      session.note("these are different machines: " + difference);
+    }
+  const bench::Comparison comparison = bench::compare(all_before, all_after);
   if (session.json) {
-    nlohmann::ordered_json json = {{"old", arguments.before}, {"new", arguments.after}};
+    nlohmann::ordered_json json = {{"old", arguments.before}, {"new", arguments.after}, {"pairs", all_before.size()}};
     json.update(bench::to_json(comparison));
     session.print_json(json);
   } else {
     constexpr std::size_t columns = 110;
-    session.print(
-        comparison_text(comparison, session) +
-        wrapped(fmt::format(
-                    "ratio: new time by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "
-                    "machine: likewise by the ceilings measured with each. Slower is a row whose interval lies beyond "
-                    "1 and the machine's ratio, and whose fastest new sample beyond three quarters of the old ones, by "
-                    "more than {:.0f} %; faster likewise.",
-                    counted(std::ssize(comparison.changes), "row"), 100 * (1 - bench::doubt_of_all_rows),
-                    100 * (bench::negligible_ratio - 1)),
-                0, columns) +
-        "\n");
+    session.print(comparison_text(comparison, session) + wrapped(legend(comparison, all_before.size()), 0, columns) +
+                  "\n");
   }
   note_what_else_differs(before, after, session);
   for (const std::string& row : comparison.only_before) session.note("only in '" + arguments.before + "': " + row);
   for (const std::string& row : comparison.only_after) session.note("only in '" + arguments.after + "': " + row);
   if (const std::int64_t few = count(comparison, bench::Mark::few); few > 0) {
-    const int needed = bench::fewest_samples(comparison.doubt);
     session.note(
-        fmt::format("{} have too few samples to tell a change from noise: measure both with --repeats {} or more",
-                    counted(few, "row"), std::max(needed, 15)));
+        all_before.size() > 1
+            ? fmt::format("{} have too few pairs to tell a change from noise: it takes {} of them", counted(few, "row"),
+                          bench::fewest_pairs(comparison.doubt))
+            : fmt::format("{} have too few samples to tell a change from noise: measure both with --repeats {} or more",
+                          counted(few, "row"), std::max(bench::fewest_samples(comparison.doubt), 15)));
   }
   session.note(fmt::format("{} slower, {} faster", counted(count(comparison, bench::Mark::slower), "row"),
                            count(comparison, bench::Mark::faster)));
@@ -136,6 +166,8 @@ Action setup_compare(Options& options, Session& session) {
   Arguments* target = arguments.get();
   Options::required(options.file("OLD", target->before, "OLD", "a result of 'gradus bench --json FILE'"));
   Options::required(options.file("NEW", target->after, "NEW", "likewise, later"));
+  options.files("MORE", target->more, "OLD NEW...",
+                "further pairs of them, each measured in turns: they tell a change also on a busy machine");
   options.value("--fail-above", "PERCENT", "exit with status 1 where a row became slower by more than that; 5%",
                 [target](const std::string& text) {
                   const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;

@@ -285,11 +285,12 @@ void add_rows(Page& page, const Group& group) {
 std::string input_name(const Report& report, const Group& group) {
   if (!group.label.empty()) return group.label;
   std::string name;
-  for (const auto& [key, value] : group.facts.items()) {
-    const bool differs = std::ranges::any_of(
-        report.groups, [&](const Group& other) { return !other.facts.contains(key) || other.facts[key] != value; });
-    if (differs && value.is_primitive())
-      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", with_spaces(key), plain_text(value));
+  for (const auto& fact : group.facts.items()) {
+    const bool differs = std::ranges::any_of(report.groups, [&](const Group& other) {
+      return !other.facts.contains(fact.key()) || other.facts[fact.key()] != fact.value();
+    });
+    if (differs && fact.value().is_primitive())
+      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", with_spaces(fact.key()), plain_text(fact.value()));
   }
   return name.empty() ? group.title : name;
 }

@@ -278,6 +278,23 @@ class Compare(Case):
         self.assertEqual(result.stdout.count("too few samples"), 2)
         self.assertIn("--repeats", result.stderr)
 
+    def test_pairs_in_turns(self):
+        old = self.steady()
+        new = self.copy(old, "new.json", 1.1)
+        answer = json.loads(self.succeed("compare", *[old, new] * 12, "--json").stdout)
+        self.assertEqual(answer["pairs"], 12)
+        self.assertEqual([(row["mark"], round(row["low"], 9), round(row["high"], 9)) for row in answer["rows"]], [("", 1, 1), ("slower", 1.1, 1.1)])
+        self.assertIn("the median of 12 pairs", " ".join(self.succeed("compare", *[old, new] * 12).stdout.split()))
+        self.assertEqual(gradus("compare", *[old, new] * 12, "--fail-above", "5%").returncode, 1)
+        self.assertIn("it takes 9 of them", self.succeed("compare", *[old, new] * 4).stderr)
+        self.refused(2, "compare", old, new, old, says=["pairs", "old.json' is alone"])
+        def move(result):
+            result["facts"]["machine"]["cores"] = 777
+        self.refused(3, "compare", old, new, old, self.copy(old, "other.json", 1, move), says=["facts.machine.cores", "other.json"])
+        def lose(result):
+            del result["groups"][0]["rows"][1]
+        self.refused(3, "compare", old, new, self.copy(old, "less.json", 1, lose), new, says=["less.json", "openmp_reduce"])
+
     def test_another_machine(self):
         old = self.steady()
         def move(result):
