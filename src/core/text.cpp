@@ -31,7 +31,10 @@ std::string escaped(std::string_view text, const Plain& plain) {
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   const auto is_plain = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
-  return "'" + escaped(text.substr(0, most), is_plain) + (text.size() > most ? "...'" : "'");
+  std::string quoted = "'";  // += for GCC 12's sake, which warns of what it makes of + in some builds
+  quoted += escaped(text.substr(0, most), is_plain);
+  quoted += text.size() > most ? "...'" : "'";
+  return quoted;
 }
 
 std::string without_control(std::string_view text) {
@@ -48,7 +51,7 @@ std::string number_text(double number) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  const std::string exact = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  std::string exact = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   if (bytes < 1024) return exact;
   constexpr std::string_view units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
