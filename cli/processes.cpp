@@ -16,7 +16,8 @@ Processes started_processes() {
        {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, std::pair{"PMI_SIZE", "PMI_RANK"}}) {
     const char* const all = std::getenv(size);
     const char* const own = std::getenv(rank);
-    if (all != nullptr && own != nullptr) return {std::atoi(all), std::atoi(own)};
+    if (all != nullptr && own != nullptr)
+      return {static_cast<int>(std::strtol(all, nullptr, 10)), static_cast<int>(std::strtol(own, nullptr, 10))};
   }
   return {};
 }

@@ -492,7 +492,7 @@ class Beginning {
       check_against_points(points, options, memory);
     });
     if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
-    const Execution here =
+    Execution here =
         room::begin_on_ranks(*ranks, points,
                              {{points.place(), "points"},
                               {memory.weights.place(), "weights"},

@@ -15,8 +15,6 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 #if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_HAVE_INTEGER64
 #define GRADUS_HAS_MEANS 1
 #else
@@ -24,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 
 #if GRADUS_HAS_MEANS
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 template <class Lanes>
 struct Rounded {

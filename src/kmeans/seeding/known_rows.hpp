@@ -80,7 +80,7 @@ class KnownRows {
       for (std::size_t index = 0; index < numbers.size(); ++index)
         if (own_rows[index] >= 0) numbers[index] = static_cast<std::uint64_t>(ranks_.first_row() + own_rows[index]);
     });
-    const std::vector<std::int64_t> numbers(words.begin(), words.end());
+    std::vector<std::int64_t> numbers(words.begin(), words.end());
     bring(numbers);
     return numbers;
   }
@@ -101,7 +101,7 @@ class KnownRows {
     const std::span<const std::uint64_t> words = ranks_.sum(all, [&](std::span<std::uint64_t> numbers) {
       std::ranges::copy(own, numbers.begin() + static_cast<std::ptrdiff_t>(before));
     });
-    const std::vector<std::int64_t> numbers(words.begin(), words.end());
+    std::vector<std::int64_t> numbers(words.begin(), words.end());
     bring(numbers);
     return numbers;
   }

@@ -50,7 +50,7 @@ Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
           value = std::ldexp(random.uniform(index) - 0.5, static_cast<int>(random.bits(index) % 60) - 30);
           break;
         case Data::duplicates: value = static_cast<double>((row + dim) % 5) - 2; break;
-        case Data::ends: value = row + 3 >= n ? 1e6 : static_cast<double>(row / 10); break;
+        case Data::ends: value = row + 3 >= n ? 1e6 : std::floor(static_cast<double>(row) / 10); break;
       }
       points(row, dim) = static_cast<T>(value);
     }
@@ -111,7 +111,7 @@ struct Job {
   std::vector<T> weights;
   KMeansOptions options;
   Matrix<T> given;
-  std::string variant = "";
+  std::string variant;
 
   KMeansMemory<T> memory(std::int64_t first, std::int64_t rows) const {
     KMeansMemory<T> memory;
