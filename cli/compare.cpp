@@ -90,12 +90,9 @@ std::string legend(const bench::Comparison& comparison, std::size_t pairs) {
   if (pairs > 1)
     return fmt::format(
         "old, new: medians of the first pair. ratio: the fastest new sample by the fastest old one, the median of {} "
-        "pairs. "
-        "interval: holds the ratios of all {} with a confidence of {:g} %, if the results of each pair were measured "
-        "one "
-        "after the other. machine: likewise by the ceilings measured with each. Slower is a row whose interval lies "
-        "beyond "
-        "1 and the machine's ratio by more than {:.0f} %; faster likewise.",
+        "pairs. interval: holds the ratios of all {} with a confidence of {:g} %, if the results of each pair were "
+        "measured one after the other. machine: likewise by the ceilings measured with each. Slower is a row whose "
+        "interval lies beyond 1 and the machine's ratio by more than {:.0f} %; faster likewise.",
         pairs, rows, confidence, negligible);
   return fmt::format(
       "ratio: new time by old time. interval: holds the ratios of all {} with a confidence of {:g} %. "

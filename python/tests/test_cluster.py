@@ -456,9 +456,8 @@ REFUSED_BY_US = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED_BY_US)))
-def test_refused_by_us(number):
-    call, kind, text = REFUSED_BY_US[number]
+@pytest.mark.parametrize("call, kind, text", REFUSED_BY_US)
+def test_refused_by_us(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
 

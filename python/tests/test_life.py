@@ -128,9 +128,8 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(BAD)))
-def test_bad_input(number):
-    call, kind, text = BAD[number]
+@pytest.mark.parametrize("call, kind, text", BAD)
+def test_bad_input(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
 

@@ -31,7 +31,7 @@ std::string escaped(std::string_view text, const Plain& plain) {
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   const auto is_plain = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
-  std::string quoted = "'";  // += for GCC 12's sake, which warns of what it makes of + in some builds
+  std::string quoted = "'";  // with + GCC 12 gives a false warning (-Wrestrict)
   quoted += escaped(text.substr(0, most), is_plain);
   quoted += text.size() > most ? "...'" : "'";
   return quoted;

@@ -8,7 +8,7 @@
 // plain loads on the way. A thread that stops inside an operation holds back all that is removed meanwhile.
 //
 // Work: about 2 log2(n) steps of a pointer each on n keys, over 1.4 log2(n) different nodes, each a cache miss where
-// the set is larger than the caches. The node below is asked for while the next one is on its way.
+// the set is larger than the caches. While the next node is on its way, the one below is prefetched.
 // Limits: the levels of a node are drawn; that all searches are long is only very improbable.
 //
 // Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004). The set itself:

@@ -34,8 +34,8 @@ struct set_policy {
     return state;
   }
 
-  /// Has the node to which a link leads brought into the caches, for it may be looked at soon. Relaxed: nothing depends
-  /// on what is read, and to ask for memory that is freed by then does no harm.
+  /// Prefetches the node that a link leads to. Relaxed: nothing depends on the value, and to prefetch memory that has
+  /// been freed does no harm.
   template <class Link>
   static void fetch_target(const Link& link) noexcept {
     __builtin_prefetch(sets_detail::node_at<const void>(link.load(std::memory_order_relaxed)));

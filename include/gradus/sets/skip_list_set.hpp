@@ -24,9 +24,9 @@ namespace gradus {
 /// random, are linked on level 1 as well, half of these on level 2, and so on. A search walks on each level as far as
 /// the key allows and goes down. O(log n) expected steps; 2 links a key on average.
 ///
-/// Each step waits for memory where the set does not fit the caches. Half of the nodes, not fewer, on the next level:
-/// the way leads over about 1.4 log2(n) different nodes then, and over 1.8 log2(n) with a quarter. And while a search
-/// waits for a node, it has already asked for the one to look at if the key makes it go down.
+/// In a set larger than the caches each step waits for memory. With half of the nodes on the next level a search visits
+/// about 1.4 log2(n) different nodes; with a quarter it would be 1.8 log2(n). While a search waits for a node, it
+/// prefetches the one that it looks at next if it goes down.
 ///
 /// A key is in the set while its node is linked on level 0 and not marked there; the other levels are only ways to
 /// get there. To erase is to mark the node's links from the highest level down, and to walk once more, which takes it
