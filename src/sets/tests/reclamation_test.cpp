@@ -127,10 +127,13 @@ TYPED_TEST(OfHazards, NothingMuchStaysOfThreadsThatHaveEnded) {
   std::atomic<unsigned> there{0};
   std::vector<std::thread> ending;
   for (unsigned thread = 0; thread < threads; ++thread)
-    ending.emplace_back([&] {
+    ending.emplace_back([&, thread] {
+      const Counted own(static_cast<int>(100 + thread));
+      EXPECT_FALSE(set.contains(own));  // so that each thread has a record of its own
       ++there;
       while (there < threads) std::this_thread::yield();
-      insert_and_erase(set, 1000);
+      // The first look after 64, the next one after 8 times as many as there are records: the rest waits.
+      for (int one = 0; one < 64 + 300; ++one) EXPECT_TRUE(set.insert(own) && set.erase(own));
     });
   for (std::thread& thread : ending) thread.join();
   insert_and_erase(set, 100000);
