@@ -13,9 +13,11 @@ from typing import Any, Callable, ClassVar, NoReturn
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _gpu
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
+from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
+from gradus._options import stream_number
 
 _NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'gradus[sklearn]'"
 
@@ -83,9 +85,11 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
 
 
 def _on_host(source: Any) -> Any:
-    """An array of NumPy. One on a GPU stays there: what computes takes it, or says why not."""
-    if isinstance(source, np.ndarray) or issparse(source) or _arrays._on_gpu(source):
+    """An array of NumPy, or a sparse one."""
+    if isinstance(source, np.ndarray) or issparse(source):
         return source
+    if _gpu.lies_there(source):
+        return _arrays._to_numpy(_gpu.to_host(source), "the array")
     if not hasattr(source, "__dlpack__"):
         return np.asarray(source)
     try:
@@ -94,9 +98,20 @@ def _on_host(source: Any) -> Any:
         return _array_api._convert_to_numpy(source, _array_api.get_namespace(source)[0])
 
 
-def _like(array: Array, source: Any) -> Any:
-    """The array in the library of the source and on its device, where scikit-learn is told to keep them."""
-    found = _namespace(source)
+def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
+    """The rows where they are, if they are on a GPU. Whole numbers compute in float64, as they do in host memory."""
+    if isinstance(source, np.ndarray) or issparse(source) or not _gpu.lies_there(source):
+        return None
+    whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
+    rows = _arrays.matrix(source, "X", np.dtype(np.float64) if whole else None, stream_number(stream))
+    assert isinstance(rows, OnGpu)
+    return rows
+
+
+def _like(array: Any, source: Any) -> Any:
+    """The array in the library of the source and on its device, where scikit-learn is told to keep them. What came from
+    a GPU is there already."""
+    found = _namespace(source) if isinstance(array, np.ndarray) else None
     return array if found is None else found[0].asarray(array, device=found[1])
 
 
@@ -116,9 +131,13 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
     return matrix.toarray()
 
 
-def _weights(sample_weight: Any, rows: Any) -> Array | None:
+def _weights(sample_weight: Any, rows: Any) -> Any:
     if sample_weight is None:
         return None
+    if isinstance(rows, OnGpu):
+        if isinstance(sample_weight, Number):
+            return np.full(len(rows), sample_weight, rows.dtype)
+        return sample_weight if _gpu.lies_there(sample_weight) else _on_host(sample_weight)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
         sample_weight = _on_host(sample_weight)
@@ -311,7 +330,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 stacklevel=2,
             )
         for name, value in _fitted(result).items():
-            setattr(self, name, _like(value, X) if isinstance(value, np.ndarray) else value)
+            setattr(self, name, _like(value, X))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -344,6 +363,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
+        there = _rows_on_gpu(X, self.stream)
+        if there is not None:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return there
         found = _namespace(X)
         numbers = np if found is None else found[0]
         checked = validate_data(
@@ -423,7 +446,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return best
 
     def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
-        centers = check_array(init(X, clusters, random_state=random_state), dtype=X.dtype, order="C")
+        rows = X.source if isinstance(X, OnGpu) else X
+        chosen = init(rows, clusters, random_state=random_state)
+        centers = check_array(_on_host(chosen) if _gpu.lies_there(chosen) else chosen, dtype=X.dtype, order="C")
         self._validate_center_shape(X, centers, clusters)
         return centers  # type: ignore[no-any-return]
 
@@ -470,7 +495,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if step.changed == 0:
             print(f"Converged at iteration {last}: strict convergence.")
         elif result.converged:
-            tolerance = float(np.mean(np.var(rows, axis=0)) * self.tol)
+            here = _on_host(rows) if isinstance(rows, OnGpu) else rows
+            tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
             print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
 
     def _rows_and_centers(self, X: Any, method: str) -> tuple[Any, Any]:
@@ -577,7 +603,9 @@ def kmeans_plusplus(
     stream: Any = None,
 ) -> tuple[Any, Array]:
     """The first centroids by greedy k-means++, and the numbers of their rows. x_squared_norms is not needed."""
-    checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    checked = _rows_on_gpu(X, stream)
+    if checked is None:
+        checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
     weights = _weights(sample_weight, checked)
     _enough_samples(checked.shape[0], n_clusters)
     if x_squared_norms is not None:
@@ -606,8 +634,11 @@ def kmeans_plusplus(
             stream=stream,
         ).rows
     except InputError as error:
-        assert_all_finite(rows)
+        if isinstance(rows, np.ndarray):
+            assert_all_finite(rows)
         raise error
+    if isinstance(checked, OnGpu):
+        return X[indices], indices
     source = X if issparse(X) or hasattr(X, "dtype") else checked  # the type stays: whole numbers of whole numbers
     centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
     return centers, indices
