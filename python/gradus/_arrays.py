@@ -13,6 +13,7 @@ from gradus._gpu import OnGpu
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 Host = np.ndarray[Any, Any]
+Placed = Any  # an array of NumPy, or what lies on a GPU
 
 
 def _refuse_gradients(source: Any, what: str) -> None:
@@ -50,7 +51,7 @@ def _floating(array: Host, what: str, dtype: np.dtype[Any] | None) -> Host:
 
 def matrix(
     source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
-) -> Host | OnGpu:
+) -> Placed:
     """Rows whose elements lie side by side, where they are; a copy only where they did not, or in another type."""
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
@@ -74,7 +75,7 @@ def in_rows(array: Host) -> Host:
     return array if in_place and array.flags.aligned else np.ascontiguousarray(array)
 
 
-def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Host | OnGpu:
+def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:
     if not isinstance(source, np.ndarray):
         _refuse_gradients(source, what)
         if _gpu.lies_there(source):
@@ -85,11 +86,11 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
     return np.ascontiguousarray(_floating(array, what, dtype))
 
 
-def _place(array: Host | OnGpu) -> str:
+def _place(array: Placed) -> str:
     return f"on GPU {array.gpu}" if isinstance(array, OnGpu) else "in host memory"
 
 
-def on_one_gpu(**arrays: Host | OnGpu | None) -> None:
+def on_one_gpu(**arrays: Placed) -> None:
     """UsageError where two of them lie on two GPUs."""
     there = [(name, array) for name, array in arrays.items() if isinstance(array, OnGpu)]
     for name, array in there[1:]:
@@ -97,24 +98,24 @@ def on_one_gpu(**arrays: Host | OnGpu | None) -> None:
             refuse_place(name, array, *there[0])
 
 
-def refuse_place(what: str, array: Host | OnGpu, beside: str, other: Host | OnGpu) -> None:
+def refuse_place(what: str, array: Placed, beside: str, other: Placed) -> None:
     raise UsageError(
         f"{what}: the array lies {_place(array)}, but {beside} {_place(other)}; the two must lie beside each other"
         + (f": pass {_gpu.way_out(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
     )
 
 
-def _is_host(array: Host | OnGpu) -> bool:
+def _is_host(array: Placed) -> bool:
     return not isinstance(array, OnGpu)
 
 
-def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Host | OnGpu, stream: int | None) -> Host | OnGpu:
+def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int | None) -> Placed:
     """Memory for a result: from the library of `like`, beside it."""
     made = _gpu.new(shape, dtype, like, stream) if isinstance(like, OnGpu) else None
     return np.empty(shape, dtype) if made is None else made
 
 
-def come_out(result: Host | OnGpu, like: Host | OnGpu) -> Any:
+def come_out(result: Placed, like: Placed) -> Any:
     """A result as the caller gets it: as an array of the library of `like`, beside it."""
     if isinstance(result, OnGpu):
         return result.source
@@ -122,8 +123,8 @@ def come_out(result: Host | OnGpu, like: Host | OnGpu) -> Any:
 
 
 def output(
-    out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Host | OnGpu, stream: int | None = None
-) -> Host | OnGpu:
+    out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Placed, stream: int | None = None
+) -> Placed:
     """The caller's memory for a result, or new memory where there is none: where the first input lies."""
     where = inputs[0]
     if out is None:

@@ -7,7 +7,6 @@ converted by the library that it came from, on the GPU.
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from typing import Any, Iterator, Sequence
 
@@ -52,11 +51,8 @@ class Library:
         return source.__dlpack__(stream=_LEGACY_STREAM if stream is None else stream)
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
-        """The same numbers in another type, in the order of C."""
-        raise UnsupportedError(
-            f"an array of {type(source).__module__}.{type(source).__name__} is not converted here: it must be of "
-            f"{dtype}, the elements of a row side by side"
-        )
+        """The same numbers in another type, in the order of C; None where that is not known."""
+        return None
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         raise NotImplementedError
@@ -155,16 +151,18 @@ class _Jax(Library):
         return np.asarray(source)
 
 
-_LIBRARIES = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
+_LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
-@functools.cache
-def _library(kind: type) -> Library:
-    for base in kind.__mro__:
-        known = _LIBRARIES.get(base.__module__.partition(".")[0])
-        if known is not None:
-            return known()
-    return Library()
+_found: dict[type, Library] = {}  # by the type of their arrays
+
+
+def _library(source: Any) -> Library:
+    kind = type(source)
+    if kind not in _found:
+        roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        _found[kind] = next((_LIBRARIES[root] for root in roots if root in _LIBRARIES), Library)()
+    return _found[kind]
 
 
 class OnGpu:
@@ -174,7 +172,7 @@ class OnGpu:
 
     def __init__(self, source: Any, held: Any, stream: int | None, read_only: bool = False) -> None:
         self.source, self.held, self.stream = source, held, stream
-        self.library = _library(type(source))
+        self.library = _library(source)
         self.read_only = read_only or not self.library.may_be_written
         self.address, self.shape, self.strides, code, bits, _, self.gpu = _core.array_facts(held)
         kind = _KINDS.get(code, f"DLPack's kind {code} of ")
@@ -256,7 +254,7 @@ def taken(source: Any, what: str, stream: int | None) -> OnGpu:
     """The array where it lies. What the stream is given from now on, comes after what its library did to the array."""
     if isinstance(source, OnGpu):
         return source
-    library = _library(type(source))
+    library = _library(source)
     _without_gpu(what, library)
     if not hasattr(source, "__dlpack__"):
         return _of_interface(source, what, stream)
@@ -272,6 +270,12 @@ def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
     library = array.library
     with library.running(array.source, array.stream):
         made = library.converted(array.source, dtype)
+    if made is None:
+        kind = type(array.source)
+        raise UnsupportedError(
+            f"{what}: an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
+            f"here; {dtype} is needed, and the elements of a row side by side"
+        )
     found = taken(made, what, array.stream)
     if found.element != dtype.name or not found.in_rows():
         raise UnsupportedError(f"{what}: the elements are of the type {array.element}, and {dtype} is needed")
@@ -320,11 +324,11 @@ def to_host(source: Any) -> Any:
     """The array in host memory."""
     if isinstance(source, OnGpu):
         source = source.source
-    library = _library(type(source))
+    library = _library(source)
     with library.running(source, None):
         return library.to_host(source)
 
 
 def way_out(source: Any, what: str) -> str:
     """How the array is brought to host memory, in the words of its library."""
-    return _library(type(source)).to_host_words.format(what)
+    return _library(source).to_host_words.format(what)

@@ -79,7 +79,7 @@ def _check_seed(seed: int) -> None:
         raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
 
 
-def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, Array | OnGpu | None]:
+def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, _arrays.Placed]:
     """The name of the method, and the centroids where they are given."""
     if not isinstance(init, str):
         return "given", _arrays.matrix(init, "init", dtype, stream)
@@ -89,8 +89,8 @@ def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, Arr
 
 
 def _weights(
-    weights: Any, rows: Array | OnGpu, stream: int | None, **others: Array | OnGpu | None
-) -> Array | OnGpu | None:
+    weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
+) -> _arrays.Placed:
     """One number for each row, beside the rows or in host memory. `others`: what else a job reads, on the same GPU."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):

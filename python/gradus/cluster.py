@@ -141,7 +141,7 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
         sample_weight = _on_host(sample_weight)
-    return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)  # type: ignore[no-any-return]
+    return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
 
 
 def _is_array(init: Any) -> bool:
