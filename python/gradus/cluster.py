@@ -365,7 +365,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
         there = _rows_on_gpu(X, self.stream)
         if there is not None:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            validate_data(self, there, reset=reset, skip_check_array=True)
             return there
         found = _namespace(X)
         numbers = np if found is None else found[0]
