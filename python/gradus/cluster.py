@@ -7,6 +7,7 @@ same bits on every machine and any number of threads, an integer `random_state` 
 
 from __future__ import annotations
 
+import functools
 import warnings
 from numbers import Integral, Number, Real
 from typing import Any, Callable, ClassVar, NoReturn
@@ -144,8 +145,20 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
     return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
 
 
+def _is_plain(rows: Any) -> bool:
+    """Rows of NumPy that need no conversion: scikit-learn's checks, which take longer than a small job, find nothing."""
+    return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _arrays._FLOATS and rows.size > 0
+
+
 def _is_array(init: Any) -> bool:
     return not isinstance(init, str) and not callable(init)
+
+
+def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
+    if _is_plain(centers) and centers.dtype == dtype:
+        assert_all_finite(centers)
+        return centers
+    return check_array(centers, dtype=dtype, order="C")
 
 
 def _enough_samples(samples: int, clusters: int) -> None:
@@ -281,6 +294,12 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.memory_limit = memory_limit
         self.stream = stream
 
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        """scikit-learn reads the signature anew for each fit, which takes longer than some fits."""
+        return super()._get_param_names()  # type: ignore[no-any-return]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -301,7 +320,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         weights = _weights(sample_weight, read)
         init = self.init
         if _is_array(init):
-            init = check_array(_on_host(init), dtype=read.dtype, order="C")
+            init = _checked_centers(_on_host(init), read.dtype)
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
         seed = 0 if callable(init) else _seed(self.random_state)
@@ -363,10 +382,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
-        there = _rows_on_gpu(X, self.stream)
-        if there is not None:
-            validate_data(self, there, reset=reset, skip_check_array=True)
-            return there
+        ready = X if _is_plain(X) else _rows_on_gpu(X, self.stream)
+        if ready is not None:
+            validate_data(self, ready, reset=reset, skip_check_array=True)
+            return ready
         found = _namespace(X)
         numbers = np if found is None else found[0]
         checked = validate_data(
@@ -448,7 +467,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
         rows = X.source if isinstance(X, OnGpu) else X
         chosen = init(rows, clusters, random_state=random_state)
-        centers = check_array(_on_host(chosen) if _gpu.lies_there(chosen) else chosen, dtype=X.dtype, order="C")
+        centers = _checked_centers(_on_host(chosen) if _gpu.lies_there(chosen) else chosen, X.dtype)
         self._validate_center_shape(X, centers, clusters)
         return centers  # type: ignore[no-any-return]
 
