@@ -58,6 +58,8 @@ _RANDOM_STATE = [
     np.random.Generator,
     None,
 ]
+_SIMPLE = {int, float, str, bool, type(None), np.ndarray}
+_passed: set[tuple[Any, ...]] = set()  # parameters, an array by its type alone
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
@@ -300,6 +302,19 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """scikit-learn reads the signature anew for each fit, which takes longer than some fits."""
         return super()._get_param_names()  # type: ignore[no-any-return]
 
+    def _validate_params(self) -> None:
+        """What scikit-learn's check has let through once is not checked again: that takes a tenth of a millisecond."""
+        values = [(name, getattr(self, name)) for name in self._get_param_names()]
+        if any(type(value) not in _SIMPLE for _, value in values):
+            return super()._validate_params()  # type: ignore[no-any-return]
+        told = ((name, type(value), None if type(value) is np.ndarray else value) for name, value in values)
+        given = (type(self), *told)
+        if given not in _passed:
+            super()._validate_params()
+            if len(_passed) >= 1000:
+                _passed.clear()
+            _passed.add(given)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -384,7 +399,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
         ready = X if _is_plain(X) else _rows_on_gpu(X, self.stream)
         if ready is not None:
-            validate_data(self, ready, reset=reset, skip_check_array=True)
+            self._check_columns(ready, reset)
             return ready
         found = _namespace(X)
         numbers = np if found is None else found[0]
@@ -398,6 +413,16 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             ensure_all_finite=False,
         )
         return _on_host(checked)
+
+    n_features_in_: int
+
+    def _check_columns(self, rows: Any, reset: bool) -> None:
+        """Of rows without names; scikit-learn has the words for what is wrong."""
+        columns = rows.shape[1]
+        known = columns if reset else self.n_features_in_
+        if hasattr(self, "feature_names_in_") or columns != known:
+            validate_data(self, rows, reset=reset, skip_check_array=True)
+        self.n_features_in_ = columns
 
     def _explain(self, rows: Any, error: InputError) -> NoReturn:
         """Says it as scikit-learn does, where that has words for it, and then as Gradus does: with row and column."""

@@ -358,6 +358,7 @@ def test_estimator(library):
     assert library.here(model.fit_transform(array)).tobytes() == usual.transform(points).tobytes()
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
+    usual.set_params(device="auto")
     for fitted, rows in ((usual, array), (model, points)):  # where another lies than was fitted on
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
