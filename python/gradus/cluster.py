@@ -240,6 +240,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     stream : a stream of CUDA on which points on a GPU were written
     """
 
+    n_features_in_: int
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [_AT_LEAST_ONE],
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
@@ -413,8 +415,6 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             ensure_all_finite=False,
         )
         return _on_host(checked)
-
-    n_features_in_: int
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
         """Of rows without names; scikit-learn has the words for what is wrong."""
