@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from contextlib import AbstractContextManager
 from typing import Any, Iterator, Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # and of element types
 _CODES = {"i": 0, "u": 1, "f": 2}
 _LEGACY_STREAM = 1  # DLPack's number of CUDA's default stream
+_AS_IT_IS = contextlib.nullcontext()
 
 
 def lies_there(source: Any) -> bool:
@@ -41,10 +43,9 @@ class Library:
     may_be_written = True  #: by others than the library itself
     makes_memory = False  #: for results
 
-    @contextlib.contextmanager
-    def running(self, source: Any, stream: int | None) -> Iterator[None]:
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
         """The GPU of the array is the current one, and the stream, if there is one."""
-        yield
+        return _AS_IT_IS
 
     def export(self, source: Any, stream: int | None) -> Any:
         """The capsule of DLPack. The stream then waits for what the library has to do with the array."""
@@ -72,17 +73,19 @@ class _PyTorch(Library):
     def __init__(self) -> None:
         self._torch: Any = sys.modules["torch"]
 
-    @contextlib.contextmanager
-    def running(self, source: Any, stream: int | None) -> Iterator[None]:
-        cuda = self._torch.cuda
-        with cuda.device(source.device):
-            if stream is None:
-                yield
-                return
-            default = stream == _LEGACY_STREAM
-            running = cuda.default_stream(source.device) if default else cuda.ExternalStream(stream, source.device)
-            with cuda.stream(running):
-                yield
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
+        cuda, gpu = self._torch.cuda, source.device.index
+        if stream is None:
+            return _AS_IT_IS if cuda.current_device() == gpu else cuda.device(gpu)
+        # The stream's GPU becomes the current one with it.
+        return cuda.stream(  # type: ignore[no-any-return]
+            cuda.default_stream(gpu) if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, gpu)
+        )
+
+    def export(self, source: Any, stream: int | None) -> Any:
+        reader = _LEGACY_STREAM if stream is None else stream
+        writer = self._torch.cuda.current_stream(source.device.index).cuda_stream or _LEGACY_STREAM
+        return source.__dlpack__(stream=-1 if reader == writer else reader)  # -1: nothing to wait for
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
         return source.to(getattr(self._torch, dtype.name)).contiguous()
@@ -104,15 +107,16 @@ class _CuPy(Library):
     def __init__(self) -> None:
         self._cupy: Any = sys.modules["cupy"]
 
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
+        if stream is None:
+            return source.device  # type: ignore[no-any-return]
+        return self._in_stream(source.device, stream)
+
     @contextlib.contextmanager
-    def running(self, source: Any, stream: int | None) -> Iterator[None]:
+    def _in_stream(self, device: Any, stream: int) -> Iterator[None]:
         cuda = self._cupy.cuda
-        with cuda.Device(source.device.id):
-            if stream is None:
-                yield
-                return
-            with cuda.Stream.null if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, source.device.id):
-                yield
+        with device, cuda.Stream.null if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, device.id):
+            yield
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
         return self._cupy.ascontiguousarray(source, dtype)
