@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -17,8 +17,7 @@ Array = np.ndarray[Any, Any]
 _LABEL = np.dtype(np.int32)
 
 
-@dataclass(frozen=True)
-class KMeansIteration:
+class KMeansIteration(NamedTuple):
     """One iteration: the assignment to the centroids of the iteration before, and the update that followed."""
 
     inertia: float
@@ -148,7 +147,7 @@ def kmeans(
         iterations,
         converged,
         stop_reason,
-        tuple(KMeansIteration(*step) for step in history),
+        tuple(map(KMeansIteration._make, history)),
         restart,
         RunReport(*report),
     )

@@ -340,7 +340,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             init = _checked_centers(_on_host(init), read.dtype)
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
-        seed = 0 if callable(init) else _seed(self.random_state)
+        seed = _seed(self.random_state) if isinstance(init, str) else 0  # nothing else needs one from here
         if callable(init) and self._n_init == 1:
             init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
 
