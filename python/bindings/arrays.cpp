@@ -35,8 +35,9 @@ Fields facts_of(const Input& array) {
     strides.append(array.stride(dimension));
   }
   return nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data()), nb::tuple(shape), nb::tuple(strides),
-                        static_cast<int>(array.dtype().code), static_cast<int>(array.dtype().bits) * array.dtype().lanes,
-                        array.device_type(), array.device_id());
+                        static_cast<int>(array.dtype().code),
+                        static_cast<int>(array.dtype().bits) * array.dtype().lanes, array.device_type(),
+                        array.device_id());
 }
 
 }  // namespace
