@@ -592,6 +592,8 @@ def test_the_second_gpu(torch, second):
 class Said:
     """Memory of the host that is said to be that of a GPU: nothing reads it."""
 
+    CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's
+
     def __init__(self, array, gpu=0):
         self._array, self._gpu, self.streams = array, gpu, []
 
@@ -602,10 +604,8 @@ class Said:
         self.streams.append(stream)
         array = self._array
         steps = [step // array.itemsize for step in array.strides]
-        code = {"i": 0, "f": 2, "c": 5}[array.dtype.kind]
-        return _core.hold_memory(
-            array.ctypes.data, list(array.shape), steps, code, 8 * array.itemsize, self._gpu, array
-        ).__dlpack__()
+        code, bits_ = self.CODES[array.dtype.kind], 8 * array.itemsize
+        return _core.hold_memory(array.ctypes.data, list(array.shape), steps, code, bits_, self._gpu, array).__dlpack__()
 
 
 @pytest.fixture
