@@ -157,8 +157,7 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    if _is_plain(centers) and centers.dtype == dtype:
-        assert_all_finite(centers)
+    if _is_plain(centers) and centers.dtype == dtype and np.isfinite(centers).all():
         return centers
     return check_array(centers, dtype=dtype, order="C")
 
