@@ -44,10 +44,10 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
                "keep there how far the fit has come, so that it goes on elsewhere: on other threads, by another exact "
                "variant, on a GPU or not; it ends with the same bits. SIGUSR1 and a stop write one at once");
   const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
-  options.useless_where(options.value("--checkpoint-every", "TIME|N",
-                                      "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
-                                      [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); }),
-                        without_file);
+  options.useless_where(
+      options.value("--checkpoint-every", "TIME|N", "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
+                    [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); }),
+      without_file);
   options.useless_where(options.flag("--resume", checkpoint.resume,
                                      "go on from the checkpoint; where there is none yet, begin anew and say so"),
                         without_file);

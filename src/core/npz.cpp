@@ -28,8 +28,8 @@ Headers headers_of(std::string_view name, std::uint32_t checksum, std::uint64_t 
   std::string facts;
   append(facts, 20, 2);  // the version that a reader needs: 2.0
   append(facts, 0, 2);
-  append(facts, 0, 2);       // not packed
-  append(facts, 0, 2);       // no time of day,
+  append(facts, 0, 2);           // not packed
+  append(facts, 0, 2);           // no time of day,
   append(facts, 1 << 5 | 1, 2);  // and the first day that there is
   append(facts, checksum, 4);
   append(facts, size, 4);

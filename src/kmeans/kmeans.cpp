@@ -651,32 +651,39 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   const int first_restart = kept.state.restart;
   std::optional<KMeansResult<T>> best = std::move(kept.state.best);
   bool is_complete = !best;
-  for (int restart = first_restart; restart < options.restarts; ++restart) {
+  const auto fit_once = [&](int restart) {
+    const bool goes_on = restart == first_restart;
+    const room::FitState<T>* const so_far = goes_on && kept.state.fit ? &*kept.state.fit : nullptr;
     if (kept.file) {
-      kept.file->begin_fit(restart, best ? &*best : nullptr);
-      if (restart > first_restart && kept.file->is_due_between_fits()) kept.file->write_seeding();
+      kept.file->begin_fit(restart, best ? &*best : nullptr, so_far != nullptr);
+      if (goes_on && kept.state.seeding) kept.file->seeding = *kept.state.seeding;
+      if (!goes_on && kept.file->is_due_between_fits()) kept.file->write_seeding();
     }
     problem.bytes = nullptr;
-    problem.fit_so_far = restart == first_restart && kept.state.fit ? &*kept.state.fit : nullptr;
-    Matrix<T> first;
-    if (problem.fit_so_far == nullptr) {
-      const room::SeedingSoFar so_far{restart == first_restart && kept.state.seeding ? &*kept.state.seeding : nullptr,
-                                      kept.file.get()};
-      if (kept.file && so_far.done != nullptr) kept.file->seeding = *so_far.done;
-      try {
-        first = beginning.first_centroids(restart, copies ? &problem.bytes : nullptr, so_far).centroids;
-      } catch (const InterruptedError&) {
-        if (kept.file && kept.file->has_something()) kept.file->write_seeding();
-        throw;
-      }
+    problem.fit_so_far = so_far;
+    if (so_far != nullptr) {
+      problem.initial_centroids = so_far->centroids.view();
+      return run(variant, problem, beginning.here(), phases);
     }
-    problem.initial_centroids = problem.fit_so_far == nullptr ? std::as_const(first).view()
-                                                              : std::as_const(problem.fit_so_far->centroids).view();
-    KMeansResult<T> result = run(variant, problem, beginning.here(), phases);
-    if (!best || result.inertia < best->inertia) {
-      best = std::move(result);
-      best->restart = restart;
-      is_complete = true;
+    const Matrix<T> first =
+        beginning
+            .first_centroids(restart, copies ? &problem.bytes : nullptr,
+                             {goes_on && kept.state.seeding ? &*kept.state.seeding : nullptr, kept.file.get()})
+            .centroids;
+    problem.initial_centroids = first.view();
+    return run(variant, problem, beginning.here(), phases);
+  };
+  for (int restart = first_restart; restart < options.restarts; ++restart) {
+    try {
+      KMeansResult<T> result = fit_once(restart);
+      if (!best || result.inertia < best->inertia) {
+        best = std::move(result);
+        best->restart = restart;
+        is_complete = true;
+      }
+    } catch (const InterruptedError&) {
+      if (kept.file) kept.file->write_what_is_chosen();
+      throw;
     }
   }
   if (!is_complete) complete(*best, variant, problem, beginning.here(), phases, options.checkpoint.file);

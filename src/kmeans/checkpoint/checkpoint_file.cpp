@@ -14,6 +14,7 @@
 #include "core/atomic_file.hpp"
 #include "core/failure.hpp"
 #include "core/stop.hpp"
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_job.hpp"
 
@@ -219,8 +220,8 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   }
   if (arrays.has("chosen")) {
     state.seeding = SeedingState{.sample = arrays.get<std::int64_t>("sample"),
-                     .rounds = arrays.get<std::int64_t>("rounds"),
-                     .chosen = arrays.get<std::int64_t>("chosen")};
+                                 .rounds = arrays.get<std::int64_t>("rounds"),
+                                 .chosen = arrays.get<std::int64_t>("chosen")};
   }
   if (progress[1] >= 0) {
     KMeansResult<T>& best = state.best.emplace();
@@ -245,7 +246,13 @@ std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
 template <class T>
 CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
     : options_(options), job_(std::move(job)) {
-  core::AtomicFile(options.file).expect(3 * static_cast<std::uint64_t>(k * d) * sizeof(T));
+  const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
+  constexpr std::uint64_t most = 0xff000000;  // of 4 GiB, with room for the history
+  if (bytes > most)
+    throw UnsupportedError("'" + options.file + "': a checkpoint holds up to " + core::size_text(most) +
+                           ", but three sets of " + std::to_string(k) + " x " + std::to_string(d) + " centroids take " +
+                           core::size_text(bytes));
+  core::AtomicFile(options.file).expect(bytes);
 }
 
 template <class T>
@@ -295,6 +302,7 @@ void CheckpointFile<T>::write(const FitView<T>& fit) {
   add_matrix(content, "centroids", fit.centroids);
   add_matrix(content, "before", fit.before);
   add_history(content, "", fit.history);
+  has_begun_ = true;
   start(std::move(content));
 }
 
@@ -307,6 +315,12 @@ void CheckpointFile<T>::write_seeding() {
     add_vector(content, "chosen", std::span<const std::int64_t>(seeding.chosen));
   }
   start(std::move(content));
+}
+
+template <class T>
+void CheckpointFile<T>::write_what_is_chosen() {
+  const bool is_something = best_ != nullptr || !seeding.chosen.empty() || !seeding.sample.empty();
+  if (is_something && !has_begun_) write_seeding();
 }
 
 template <class T>
@@ -343,11 +357,11 @@ void CheckpointFile<T>::wait() {
   options_.note("no checkpoint was made: " + failure + "; the fit goes on, and the file holds what it held before");
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                     \
+#define GRADUS_INSTANTIATE(T)                                                                                      \
   template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
-                                const Execution&, core::Ranks*);                                                  \
-  template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,     \
-                                                      core::Ranks*);                                              \
+                                const Execution&, core::Ranks*);                                                   \
+  template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
+                                                      core::Ranks*);                                               \
   template class CheckpointFile<T>
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -2,8 +2,8 @@
 //
 // The file's arrays: `job`, a text of a line for each option and a hash for the rows; `progress`, the number of the fit
 // under way, that of the best one before, and how that ended; of the fit under way either `centroids`, those `before`
-// and its `history` and `changed`, or, while its first centroids are chosen, `chosen`, and of k-means|| the `sample` and
-// its `rounds`; of the best fit `best_centroids`, its history and its inertia.
+// and its `history` and `changed`, or, while its first centroids are chosen, `chosen`, and of k-means|| the `sample`
+// and its `rounds`; of the best fit `best_centroids`, its history and its inertia.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +52,11 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   ~CheckpointFile() override;
 
   /// The fit that is under way from now on, or the number of restarts, and the best one before it, or null. It is
-  /// referred to.
-  void begin_fit(int restart, const KMeansResult<T>* best) {
+  /// referred to. `has_begun`: the file holds iterations of it.
+  void begin_fit(int restart, const KMeansResult<T>* best, bool has_begun = false) {
     restart_ = restart;
     best_ = best;
+    has_begun_ = has_begun;
     seeding = {};
   }
   /// Before a fit, whether that is to be written.
@@ -66,8 +67,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   void write(const FitView<T>& fit) override;
   bool is_due() const override;
   void write_seeding() override;  ///< also where nothing is chosen
-  /// Whether write_seeding() would write more than a beginning.
-  bool has_something() const { return best_ != nullptr || !seeding.chosen.empty() || !seeding.sample.empty(); }
+  /// After a stop request: what is chosen, where the file does not hold more.
+  void write_what_is_chosen();
   /// Until the file is on the disk.
   void wait();
 
@@ -80,6 +81,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   std::string job_;
   int restart_ = 0;
   const KMeansResult<T>* best_ = nullptr;
+  bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
   core::NpzContent content_;  ///< the writer's until it has ended, as is
   std::string failure_;       ///< what it failed by

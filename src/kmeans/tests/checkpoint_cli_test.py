@@ -43,7 +43,7 @@ class FitCase(InterruptCase):
 
 
 class KillCase(FitCase):
-    """SIGKILL at random moments; what is left goes on with other threads and by another variant."""
+    """SIGKILL, and SIGTERM, at random moments; what is left goes on with other threads and by another variant."""
 
     def check_kills(self, kills, seed):
         self.generate(30000, 6)
@@ -63,10 +63,10 @@ class KillCase(FitCase):
                     job.wait(chance.uniform(0, 0.7 * duration))
                 except subprocess.TimeoutExpired:
                     pass
-                job.kill()
+                job.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
             _, stderr = job.communicate(timeout=120)
             resumed += "is resumed" in stderr
-            if job.returncode == -signal.SIGKILL:
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # the second one before it awaits signals
                 killed += 1
                 self.assertFalse(os.path.exists(out))  # results appear whole or not at all
                 continue

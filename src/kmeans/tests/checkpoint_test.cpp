@@ -120,13 +120,15 @@ struct Told {
   int choices = 0;  ///< steps of the choice of first centroids
 };
 
-/// Called on each rank with the number of iterations that the run has made, of all restarts.
+/// Called on each rank with the number of iterations that the run has made, of all restarts; or of the reports of the
+/// choice of first centroids.
 using AtIteration = std::function<void(int)>;
 
 /// The result of all ranks as that of one process.
 template <class T>
 KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& checkpoint, Told* told = nullptr,
-                    const AtIteration& at_iteration = {}, const std::stop_token& stop = {}) {
+                    const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
+                    const AtIteration& at_choice = {}) {
   const auto make = [&](Communicator* communicator, std::int64_t first, std::int64_t rows) {
     const bool is_first = communicator == nullptr || communicator->rank() == 0;
     KMeansOptions options = job.options;
@@ -140,8 +142,13 @@ KMeansResult<T> run(const Job<T>& job, const Way& way, const KMeansCheckpoint& c
     execution.communicator = communicator;
     execution.stop = stop;
     int iterations = 0;
+    int choices = 0;
     execution.progress = [&](const Progress& progress) {
-      if (told != nullptr && is_first) told->choices += progress.phase == "initialize";
+      if (progress.phase == "initialize") {
+        ++choices;
+        if (told != nullptr && is_first) told->choices = choices;
+        if (at_choice) at_choice(choices);
+      }
       if (progress.phase != "iteration") return;
       ++iterations;
       if (told != nullptr && is_first) told->iterations = iterations;
@@ -342,12 +349,12 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
       change(job);
       Told told;
       const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
-      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 8, ++runs)
+      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 5, ++runs)
         EXPECT_EQ(this->wrong(job, whole, told.iterations, last, Way{"", 1}, Way{"", 2}), "")
             << name << ", init " << static_cast<int>(init) << ", killed in iteration " << last << " of "
             << told.iterations;
     }
-  EXPECT_GE(runs, 200);
+  EXPECT_GE(runs, 150);
 }
 
 // The whole file of a job of several fits: the best one comes out of it with labels and counts.
@@ -435,6 +442,24 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
     }
 }
 
+// Nothing is left to do but the last assignment.
+TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(700, 2, 12, Data::plain, KMeansInit::random);
+  job.options.max_iterations = 5;
+  std::stop_source stop;
+  EXPECT_THROW(run<T>(
+                   job, {}, this->each_iteration(), nullptr,
+                   [&](int iteration) {
+                     if (iteration == 5) stop.request_stop();
+                   },
+                   stop.get_token()),
+               InterruptedError);
+  Told told;
+  EXPECT_EQ(difference(run<T>(job, {}, {}), run<T>(job, {}, this->to_resume(), &told)), "");
+  EXPECT_TRUE(contains(told.notes, "after iteration 5")) << told.notes;
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // First centroids
 
@@ -506,6 +531,37 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_from_a_file_and_on_ranks) {
         EXPECT_TRUE(contains(again.notes, "before the first iteration")) << again.notes;
         EXPECT_LT(again.choices, told.choices) << "rows are chosen anew";
       }
+}
+
+// Killed again and again while they are chosen.
+TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_more_than_once) {
+  using T = TypeParam;
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
+    for (const bool stopped : {false, true}) {
+      std::filesystem::remove(this->file());
+      Job<T> job = make_job<T>(500, 3, 40, Data::plain, init);
+      job.options.restarts = 2;
+      const KMeansResult<T> whole = run<T>(job, {}, {});
+      KMeansCheckpoint checkpoint = this->to_resume();
+      if (!stopped) checkpoint.seconds = 1e-9;
+      int deaths = 0;
+      for (bool ended = false; !ended; ++deaths) {
+        ASSERT_LT(deaths, 100) << "it does not come any further";
+        std::stop_source stop;
+        try {
+          EXPECT_EQ(difference(whole, run<T>(job, {}, checkpoint, nullptr, {}, stop.get_token(),
+                                             [&](int choice) {
+                                               if (choice == 2 && stopped) stop.request_stop();
+                                               if (choice == 2 && !stopped) throw Killed();
+                                             })),
+                    "");
+          ended = true;
+        } catch (const Killed&) {
+        } catch (const InterruptedError&) {
+        }
+      }
+      EXPECT_GT(deaths, 4);
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
