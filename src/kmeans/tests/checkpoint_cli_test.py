@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -23,7 +24,7 @@ class FitCase(InterruptCase):
         self.succeed("generate", "uniform", "-n", n, "-d", d, "-o", self.points_file)
 
     def command(self, *more):
-        return ["kmeans", self.points_file, "-k", 48, "--tolerance", "0", "--restarts", 2, "--max-iterations", 40, *more]
+        return ["kmeans", self.points_file, "-k", 80, "--tolerance", "0", "--restarts", 2, "--max-iterations", 60, *more]
 
     def start(self, *more):
         job = subprocess.Popen([GRADUS, *map(str, self.command(*more))], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -46,7 +47,7 @@ class KillCase(FitCase):
     """SIGKILL, and SIGTERM, at random moments; what is left goes on with other threads and by another variant."""
 
     def check_kills(self, kills, seed):
-        self.generate(30000, 6)
+        self.generate(60000, 6)
         whole, out = self.path("whole"), self.path("out")
         start = time.monotonic()
         self.succeed(*self.command("--threads", 1, "-o", whole))
@@ -66,18 +67,17 @@ class KillCase(FitCase):
                 job.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
             _, stderr = job.communicate(timeout=120)
             resumed += "is resumed" in stderr
+            is_there = os.path.exists(os.path.join(out, "summary.json"))
+            if is_there:  # also where it was killed behind its work
+                self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
+            shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder
             if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # the second one before it awaits signals
                 killed += 1
-                self.assertFalse(os.path.exists(out))  # results appear whole or not at all
                 continue
-            self.assertEqual(job.returncode, 0, stderr)
+            self.assertEqual((job.returncode, is_there), (0, True), stderr)
             finished += 1
-            self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
-            for name in os.listdir(out):
-                os.remove(os.path.join(out, name))
-            os.rmdir(out)
             os.remove(self.checkpoint)
-        self.assertGreater(resumed, kills // 4)
+        self.assertGreater(resumed, kills // 3)
         self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".tmp")], [])
 
 
