@@ -104,7 +104,7 @@ enum class KMeansLocked : std::uint8_t {
 
 /// A file in which kmeans() keeps how far it has come, so that a fit that ends early goes on elsewhere: on any number
 /// of threads and ranks, on a GPU or not, by any variant of the contract "same bits" (UnsupportedError for the others).
-/// It ends with the bits of the fit that nothing interrupted, but for seconds and `rechecked`.
+/// It ends with the uninterrupted fit's bits, but for seconds, `rechecked`, and of `history` what is a variant's own.
 ///
 /// The file is NumPy's .npz, and takes two to three times the bytes of the centroids, whatever the number of points; it
 /// holds up to 4 GiB. It appears whole or not at all, each time in the place of the one before, written by a thread of
