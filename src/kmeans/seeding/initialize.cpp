@@ -335,7 +335,7 @@ class Seeding {
         if (count < 0 || count > std::ssize(done) || round++ == oversampling_rounds) refuse_rows();
         const std::span<const std::int64_t> some = done.first(static_cast<std::size_t>(count));
         rows_.bring(some);
-        add_all(*cover, {some.begin(), some.end()});
+        cover->add(some);
         done = done.subspan(some.size());
       }
     } else if (so_far_.keeper != nullptr) {
@@ -343,7 +343,7 @@ class Seeding {
     }
     for (; round < oversampling_rounds && cover->total() > 0; ++round) {
       const std::vector<std::int64_t> rows = cover->sample(wanted, random_, round);
-      add_all(*cover, rows);
+      cover->add(rows);
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
@@ -480,17 +480,6 @@ class Seeding {
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError("points: fewer different points of positive weight than clusters");
     repeat(chosen, k_);
-  }
-
-  template <class AnyCover>
-  void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    auto most = static_cast<std::size_t>(cover.most_candidates);
-    if constexpr (requires { cover.most_added; }) most = static_cast<std::size_t>(cover.most_added);
-    for (std::size_t first = 0; first < rows.size(); first += most) {
-      honour_stop(execution_.stop);
-      const std::size_t count = std::min(most, rows.size() - first);
-      cover.add(std::span(rows).subspan(first, count));
-    }
   }
 
   const Rows& rows_;
