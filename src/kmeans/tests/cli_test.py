@@ -227,7 +227,7 @@ class Usage(Case):
     def test_wrong_use(self):
         points = self.points()
         for arguments, says in [
-            (["kmeans"], ["INPUT is missing"]),
+            (["kmeans"], ["INPUT... is missing"]),
             (["kmeans", points], ["-k", "missing"]),
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
@@ -235,7 +235,7 @@ class Usage(Case):
             (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
-            (["kmeans", points, "-k", "2", "more"], ["'more'"]),
+            (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
             (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
@@ -278,11 +278,11 @@ class Usage(Case):
         for arguments, says in [
             (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
             (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
-            (["kmeans", "--", "-x.csv", "-k", 2], ["one argument too many: '-k'"]),
-            (["kmeans", "-k", 2, "--", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
-            (["kmeans", "-k", 2, "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
-            (["kmeans", "-k", 2, "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
-            (["kmeans", "-k", 2, "--"], ["INPUT is missing"]),
+            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # it is a file's name there
+            (["predict", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
+            (["predict", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
+            (["predict", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
+            (["kmeans", "-k", 2, "--"], ["INPUT... is missing"]),
             (["--", "kmeans"], ["the command comes first"]),
         ]:
             self.refused(2, *arguments, says=says, cwd=self.folder)
@@ -816,7 +816,7 @@ class Predict(Case):
         self.refused(3, "predict", centroids, self.file("p.csv", "1,2,3\n"), says=["c.csv", "2 x 2", "3 columns"])
         self.refused(3, "predict", centroids, self.path("none.csv"), says=["none.csv"])
         self.refused(2, "predict", "-", "-", says=["standard input"])
-        self.refused(2, "predict", centroids, says=["INPUT is missing"])
+        self.refused(2, "predict", centroids, says=["INPUT... is missing"])
         self.refused(2, "transform", centroids, centroids, "--variant", "sequential", says=["no option", "--variant"])
         out = self.path("x.npy")
         self.refused(3, "transform", centroids, self.file("p.csv", "1,2,3\n"), "-o", out)
