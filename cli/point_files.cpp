@@ -90,7 +90,8 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks* ranks) {
   const std::vector<char> text = from_first(ranks, [&] {
     std::vector<char> all;
-    for (const std::string& file : expanded(inputs)) all.insert(all.end(), file.c_str(), file.c_str() + file.size() + 1);
+    for (const std::string& file : expanded(inputs))
+      all.insert(all.end(), file.c_str(), file.c_str() + file.size() + 1);
     return all;
   });
   std::vector<std::string> files;
@@ -100,13 +101,15 @@ std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, co
 
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
   if (head.columns != of_first.columns)
-    throw InputError(fmt::format("'{}': rows of {}, but those of '{}' have {}; files that are read one after the other "
-                                 "have the same columns",
-                                 file, counted(head.columns, "column"), first, of_first.columns));
+    throw InputError(
+        fmt::format("'{}': rows of {}, but those of '{}' have {}; files that are read one after the other "
+                    "have the same columns",
+                    file, counted(head.columns, "column"), first, of_first.columns));
   if (head.type != of_first.type)
-    throw InputError(fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
-                                 "all of them as one type",
-                                 file, io::to_string(head.type), first, io::to_string(of_first.type)));
+    throw InputError(
+        fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
+                    "all of them as one type",
+                    file, io::to_string(head.type), first, io::to_string(of_first.type)));
 }
 
 /// The head that those of all files with rows are like.
@@ -263,8 +266,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         });
         const std::int64_t from = std::max(first, part.begin);
         const std::int64_t to = std::min(first + count, part.end);
-        if (from < to)
-          std::copy_n(rows.data() + (from - first) * columns, (to - from) * columns, &all(at + from, 0));
+        if (from < to) std::copy_n(rows.data() + (from - first) * columns, (to - from) * columns, &all(at + from, 0));
       }
     }
     whole.forget(file);
@@ -284,8 +286,9 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
     if (ranks == nullptr) return own;
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
-      throw UnsupportedError("--id-column: the names of rows would be those of one rank; without --input-per-rank they "
-                             "are those of all");
+      throw UnsupportedError(
+          "--id-column: the names of rows would be those of one rank; without --input-per-rank they "
+          "are those of all");
     return own;
   };
   const std::vector<Head> heads = ranks == nullptr ? std::vector{read()} : ranks->gather(read);
@@ -356,7 +359,8 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
   cpu::Range own{0, result.rows};
   if (ranks != nullptr) {
     constexpr std::int64_t granule = 1024;
-    own = cpu::share(result.rows, ranks->rank(), ranks->size(), result.rows / ranks->size() >= 16 * granule ? granule : 1);
+    own = cpu::share(result.rows, ranks->rank(), ranks->size(),
+                     result.rows / ranks->size() >= 16 * granule ? granule : 1);
   }
   result.first_row = own.begin;
   const Head common = common_head(files, heads);

@@ -45,10 +45,12 @@ enum class PerRank : bool { no, yes };
 
 /// `inputs`: files or patterns (*, ?, []) of their names, which stand for what they match, ordered by name with digits
 /// as numbers. All of them have the same columns and the same type (InputError), but for those without rows. Each rank
-/// gets an even share of the rows: of .npy files in C order it reads them itself, and nothing else; other files are read
-/// by the first rank, which sends them piece by piece. All ranks call this together; what fails on one fails on all.
+/// gets an even share of the rows: of .npy files in C order it reads them itself, and nothing else; other files are
+/// read by the first rank, which sends them piece by piece. All ranks call this together; what fails on one fails on
+/// all.
 ///
-/// PerRank::yes: the only input is a file of this rank, see file_of_rank(), and the ranks' files are one after the other.
+/// PerRank::yes: the only input is a file of this rank, see file_of_rank(), and the ranks' files are one after the
+/// other.
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const io::ReadOptions& reading,
                             const Session& session);
 

@@ -60,24 +60,28 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, const std
   }
   if (process->communicator().size() == 1) {
     process->finish();
-    require_first(processes, "the MPI that '" + library.file() +
-                                 "' was built with knows of no others: mpirun is that of another MPI; start the program "
-                                 "by that of the former, or build Gradus with the latter");
+    require_first(processes,
+                  "the MPI that '" + library.file() +
+                      "' was built with knows of no others: mpirun is that of another MPI; start the program "
+                      "by that of the former, or build Gradus with the latter");
     return nullptr;
   }
   return std::make_shared<RankedJob>(*process, stop);
 }
 
 RankedJob::RankedJob(mpi::Process& process, const std::stop_token& stop)
-    : process_(process), communicator_(process.communicator(),
-                                       [this](const std::string& words) {
-                                         fmt::print(stderr, "gradus: {} {}; who says nothing of the kind is the one that does not answer\n",
-                                                    name_of(rank()), words);
-                                         std::fflush(stderr);
-                                         // The others, whose time is up at about this moment, are given the time to say so, before the launcher ends them.
-                                         std::this_thread::sleep_for(std::chrono::seconds(1));
-                                         ::_exit(1);  // MPI is busy with another thread
-                                       }),
+    : process_(process),
+      communicator_(process.communicator(),
+                    [this](const std::string& words) {
+                      fmt::print(stderr,
+                                 "gradus: {} {}; who says nothing of the kind is the one that does not answer\n",
+                                 name_of(rank()), words);
+                      std::fflush(stderr);
+                      // The others, whose time is up at about this moment, are given the time to say so, before the
+                      // launcher ends them.
+                      std::this_thread::sleep_for(std::chrono::seconds(1));
+                      ::_exit(1);  // MPI is busy with another thread
+                    }),
       ranks_(communicator_, stop) {
   for (const std::array<char, 64>& name : ranks_.gather(machine_name)) machines_.emplace_back(name.data());
 }
@@ -123,7 +127,9 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
     if (status != 0) say();
-    else fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout)\n", name_of(rank()), stall_limit_);
+    else
+      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout)\n", name_of(rank()),
+                 stall_limit_);
     end_alone(status == 0 ? 1 : status);
   }
   // Who knows of an error says more than those that were stopped by it.

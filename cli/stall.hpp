@@ -22,8 +22,8 @@ class WatchedCommunicator final : public Communicator {
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// So many seconds; 0: none. Before this is called it is `usual`, but not less than twenty times the longest time that
-  /// this rank itself has let others wait for: ranks have about as much to do.
+  /// So many seconds; 0: none. Before this is called it is `usual`, but not less than twenty times the longest time
+  /// that this rank itself has let others wait for: ranks have about as much to do.
   void set_limit(double seconds);
   static constexpr double usual = 600;
 
@@ -35,7 +35,8 @@ class WatchedCommunicator final : public Communicator {
   void greatest(std::span<double> numbers) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
-  void give_up() noexcept override { of_.give_up(); }
+  /// Nothing: the program says first what was wrong, and then ends all of them: RankedJob::end().
+  void give_up() noexcept override {}
 
  private:
   class Call;

@@ -1,5 +1,5 @@
-// What the program asks of MPI: from the library gradus_mpi_process, which it opens at run time where mpirun has started
-// it several times, so that the program itself needs no MPI.
+// What the program asks of MPI: from the library gradus_mpi_process, which it opens at run time where mpirun has
+// started it several times, so that the program itself needs no MPI.
 #pragma once
 
 #include <span>

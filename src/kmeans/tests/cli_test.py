@@ -35,6 +35,7 @@ NARROWED = {
     "gradus bench --experiment kmeans-openmp --scale 0.01": "--threads 2 --repeats 1",
 }
 INPUTS = {
+    "'part-*.npy'": "gradus generate blobs -n 100 -d 3 -o part-0.npy && cp part-0.npy part-1.npy",
     "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
     "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
     "photo.png": 'cp "$DATA/picture.png" photo.png',

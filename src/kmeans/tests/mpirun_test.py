@@ -384,7 +384,8 @@ class Ended(RanksCase):
         return found
 
     def end(self, number, rank, *, seconds, within, options=(), more=()):
-        """What is said when this signal came to the rank, or to mpirun where it is None."""
+        """What is said when this signal came to the rank, or to mpirun where it is None; or, without a signal, when the
+        points are cut."""
         points = self.path("points.npy")
         if not os.path.exists(points):
             self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", points)
@@ -399,7 +400,10 @@ class Ended(RanksCase):
             time.sleep(0.02)
         time.sleep(seconds)
         processes = self.ranks_of(out)
-        os.kill(job.pid if rank is None else processes[rank], number)
+        if number is None:
+            os.truncate(points, 4096)
+        else:
+            os.kill(job.pid if rank is None else processes[rank], number)
         started = time.time()
         _, stderr = job.communicate(timeout=60)
         while self.ranks_of(out):
@@ -423,6 +427,11 @@ class Ended(RanksCase):
             if rank is not None:
                 self.assertEqual(status, 130)
                 self.assertIn("stopped", said[0])
+
+    def test_a_file_that_becomes_shorter(self):
+        status, said = self.end(None, None, seconds=0.3, within=10)
+        self.assertEqual((status, len(said)), (3, 1), said)
+        self.assertIn("points.npy': the file became shorter", said[0])
 
     def test_who_waits_too_long_says_for_what(self):
         status, said = self.end(signal.SIGSTOP, 1, seconds=0.3, within=12, more=["--stall-timeout", "2"])
