@@ -4,9 +4,10 @@
 //
 //   {"load": "points.npy"}                          reads points into memory of its own: {}
 //   {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
-//    "output": "prefix" or null}                    a call: {"seconds", "variant", "threads", "iterations", "inertia",
-//                                                   "phases"}; labels and centroids go to PREFIXlabels.npy and
-//                                                   PREFIXcentroids.npy
+//    "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
+//                                                   a call; the last two may be left out: {"seconds", "variant",
+//                                                   "threads", "iterations", "inertia", "phases"}; labels and centroids
+//                                                   go to PREFIXlabels.npy and PREFIXcentroids.npy
 // A request that fails is answered by {"error": why}.
 #include <algorithm>
 #include <cstdint>
@@ -55,8 +56,9 @@ ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) 
     options.init = gradus::KMeansInit::given;
     memory.initial_centroids = first.view<T>();
   }
+  if (request.value("init", "k-means++") == "k-means||") options.init = gradus::KMeansInit::kmeans_parallel;
   gradus::Execution execution;
-  execution.device = gradus::Device::cpu;
+  execution.device = request.value("device", "cpu") == "gpu" ? gradus::Device::gpu : gradus::Device::cpu;
   execution.threads = request.at("threads").get<int>();
 
   const auto start = gradus::core::Clock::now();

@@ -4,6 +4,7 @@ namespace gradus::locks_detail {
 
 namespace {
 
+// Where threads outnumber cores, a fair lock waits for the scheduler at each hand-off: more sections take minutes.
 // Under the sanitizers each section takes many times as long.
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t thousand = 50;
@@ -27,12 +28,12 @@ Case one(const char* name, Manner manner, std::int64_t sections, std::int64_t cr
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       one("nothing", Manner::lock, 0),
-      one("lock", Manner::lock, 180 * thousand),
-      one("work", Manner::lock, 20 * thousand, 50, 100),
+      one("lock", Manner::lock, 50 * thousand),
+      one("work", Manner::lock, 10 * thousand, 50, 100),
       one("delays", Manner::delays, 2 * thousand, 5),
-      one("try_lock", Manner::try_lock, 30 * thousand, 10),
-      one("timed", Manner::timed, 20 * thousand, 10),
-      one("two_locks", Manner::two_locks, 10 * thousand),
+      one("try_lock", Manner::try_lock, 15 * thousand, 10),
+      one("timed", Manner::timed, 10 * thousand, 10),
+      one("two_locks", Manner::two_locks, 5 * thousand),
       one("condition_variable", Manner::wait, thousand / 2),
   };
   return all;

@@ -30,8 +30,6 @@ constexpr int fewest_added_by_bytes = 2;
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
-static_assert(CudaCover<float>::most_candidates == rounds::most_added);
-static_assert(CudaCover<float>::most_added % CudaCover<float>::most_candidates == 0);
 
 /// Gives each point to the nearest of `count` new rows if that is nearer than its own; the first of them, `before` all
 /// of which others were chosen. Leaves the block's sum. `anew`: there are none before.
@@ -292,37 +290,33 @@ std::vector<std::uint64_t> CudaCover<T>::gains(std::span<const std::int64_t> can
 
 template <class T>
 void CudaCover<T>::add(std::span<const std::int64_t> rows) {
+  if (rows.empty()) return;
   while (!rows.empty()) {
-    const std::size_t count = std::min(rows.size(), static_cast<std::size_t>(most_added));
-    rows = rows.subspan(static_cast<std::size_t>(add_some(rows.first(count))));
-    if (host_total_ < total_at_rescale_ / 4) rescale();
+    const auto some = rows.first(std::min(rows.size(), static_cast<std::size_t>(most_added)));
+    add_some(some);
+    chosen_.insert(chosen_.end(), some.begin(), some.end());
+    rows = rows.subspan(some.size());
   }
+  refresh();
+  if (host_total_ < total_at_rescale_ / 4) rescale();
 }
 
-/// Adds the first rows and says how many: all, or those up to the most_candidates after which the integers are to be
-/// made anew.
+/// At most most_added.
 template <class T>
-std::int64_t CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
-  auto count = static_cast<std::int64_t>(rows.size());
-  if (count >= fewest_added_by_bytes && has_bytes()) {
-    put(rows);
-    count = add_by_bytes(count);
-  } else {
-    count = std::min(count, most_candidates);
-    put(rows.first(static_cast<std::size_t>(count)));
-    const auto before = static_cast<int>(chosen_.size());
-    const auto added = static_cast<int>(count);
+void CudaCover<T>::add_some(std::span<const std::int64_t> rows) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  put(rows);
+  if (count >= fewest_added_by_bytes && has_bytes()) return add_by_bytes(count);
+  for (std::int64_t first = 0; first < count; first += most_candidates) {
+    const auto before = static_cast<int>(std::ssize(chosen_) + first);
+    const auto added = static_cast<int>(std::min(most_candidates, count - first));
+    const std::int64_t* which = which_.data() + first;
     in_portions(added, [&](const CoverJob<T>& job) {
-      if (added == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which_.data(), 1, before, false);
-      else
-        add_rows<T, candidates_at_once>
-            <<<blocks(6), block_rows, 0, stream()>>>(job, which_.data(), added, before, false);
+      if (added == 1) add_rows<T, 1><<<blocks(8), block_rows, 0, stream()>>>(job, which, 1, before, false);
+      else add_rows<T, candidates_at_once><<<blocks(6), block_rows, 0, stream()>>>(job, which, added, before, false);
       cuda::check_launch("add_rows");
     });
   }
-  chosen_.insert(chosen_.end(), rows.begin(), rows.begin() + count);
-  refresh();
-  return count;
 }
 
 template <class T>
@@ -405,8 +399,7 @@ struct CudaCover<T>::Bytes {
   Bytes(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks)
       : padded((rows + block_rows - 1) / block_rows * block_rows), bytes(padded * byte_stride(columns)),
         lengths(DeviceByteRows::kinds * padded), nearer(padded * most_trials / 32), part_sums(most_blocks),
-        told((2 * most_blocks + 1) * most_trials), taken(most_added / most_candidates), chosen(most_steps), outcome(1) {
-  }
+        told((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
 
   static constexpr std::int64_t most_steps = 1024;  ///< of a launch
 
@@ -417,7 +410,6 @@ struct CudaCover<T>::Bytes {
   cuda::DeviceBuffer<unsigned int> nearer;
   cuda::DeviceBuffer<Word> part_sums;
   cuda::DeviceBuffer<Word> told;
-  cuda::DeviceBuffer<Word> taken;
   cuda::DeviceBuffer<std::int64_t> chosen;
   cuda::DeviceBuffer<TrialOutcome> outcome;
 };
@@ -492,9 +484,9 @@ inline int room_of_a_block() {
   return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
 }
 
-/// What add_rows does for the `count` rows in which_, most_candidates at a time; the answer as for add_some().
+/// What add_rows does for the `count` rows in which_.
 template <class T>
-std::int64_t CudaCover<T>::add_by_bytes(std::int64_t count) {
+void CudaCover<T>::add_by_bytes(std::int64_t count) {
   const auto kernel = &rounds::add_many<T>;
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
@@ -505,40 +497,23 @@ std::int64_t CudaCover<T>::add_by_bytes(std::int64_t count) {
   rounds::RoundJob<T> round{};
   round.bytes = bytes_->rows;
   round.by_quads = is_read_by_quads();
-  round.taken = bytes_->taken.data();
-  round.total = host_total_;
-  round.least_total = total_at_rescale_ / 4;
-  bytes_->taken.clear(stream());
-  const auto before = static_cast<std::int64_t>(chosen_.size());
-  for (std::int64_t group = 0; group < count; group += most_candidates) {
-    const std::int64_t end = std::min(count, group + most_candidates);
-    round.launch = static_cast<int>(group / most_candidates);
-    for (std::int64_t first = group; first < end; first += at_once) {
-      round.which = which_.data() + first;
-      round.added = static_cast<int>(std::min<std::int64_t>(at_once, end - first));
-      round.before = static_cast<int>(before + first);
-      int warps = rounds::most_warps;
-      while (warps > 1 && rounds::bytes_of(warps, chunks, round.added) > room) --warps;
-      const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, round.added));
-      cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
-      in_portions(round.added, [&](const CoverJob<T>& job) {
-        round.cover = job;
-        const auto grid =
-            static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
-        kernel<<<grid, 32 * static_cast<unsigned int>(warps), shared, stream()>>>(round);
-        cuda::check_launch("add_many");
-      });
-    }
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    round.which = which_.data() + first;
+    round.added = static_cast<int>(std::min<std::int64_t>(at_once, count - first));
+    round.before = static_cast<int>(std::ssize(chosen_) + first);
+    round.backwards = !round.backwards;
+    int warps = rounds::most_warps;
+    while (warps > 1 && rounds::bytes_of(warps, chunks, round.added) > room) --warps;
+    const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, round.added));
+    cuda::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared);
+    in_portions(round.added, [&](const CoverJob<T>& job) {
+      round.cover = job;
+      const auto grid =
+          static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block));
+      kernel<<<grid, 32 * static_cast<unsigned int>(warps), shared, stream()>>>(round);
+      cuda::check_launch("add_many");
+    });
   }
-  bytes_->taken.copy_to_host(staged_.data(), (count + most_candidates - 1) / most_candidates, stream());
-  stream().wait();
-  Word total = host_total_;
-  std::int64_t added = 0;
-  for (std::int64_t launch = 0; added < count && total >= round.least_total; ++launch) {
-    total -= staged_[launch];
-    added = std::min(count, added + most_candidates);
-  }
-  return added;
 }
 
 template <class T>

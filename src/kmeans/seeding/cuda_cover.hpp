@@ -27,7 +27,7 @@ struct CoverJob;
 template <class T>
 class CudaCover {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< of one call
+  static constexpr std::int64_t most_candidates = 64;  ///< of one call of gains()
   static constexpr std::int64_t most_added = 4096;     ///< for which add() waits once
 
   /// `first`: the row chosen first. `groups`: whether weights_of_chosen() will be asked for.
@@ -38,7 +38,7 @@ class CudaCover {
   const std::vector<std::int64_t>& chosen() const { return chosen_; }
   std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) const;
   std::vector<std::uint64_t> gains(std::span<const std::int64_t> candidates) const;
-  /// As if by calls with most_candidates rows each.
+  /// All rows of a step or a round, as of Potential.
   void add(std::span<const std::int64_t> rows);
   std::vector<std::int64_t> sample(std::uint64_t wanted, const core::Philox& random, int round) const;
   std::vector<std::uint64_t> weights_of_chosen() const;
@@ -57,8 +57,8 @@ class CudaCover {
   void make_bytes();
   bool has_bytes();
   bool is_read_by_quads() const;
-  std::int64_t add_some(std::span<const std::int64_t> rows);
-  std::int64_t add_by_bytes(std::int64_t count);
+  void add_some(std::span<const std::int64_t> rows);
+  void add_by_bytes(std::int64_t count);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
   double largest_of(const CoverJob<T>& job);

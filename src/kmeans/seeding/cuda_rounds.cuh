@@ -48,12 +48,7 @@ struct RoundJob {
   int added;                  ///< how many
   int before;                 ///< how many others were chosen
   bool by_quads;              ///< points can be read by 16 bytes
-  /// What the launches of a call took from the total, a word for each. This one, the number `launch`, does nothing
-  /// where those of before left less than least_total of `total`.
-  Word* taken;
-  int launch;
-  Word total;
-  Word least_total;
+  bool backwards;             ///< from the last row to the first: what was read last is still in the cache
 };
 
 template <class T>
@@ -78,7 +73,6 @@ class Walker {
     stream_.start(tiles());
     stream_.ask_for_lengths(tiles());
     if (threadIdx.x == 0) own_.most_residue = own_.most_square = 0;
-    if (threadIdx.x == 0) own_.taken = 0;
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.bytes, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the largest lengths can be raised
@@ -104,10 +98,6 @@ class Walker {
     for (int number = 0; number < tiles_; ++number, local += tiles().step * tile_rows) look_at(local);
     while (waiting_ > 0) take_from_queue();
     ByteStream::finish();
-    for (int lanes = 16; lanes > 0; lanes /= 2) taken_ += __shfl_xor_sync(everyone, taken_, lanes);
-    if (lane_ == 0 && taken_ > 0) atomicAdd(&own_.taken, taken_);
-    __syncthreads();  // all warps' sums are there
-    if (threadIdx.x == 0 && own_.taken > 0) atomicAdd(job_.taken + job_.launch, own_.taken);
   }
 
  private:
@@ -117,10 +107,10 @@ class Walker {
     unsigned int second;
   };
 
-  /// The warp's tiles, to and fro: what was read last is still in the cache.
+  /// The warp's tiles.
   __device__ ByteStream::Tiles tiles() const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
-    if (job_.launch % 2 == 0) return {first, warps_, tiles_};
+    if (!job_.backwards) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
   }
 
@@ -133,7 +123,6 @@ class Walker {
     alignas(16) Candidate candidates[most_added];
     unsigned int most_residue;  ///< the bits of a float
     unsigned int most_square;
-    Word taken;
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -290,9 +279,7 @@ class Walker {
     if (cover.owners) cover.owners[row] = owner;
     job_.bytes.length(row, DeviceByteRows::of_reach) =
         job_.bytes.reach_of(distance, job_.bytes.length(row, DeviceByteRows::of_residue));
-    if (less == 0) return;
-    taken_ += less;
-    atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+    if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
   }
 
   const RoundJob<T>& job_;
@@ -307,7 +294,6 @@ class Walker {
   std::int64_t first_row_;
   int rows_;
   int tiles_;        ///< of the warp: every warps_-th of the block
-  Word taken_ = 0;   ///< from the total, by the lane
   int waiting_ = 0;  ///< pairs in the warp's queue
 };
 
@@ -315,9 +301,6 @@ class Walker {
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Word total = job.total;
-  for (int launch = 0; launch < job.launch; ++launch) total -= job.taken[launch];
-  if (total < job.least_total) return;
   Walker<T> walker(job, memory);
   walker.bring();
   walker.look();

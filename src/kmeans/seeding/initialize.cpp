@@ -313,7 +313,7 @@ class Seeding {
     const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
     const auto cover = rows_.cover(first_row(), sample_rows(k_), true);
     for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
-      add_all(*cover, cover->sample(wanted, random_, round));
+      cover->add(cover->sample(wanted, random_, round));
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
     // A row without points of its own repeats another one.
@@ -421,17 +421,6 @@ class Seeding {
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
       throw InputError("points: fewer different points of positive weight than clusters");
     repeat(chosen, k_);
-  }
-
-  template <class AnyCover>
-  void add_all(AnyCover& cover, const std::vector<std::int64_t>& rows) const {
-    auto most = static_cast<std::size_t>(cover.most_candidates);
-    if constexpr (requires { cover.most_added; }) most = static_cast<std::size_t>(cover.most_added);
-    for (std::size_t first = 0; first < rows.size(); first += most) {
-      honour_stop(execution_.stop);
-      const std::size_t count = std::min(most, rows.size() - first);
-      cover.add(std::span(rows).subspan(first, count));
-    }
   }
 
   const Rows& rows_;

@@ -30,7 +30,7 @@ class Potential {
   Potential& operator=(const Potential&) = delete;
   virtual ~Potential() = default;
 
-  const std::int64_t most_candidates;  ///< of one call
+  const std::int64_t most_candidates;  ///< of one call of gains()
 
   /// The sum of w * D to the nearest chosen row, in integers.
   std::uint64_t total() const { return known_ == nullptr ? sums_.total() : totals_.total(); }
@@ -64,10 +64,18 @@ class Potential {
     return {sums.begin(), sums.end()};
   }
 
-  /// Chooses rows. A point goes to the first of the nearest, in the order in which they were chosen.
+  /// Chooses rows: all of a step or a round, for what follows depends on the integers, and they are made anew after a
+  /// call only. A point goes to the first of the nearest, in the order in which they were chosen.
   void add(std::span<const std::int64_t> rows) {
-    refresh([&] { own_add(rows); });
-    chosen_.insert(chosen_.end(), rows.begin(), rows.end());
+    refresh([&] {
+      while (!rows.empty()) {
+        honour_stop();
+        const auto some = rows.first(std::min(rows.size(), static_cast<std::size_t>(most_candidates)));
+        own_add(some);
+        chosen_.insert(chosen_.end(), some.begin(), some.end());
+        rows = rows.subspan(some.size());
+      }
+    });
     if (total() < total_at_rescale_ / 4) rescale();
   }
 
@@ -112,6 +120,7 @@ class Potential {
 
   /// The same of this rank's points.
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
+  /// At most most_candidates.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
 

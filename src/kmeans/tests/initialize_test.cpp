@@ -77,73 +77,135 @@ std::vector<std::int64_t> rows_found(const Data<T>& data, const Matrix<T>& centr
   return found;
 }
 
-/// Greedy k-means++ as anyone would write it: all distances, all sums anew.
+/// Greedy k-means++ and k-means|| as anyone would write them: all distances, all sums anew.
+template <class T>
+class Plain {
+ public:
+  /// `draw`: the index of the first random number.
+  Plain(const Data<T>& data, const core::Philox& random, std::uint64_t draw = 0)
+      : data_(data), random_(random), draw_(draw), closest_(static_cast<std::size_t>(rows()), 1.0) {
+    for (const T each : data.weights) heaviest_ = std::max(heaviest_, static_cast<double>(each));
+    if (data.weights.empty()) heaviest_ = 1;
+    else unit_ = std::ldexp(1.0, -core::exponent_above(heaviest_));
+    heaviest_ *= unit_;
+    scale_ = scale_for(heaviest_);
+  }
+
+  std::vector<std::int64_t> plus_plus(std::int64_t k) {
+    const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
+    while (std::ssize(chosen_) < k) {
+      std::int64_t best = -1;
+      std::uint64_t least = ~std::uint64_t{0};
+      for (int trial = 0; trial < (chosen_.empty() ? 1 : trials); ++trial) {
+        const std::int64_t candidate = drawn_row();
+        std::uint64_t potential = 0;
+        if (!chosen_.empty())
+          for (std::int64_t row = 0; row < rows(); ++row)
+            potential += integer(row, std::min(closest_[static_cast<std::size_t>(row)], distance(row, candidate)));
+        if (potential < least) {
+          least = potential;
+          best = candidate;
+        }
+      }
+      choose({best});
+    }
+    return chosen_;
+  }
+
+  std::vector<std::int64_t> parallel(std::int64_t k) {
+    choose({drawn_row()});
+    for (int round = 0; round < 5 && total() > 0; ++round) {
+      std::vector<std::int64_t> drawn;
+      for (std::int64_t row = 0; row < rows(); ++row) {
+        const std::uint64_t share = integer(row, closest_[static_cast<std::size_t>(row)]);
+        const std::uint64_t bits =
+            random_.bits(static_cast<std::uint64_t>(round + 1) << 48 | static_cast<std::uint64_t>(row));
+        // bits / 2^64 < 2 k share / total
+        __extension__ using Wide = unsigned __int128;
+        const Wide wanted = Wide{2} * static_cast<Wide>(k) * share;
+        if (wanted >= total() || Wide{bits} * total() < (wanted << 64)) drawn.push_back(row);
+      }
+      choose(drawn);
+    }
+    // Each row that is the nearest of any, by the weight of those.
+    std::vector<std::uint64_t> weights(chosen_.size());
+    const double grid = scale_for(heaviest_);
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      std::size_t nearest = 0;
+      for (std::size_t place = 1; place < chosen_.size(); ++place)
+        if (distance(row, chosen_[place]) < distance(row, chosen_[nearest])) nearest = place;
+      weights[nearest] += data_.weights.empty() ? 1 : static_cast<std::uint64_t>(std::nearbyint(weight(row) * grid));
+    }
+    std::vector<std::int64_t> sample;
+    Data<T> of_sample{Matrix<T>(std::ssize(weights) - std::ranges::count(weights, 0u), data_.points.columns()), {}};
+    for (std::size_t place = 0; place < chosen_.size(); ++place) {
+      if (weights[place] == 0) continue;
+      std::copy_n(data_.view().row(chosen_[place]), data_.points.columns(), of_sample.points.row(std::ssize(sample)));
+      of_sample.weights.push_back(static_cast<T>(weights[place]));
+      sample.push_back(chosen_[place]);
+    }
+    std::vector<std::int64_t> rows = Plain(of_sample, random_, draw_).plus_plus(k);
+    for (std::int64_t& row : rows) row = sample[static_cast<std::size_t>(row)];
+    return rows;
+  }
+
+ private:
+  std::int64_t rows() const { return data_.points.rows(); }
+  double scale_for(double largest) const { return core::Grid(core::exponent_above(largest), rows()).to_high; }
+  double weight(std::int64_t row) const {
+    return data_.weights.empty() ? 1.0 : static_cast<double>(data_.weights[static_cast<std::size_t>(row)]) * unit_;
+  }
+  std::uint64_t integer(std::int64_t row, double distance) const {
+    return static_cast<std::uint64_t>(std::nearbyint(weight(row) * distance * scale_));
+  }
+  std::uint64_t total() const {
+    std::uint64_t sum = 0;
+    for (std::int64_t row = 0; row < rows(); ++row) sum += integer(row, closest_[static_cast<std::size_t>(row)]);
+    return sum;
+  }
+  std::int64_t drawn_row() {
+    std::uint64_t target = random_.below(draw_++, total());
+    std::int64_t row = 0;
+    for (; target >= integer(row, closest_[static_cast<std::size_t>(row)]); ++row)
+      target -= integer(row, closest_[static_cast<std::size_t>(row)]);
+    return row;
+  }
+  double distance(std::int64_t a, std::int64_t b) const {
+    return squared_distance(data_.view().row(a), data_.view().row(b), data_.points.columns());
+  }
+
+  /// The integers are made anew where a step or a round left less than a quarter of what they were made for.
+  void choose(const std::vector<std::int64_t>& rows_of_step) {
+    for (const std::int64_t chosen : rows_of_step) {
+      for (std::int64_t row = 0; row < rows(); ++row) {
+        double& nearest = closest_[static_cast<std::size_t>(row)];
+        nearest = chosen_.empty() ? distance(row, chosen) : std::min(nearest, distance(row, chosen));
+      }
+      chosen_.push_back(chosen);
+    }
+    if (chosen_.size() > 1 && total() >= mark_ / 4) return;
+    double largest = 0;
+    for (std::int64_t row = 0; row < rows(); ++row)
+      largest = std::max(largest, weight(row) * closest_[static_cast<std::size_t>(row)]);
+    scale_ = scale_for(largest);
+    mark_ = total();
+  }
+
+  const Data<T>& data_;
+  const core::Philox& random_;
+  std::uint64_t draw_;
+  double heaviest_ = 0;
+  double unit_ = 1;
+  double scale_ = 1;
+  std::uint64_t mark_ = 0;
+  std::vector<double> closest_;
+  std::vector<std::int64_t> chosen_;
+};
+
 template <class T>
 std::vector<std::int64_t> plain_plus_plus(const Data<T>& data, std::int64_t k, std::uint64_t seed) {
-  const std::int64_t n = data.points.rows();
-  const std::int64_t d = data.points.columns();
   const core::Philox random(seed, 0);
-  std::uint64_t draw = 0;
-  const auto scale_for = [&](double largest) { return core::Grid(core::exponent_above(largest), n).to_high; };
-  double heaviest = data.weights.empty() ? 1.0 : 0.0;
-  for (const T each : data.weights) heaviest = std::max(heaviest, static_cast<double>(each));
-  const double unit = data.weights.empty() ? 1.0 : std::ldexp(1.0, -core::exponent_above(heaviest));
-  const auto weight = [&](std::int64_t row) {
-    return data.weights.empty() ? 1.0 : static_cast<double>(data.weights[static_cast<std::size_t>(row)]) * unit;
-  };
-  std::vector<double> closest(static_cast<std::size_t>(n), 1.0);
-  double scale = scale_for(data.weights.empty() ? 1.0 : heaviest * unit);
-  const auto integer = [&](std::int64_t row, double distance) {
-    return static_cast<std::uint64_t>(std::nearbyint(weight(row) * distance * scale));
-  };
-  const auto total = [&] {
-    std::uint64_t sum = 0;
-    for (std::int64_t row = 0; row < n; ++row) sum += integer(row, closest[static_cast<std::size_t>(row)]);
-    return sum;
-  };
-  const auto drawn_row = [&] {
-    std::uint64_t target = random.below(draw++, total());
-    std::int64_t row = 0;
-    for (; target >= integer(row, closest[static_cast<std::size_t>(row)]); ++row)
-      target -= integer(row, closest[static_cast<std::size_t>(row)]);
-    return row;
-  };
-  const auto rescale = [&] {
-    double largest = 0;
-    for (std::int64_t row = 0; row < n; ++row)
-      largest = std::max(largest, weight(row) * closest[static_cast<std::size_t>(row)]);
-    scale = scale_for(largest);
-    return total();
-  };
-  const auto distance = [&](std::int64_t a, std::int64_t b) {
-    return squared_distance(data.points.row(a), data.points.row(b), d);
-  };
-
-  std::vector<std::int64_t> chosen;
-  std::uint64_t mark = 0;
-  const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
-  while (static_cast<std::int64_t>(chosen.size()) < k) {
-    std::int64_t best = -1;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int trial = 0; trial < (chosen.empty() ? 1 : trials); ++trial) {
-      const std::int64_t candidate = drawn_row();
-      std::uint64_t potential = 0;
-      if (!chosen.empty())
-        for (std::int64_t row = 0; row < n; ++row)
-          potential += integer(row, std::min(closest[static_cast<std::size_t>(row)], distance(row, candidate)));
-      if (potential < least) {
-        least = potential;
-        best = candidate;
-      }
-    }
-    for (std::int64_t row = 0; row < n; ++row) {
-      double& nearest = closest[static_cast<std::size_t>(row)];
-      nearest = chosen.empty() ? distance(row, best) : std::min(nearest, distance(row, best));
-    }
-    if (chosen.empty() || total() < mark / 4) mark = rescale();
-    chosen.push_back(best);
-  }
-  return chosen;
+  return Plain<T>(data, random).plus_plus(k);
 }
 
 template <class T>
@@ -263,6 +325,23 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
   for (std::int64_t cluster = 0; cluster < 60; ++cluster)
     ASSERT_TRUE(same(found.row(cluster), std::as_const(grid.points).row(truth[static_cast<std::size_t>(cluster)]), 2))
         << "step " << cluster;
+}
+
+// More rows a round than any path adds at once.
+TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
+  using T = TypeParam;
+  const auto check = [](const Data<T>& data, std::int64_t k, std::uint64_t seed) {
+    const core::Philox random(seed, 0);
+    EXPECT_EQ(rows_found(data, run(data, KMeansInit::kmeans_parallel, k, seed, 2)), Plain<T>(data, random).parallel(k))
+        << data.points.rows() << " x " << data.points.columns() << ", k " << k << ", seed " << seed;
+  };
+  for (const bool weighted : {false, true}) {
+    check(blobs<T>(2500, 2, 30, 20, weighted), 40, 1);
+    check(blobs<T>(1500, 3, 5, 1, weighted), 50, 2);
+    check(blobs<T>(1100, 40, 12, 3, weighted), 20, 3);
+    check(blobs<T>(1200, 4, 100, 100, weighted), 550, 4);
+    check(blobs<T>(1500, 5, 8, 1000, weighted, 1e5), 25, 5);
+  }
 }
 
 TYPED_TEST(Initialize, EveryBlobIsHit) {
