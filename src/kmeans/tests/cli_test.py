@@ -817,7 +817,7 @@ class Predict(Case):
         self.refused(3, "predict", centroids, self.file("p.csv", "1,2,3\n"), says=["c.csv", "2 x 2", "3 columns"])
         self.refused(3, "predict", centroids, self.path("none.csv"), says=["none.csv"])
         self.refused(2, "predict", "-", "-", says=["standard input"])
-        self.refused(2, "predict", centroids, says=["INPUT... is missing"])
+        self.refused(2, "predict", centroids, says=["INPUT is missing"])
         self.refused(2, "transform", centroids, centroids, "--variant", "sequential", says=["no option", "--variant"])
         out = self.path("x.npy")
         self.refused(3, "transform", centroids, self.file("p.csv", "1,2,3\n"), "-o", out)
