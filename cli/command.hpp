@@ -47,6 +47,7 @@ struct Command {
   std::string_view first_line{};     ///< a line to begin with, for the short help; empty: it is not there
   std::string_view first_comment{};  ///< what that line does
   std::vector<WrittenFile> files = {};
+  bool on_ranks = false;  ///< mpirun may start it several times
 };
 
 /// A kind of input that `gradus generate` makes for a problem.

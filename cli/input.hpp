@@ -8,6 +8,7 @@
 
 #include "bench/points.hpp"
 #include "cli/options.hpp"
+#include "cli/ranks.hpp"
 #include "cli/session.hpp"
 #include "gradus/error.hpp"
 #include "io/points.hpp"
@@ -41,10 +42,12 @@ decltype(auto) naming_files(const std::vector<std::pair<std::string_view, std::s
   try {
     return function();
   } catch (const InputError& error) {
-    const std::string_view message = error.what();
+    const std::string_view all = error.what();
+    const std::string_view message = without_rank(all);
+    const std::string rank(all.substr(0, all.size() - message.size()));
     for (const auto& [role, path] : roles)
       if (!path.empty() && message.starts_with(role) && message.substr(role.size()).starts_with(": "))
-        throw InputError((path == "-" ? "standard input" : "'" + path + "'") +
+        throw InputError(rank + (path == "-" ? "standard input" : "'" + path + "'") +
                          std::string(message.substr(role.size())));
     throw;
   }

@@ -15,6 +15,7 @@
 #include "cli/kmeans_page.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
+#include "cli/point_files.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/names.hpp"
@@ -34,7 +35,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view problem_name = "kmeans";
 
 struct Arguments {
-  std::string input;
+  std::vector<std::string> inputs;  ///< files, or patterns of their names
+  bool input_per_rank = false;
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -45,6 +47,7 @@ struct Arguments {
   KMeansOptions options;  ///< all but initial_centroids and weights; `clusters`: of the fit at hand, or that is kept
   ChoiceOptions choice;
 
+  PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
   bool chooses() const { return choice.cluster_counts.size() > 1; }
 };
 
@@ -111,7 +114,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
                        {"shift", iteration.shift},
                        {"seconds", iteration.seconds}});
   return {{"problem", problem_name},
-          {"input", arguments.input},
+          {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
           {"n", result.labels.size()},
           {"d", dimensions},
           {"k", result.centroids.rows()},
@@ -167,12 +170,14 @@ std::string cluster_table(const Session& session, const io::Points& points, cons
 }
 
 template <class T>
-std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result, double seconds) {
-  return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n",
+std::string closing_line(const Session& session, std::int64_t dimensions, const KMeansResult<T>& result,
+                         double seconds) {
+  return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}{}\n",
                      counted(result.labels.size(), "point"), dimensions, sizeof(T) == 4 ? "f32" : "f64",
                      counted(result.centroids.rows(), "cluster"), result.inertia,
                      counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds,
-                     result.report.variant, counted(result.report.threads, "thread"));
+                     result.report.variant, counted(result.report.threads, "thread"),
+                     session.job ? fmt::format(" on each of {} ranks", session.job->size()) : "");
 }
 
 const std::vector<std::string>& result_names() {
@@ -194,6 +199,14 @@ std::vector<std::string> output_files(const Arguments& arguments) {
   return files;
 }
 
+/// The same as one process without others.
+Execution alone(const Execution& execution) {
+  Execution result = execution;
+  result.threads = cpu::thread_count(execution);
+  result.communicator = nullptr;
+  return result;
+}
+
 /// What more restarts would do, where it takes no time to find out and makes a difference.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitting, double inertia, double seconds) {
@@ -213,23 +226,29 @@ std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitti
 }
 
 template <class T>
-int cluster(const Arguments& given, const Session& session, const io::Points& points, core::Clock::time_point start) {
+int cluster(const Arguments& given, const Session& session, const PointFiles& files, core::Clock::time_point start) {
+  const io::Points& points = files.points;
   Arguments arguments = given;
   KMeansOptions& options = arguments.options;
   KMeansMemory<T> memory;
   io::PointsOf<T> initial;
   io::VectorOf<T> weights;
   if (!arguments.centroids.empty()) {
-    require_whole_result(problem_name, arguments.centroids, arguments.reading.stop);
-    initial = read_matrix_as<T>(arguments.centroids, io::with_all_columns(arguments.reading));
+    core::agree(session.ranks(),
+                [&] { require_whole_result(problem_name, arguments.centroids, arguments.reading.stop); });
+    initial = read_matrix_for_all<T>(arguments.centroids, io::with_all_columns(arguments.reading), session);
   }
-  if (!arguments.weights.empty()) weights = read_vector_as<T>(arguments.weights, arguments.reading);
+  if (!arguments.weights.empty())
+    weights = read_values_of_rows<T>(arguments.weights, arguments.per_rank(), files, arguments.reading, session);
   memory.weights = weights.view;
   const double read = core::seconds_since(start);
-  const std::vector<std::pair<std::string_view, std::string>> roles{
-      {"points", arguments.input}, {"weights", arguments.weights}, {"initial centroids", arguments.centroids}};
+  const std::vector<std::pair<std::string_view, std::string>> roles{{"weights", arguments.weights},
+                                                                    {"initial centroids", arguments.centroids}};
+  const auto naming = [&](const auto& function) -> decltype(auto) {
+    return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
+  };
   std::optional<StandardizedPoints<T>> scaled;
-  if (arguments.standardize) naming_files(roles, [&] { scaled.emplace(points.view<T>(), session.execution, initial); });
+  if (arguments.standardize) naming([&] { scaled.emplace(points.view<T>(), session.execution, initial); });
   memory.initial_centroids = initial.view;
 
   // The files are opened first, so that a directory that cannot be written is found before the work and not after it.
@@ -241,34 +260,39 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
   core::AtomicFile* choice_file = nullptr;
   core::AtomicFile* summary_file = nullptr;
   std::optional<TextResult> text_result;
-  if (!arguments.output.empty()) {
-    outputs.emplace(arguments.output, result_names(), session.execution.stop);
-    centroids_file =
-        &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
-    labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(points.rows()));
-    if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
-    if (scaled)
-      standardized_file =
-          &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
-    if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
-    if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
-    summary_file = &outputs->add(summary_name);
-    outputs->set_seal(*summary_file, unfinished_summary(problem_name));
-  }
-
   std::optional<core::AtomicFile> page;
-  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+  core::agree(session.ranks(), [&] {
+    if (!session.is_first()) return;
+    if (!arguments.output.empty()) {
+      outputs.emplace(arguments.output, result_names(), session.execution.stop);
+      centroids_file =
+          &outputs->add(centroids_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
+      labels_file = &outputs->add("labels.npy", io::npy_size<std::int32_t>(files.rows));
+      if (points.picture && options.metric == KMeansMetric::euclidean) picture_file = &outputs->add("quantized.png");
+      if (scaled)
+        standardized_file =
+            &outputs->add(standardized_name, io::npy_size<T>(arguments.choice.cluster_counts.back(), points.columns()));
+      if (points.from_text || points.row_names) text_result.emplace(*outputs, points);
+      if (arguments.chooses()) choice_file = &outputs->add("choice.csv");
+      summary_file = &outputs->add(summary_name);
+      outputs->set_seal(*summary_file, unfinished_summary(problem_name));
+    }
+
+    if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+  });
 
   const Fitting<T> fitting{scaled ? scaled->rows() : points.view<T>(), [&](const KMeansOptions& wanted) {
                              return scaled ? scaled->fit(wanted, memory)
                                            : kmeans(points.view<T>(), wanted, memory, session.execution);
                            }};
   const auto fit_start = core::Clock::now();
-  Choice<T> choice = naming_files(roles, [&] { return fit_all(options, arguments.choice, session, fitting); });
+  Choice<T> choice = naming([&] { return fit_all(options, arguments.choice, session, fitting); });
   const double fit_seconds = core::seconds_since(fit_start);
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
   session.end_progress();
+  if (session.job) bring_to_first(*session.ranks(), result.labels);
+  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
   const auto write_start = core::Clock::now();
   if (outputs) {
@@ -288,11 +312,11 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
     scaled->restore(result);
   }
   Json summary = summary_of(arguments, points.columns(), result,
-                            kmeans_memory({.points = points.rows(),
+                            kmeans_memory({.points = std::max(points.rows(), options.clusters),
                                            .dimensions = points.columns(),
                                            .element_bytes = static_cast<int>(sizeof(T)),
                                            .weighted = !memory.weights.empty()},
-                                          options, session.execution)
+                                          options, alone(session.execution))
                                     .host +
                                 (scaled ? scaled->bytes() : 0));
   add_table_facts(summary, points, scaled ? &scaled->by() : nullptr);
@@ -323,27 +347,58 @@ int cluster(const Arguments& given, const Session& session, const io::Points& po
   if (!outputs || !session.quiet) {  // the result must go somewhere
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
-                                choice.silhouette_points, points.rows()) +
+                                choice.silhouette_points, files.rows) +
                     "\n");
-    session.print(cluster_table(session, points, result) + "\n" + closing_line(points.columns(), result, seconds));
+    session.print(cluster_table(session, points, result) + "\n" +
+                  closing_line(session, points.columns(), result, seconds));
   }
   if (outputs)
     session.note(fmt::format(
         "wrote centroids.npy, labels.npy, {}{}{}{}summary.json to '{}'",
         text_result ? "centroids.csv, labels.csv, " : "", standardized_file ? "standardized_centroids.npy, " : "",
         picture_file ? "quantized.png, " : "", choice_file ? "choice.csv, " : "", arguments.output));
-  if (session.quiet || arguments.chooses()) return 0;
+  if (session.quiet || arguments.chooses() || session.job) return 0;
   const std::string hint = hint_of_restarts(arguments, fitting, result.inertia, fit_seconds);
   if (!hint.empty()) session.note(hint);
   return 0;
 }
 
+/// UsageError for names of inputs that cannot be meant.
+void require_names(const Arguments& arguments) {
+  for (const std::string& input : arguments.inputs)
+    if (input.empty()) throw UsageError("INPUT: the name of the file is empty");
+  if (!arguments.input_per_rank) return;
+  const std::string& input = arguments.inputs.front();
+  if (arguments.inputs.size() > 1 || file_of_rank(input, 0) == input)
+    throw UsageError("--input-per-rank: " +
+                     (arguments.inputs.size() > 1 ? "each rank reads one file, and INPUT names several"
+                                                  : core::excerpt(input) + " is the same file on all ranks") +
+                     "; the name has {rank} in it, as points-{rank}.npy");
+}
+
+/// On several ranks: UnsupportedError for what wants all rows in one place; and what a person should know of how the
+/// launcher has placed them.
+void prepare_ranks(const Arguments& arguments, const Session& session) {
+  const auto refuse = [](std::string_view what) {
+    throw UnsupportedError(std::string(what) +
+                           " needs all points in one process, and mpirun has started several; "
+                           "start the program without it");
+  };
+  if (arguments.standardize) refuse("--standardize");
+  if (arguments.chooses()) refuse("the choice among several -k");
+  if (!arguments.page.empty()) refuse("--report");
+  if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
+  const int threads = cpu::thread_count(session.execution);
+  if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
+}
+
 Action setup_kmeans(Options& options, Session& session) {
   auto arguments = std::make_shared<Arguments>();
   KMeansOptions& fit = arguments->options;
-  Options::required(options.file("INPUT", arguments->input, "INPUT",
-                                 "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
-                                 "pixels; - for CSV on standard input"));
+  Options::required(options.files("INPUT", arguments->inputs, "INPUT...",
+                                  "points, one per row: .npy, .npz (file.npz:array), .csv, .tsv; .png or .jpg for its "
+                                  "pixels; - for CSV on standard input; several files, or a quoted pattern of names, "
+                                  "are read one after the other"));
   Options::required(options.value("-k,--clusters", "N",
                                   "number of clusters; several, as 2..20 or 4,8,16, are compared, and one is kept",
                                   [arguments = arguments.get()](const std::string& text) {
@@ -421,23 +476,45 @@ Action setup_kmeans(Options& options, Session& session) {
                  "for how much it takes it");
   add_checkpoint_options(options, fit.checkpoint);
 
+  options.heading("On many processes, which mpirun starts");
+  options.flag(
+      "--input-per-rank", arguments->input_per_rank,
+      "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
+  options.value("--stall-timeout", "SECONDS",
+                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
+                            "or 20 times its own longest work]",
+                            WatchedCommunicator::usual),
+                [&session](const std::string& text) {
+                  constexpr double most = 1e9;
+                  const double seconds = parse_real("--stall-timeout", text, 0, most);
+                  if (session.job) session.job->set_stall_limit(seconds);
+                });
+
   return [arguments, &session] {
     const auto start = core::Clock::now();
     take_checkpoint_requests(arguments->options.checkpoint, session);
     arguments->reading.threads = cpu::thread_count(session.execution);
-    require_one_standard_input({arguments->input, arguments->weights, arguments->centroids});
-    require_table_for_header(arguments->reading, {arguments->input, arguments->weights, arguments->centroids});
+    std::vector<std::string> read = arguments->inputs;
+    read.insert(read.end(), {arguments->weights, arguments->centroids});
+    core::agree(session.ranks(), [&] {
+      require_names(*arguments);
+      require_one_standard_input(read);
+      require_table_for_header(arguments->reading, read);
+    });
+    if (session.job) prepare_ranks(*arguments, session);
     if (arguments->chooses() && arguments->options.init == KMeansInit::given)
       throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
     if (arguments->chooses() && !arguments->options.graph_file.empty())
       throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
     if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
       throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
-    require_no_input_overwritten(output_files(*arguments),
-                                 {arguments->input, arguments->weights, arguments->centroids});
-    const io::Points points = io::read_points(arguments->input, arguments->reading);
-    return points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, points, start)
-                                                 : cluster<double>(*arguments, session, points, start);
+    core::agree(session.ranks(), [&] { require_no_input_overwritten(output_files(*arguments), read); });
+    const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
+    core::agree(session.ranks(), [&] {
+      for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
+    });
+    return files.points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
+                                                       : cluster<double>(*arguments, session, files, start);
   };
 }
 
@@ -472,7 +549,8 @@ ProblemCommands kmeans_commands() {
                          {"standardized_centroids.npy", "with --standardize: the centroids as the fit saw them"},
                          {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
                          {"quantized.png", "where the points are a picture: the picture in its k colours"},
-                         {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}}},
+                         {"choice.csv", "of several -k: inertia, criteria, iterations and seconds of each"}},
+                        true},
                        {"predict", "label new points by the nearest of given centroids",
                         "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
                        {"transform", "distances of points to given centroids",

@@ -11,9 +11,9 @@
 namespace gradus::cli {
 
 Processes started_processes() {
-  // Slurm's variables are no sign: a batch script has them, too.
-  for (const auto& [size, rank] :
-       {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, std::pair{"PMI_SIZE", "PMI_RANK"}}) {
+  // Slurm's own variables alone are no sign: a batch script has some of them, too.
+  for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                   std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
     const char* const all = std::getenv(size);
     const char* const own = std::getenv(rank);
     if (all != nullptr && own != nullptr)
@@ -22,17 +22,15 @@ Processes started_processes() {
   return {};
 }
 
-bool is_superfluous(const Processes& processes) {
-  if (processes.size <= 1) return false;
+void require_first(const Processes& processes, const std::string& why) {
   if (processes.rank > 0) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    return true;
+    return;
   }
-  throw UnsupportedError("this is one of " + std::to_string(processes.size) +
-                         " processes that MPI has started, but the program runs as one process, with threads; start it "
-                         "without mpirun (programs of your own cluster on many processes by gradus/mpi.hpp). For "
-                         "independent jobs side by side, start each of them by 'env --unset=OMPI_COMM_WORLD_SIZE "
-                         "--unset=PMI_SIZE gradus'");
+  throw UnsupportedError("this is one of " + std::to_string(processes.size) + " processes that MPI has started, but " +
+                         why +
+                         ". Start it without mpirun: as one process it runs with threads. For independent jobs side "
+                         "by side, start each of them by 'env --unset=OMPI_COMM_WORLD_SIZE --unset=PMI_SIZE gradus'");
 }
 
 }  // namespace gradus::cli

@@ -1,6 +1,8 @@
 // Whether a launcher of MPI has started this program several times.
 #pragma once
 
+#include <string>
+
 namespace gradus::cli {
 
 struct Processes {
@@ -8,12 +10,14 @@ struct Processes {
   int rank = 0;
 };
 
-/// What mpirun (Open MPI, MPICH, and what is made of them) says in the environment; one process where it says nothing.
+/// What mpirun (Open MPI, MPICH, and what is made of them) or srun says in the environment; one process where it says
+/// nothing.
 Processes started_processes();
 
-/// UnsupportedError on the first of several processes, which would all do the same job and write the same files. True
-/// on the others, which have to end with the same status and say nothing; not before the first one has had the time to
-/// speak, for the launcher ends it when another one does.
-bool is_superfluous(const Processes& processes);
+/// Of several processes that cannot be ranks of one job, and would all do the same and write the same files:
+/// UnsupportedError, with the reason `why`, on the first one. It returns on the others, which have to end with the same
+/// status and say nothing; not before the first one has had the time to speak, for the launcher ends it when another
+/// one does.
+void require_first(const Processes& processes, const std::string& why);
 
 }  // namespace gradus::cli

@@ -17,6 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/processes.hpp"
 #include "cli/program.hpp"
+#include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
@@ -183,26 +184,73 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// Prints the error; its exit status is the process's.
-int report(const Session& session, const char* what, int status) {
+/// What was given to the command, an entry for each option; without those that say where and how this process runs.
+std::vector<std::string> given_to(const CLI::App& app) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || option->get_group() == job_heading || option->get_group() == output_heading) continue;
+    given.push_back(option->get_positional() ? option->get_option_text() : "--" + option->get_lnames().front());
+    for (const std::string& value : option->results()) given.back() += " " + core::without_control(value);
+  }
+  return given;
+}
+
+/// UsageError on all ranks where one of them was given something else than the first one: they would wait for each
+/// other.
+void require_same_options(core::Ranks& ranks, const CLI::App& app) {
+  const std::vector<std::string> own = given_to(app);
+  const std::vector<char> text = ranks.from(0, [&] {
+    std::vector<char> all;
+    for (const std::string& one : own) all.insert(all.end(), one.c_str(), one.c_str() + one.size() + 1);
+    return all;
+  });
+  std::vector<std::string> first;
+  for (auto begin = text.begin(); begin != text.end();) {
+    const auto end = std::find(begin, text.end(), '\0');
+    first.emplace_back(begin, end);
+    begin = end + 1;
+  }
+  ranks.agree([&] {
+    if (own == first) return;
+    const auto beyond = [](const std::vector<std::string>& some, const std::vector<std::string>& others) {
+      for (const std::string& one : some)
+        if (std::ranges::find(others, one) == others.end()) return "'" + one + "'";
+      return std::string("nothing of that");
+    };
+    throw UsageError(beyond(own, first) + " was given here, but " + beyond(first, own) +
+                     " to rank 0; start all processes with the same arguments");
+  });
+}
+
+/// What ended the program, and its exit status.
+struct Failure {
+  std::string message;
+  int status = 1;
+};
+
+/// Where a mapped file became shorter, all else that was found out is no use.
+Failure failure_of(const std::string& message, int status) {
+  const char* const truncated = io::truncated_file();
+  if (truncated == nullptr) return {message, status};
+  const InputError lost("cannot read '" + std::string(truncated) +
+                        "': the file became shorter while it was read; run the job again when nobody writes to it");
+  return {lost.what(), lost.exit_status()};
+}
+
+void report(const Session& session, const Failure& failure) {
   // Names of files and columns may hold anything; a terminal obeys control bytes.
-  const std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), what));
+  std::string message = core::without_control(in_words_of(chosen_subcommand(*session.root), failure.message));
+  if (session.job) {
+    // What the first rank was given wrongly, all were.
+    const bool of_all = failure.status == UsageError("").exit_status() && message.starts_with("rank 0 of ");
+    message = of_all ? std::string(without_rank(message)) : session.job->with_machine(message);
+  }
   session.end_progress();
   fmt::print(stderr, "gradus: {}\n", message);
   try {
-    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", status}});
+    if (session.json) session.print_json(nlohmann::ordered_json{{"error", message}, {"exit_status", failure.status}});
   } catch (const InterruptedError&) {  // nobody reads
   }
-  return status;
-}
-
-/// Where a mapped file became shorter, all else that was found out is no use.
-int report(const Session& session, const std::exception& error, int status) {
-  const char* const truncated = io::truncated_file();
-  if (truncated == nullptr) return report(session, error.what(), status);
-  const InputError lost("cannot read '" + std::string(truncated) +
-                        "': the file became shorter while it was read; run the job again when nobody writes to it");
-  return report(session, lost.what(), lost.exit_status());
 }
 
 int run(int argument_count, char** arguments, Session& session) {
@@ -242,19 +290,38 @@ int run(int argument_count, char** arguments, Session& session) {
     words.emplace_back("--help");
   }
   require_command(words.front());
-  try {
-    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
-  } catch (const CLI::CallForHelp&) {
-    session.print(help_of(chosen_subcommand(root)));
-    return 0;
-  } catch (const CLI::CallForVersion& version) {
-    session.print(std::string(version.what()) + "\n");
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    explain(root, words, error);
+  const Processes processes = started_processes();
+  const auto command = std::ranges::find(commands(), words.front(), &Command::name);
+  if (processes.size > 1 && command != commands().end() && command->on_ranks) {
+    session.job = RankedJob::join(processes, session.execution.stop);
+    if (!session.job) return UnsupportedError("").exit_status();
+    session.execution.communicator = &session.job->communicator();
+    if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
+    // The launcher's pseudo-terminal is none, whatever is behind it.
+    session.columns = 0;
+    session.colour = false;
   }
-  require_effects(session.uses);
-  if (is_job && is_superfluous(started_processes())) return UnsupportedError("").exit_status();
+  bool only_told = false;
+  core::agree(session.ranks(), [&] {
+    try {
+      root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the order that the parser wants
+    } catch (const CLI::CallForHelp&) {
+      session.print(help_of(chosen_subcommand(root)));
+      only_told = true;
+    } catch (const CLI::CallForVersion& version) {
+      session.print(std::string(version.what()) + "\n");
+      only_told = true;
+    } catch (const CLI::ParseError& error) {
+      explain(root, words, error);
+    }
+    if (!only_told) require_effects(session.uses);
+  });
+  if (session.job) require_same_options(*session.ranks(), chosen_subcommand(root));
+  if (only_told) return 0;
+  if (is_job && processes.size > 1 && !session.job) {
+    require_first(processes, "'gradus " + words.front() + "' runs as one process only");
+    return UnsupportedError("").exit_status();
+  }
   return action ? action() : 0;
 }
 
@@ -278,17 +345,23 @@ int run_program(int argument_count, char** arguments) {
   const bool quiet = std::find(words.begin(), end_of_options, "--quiet") != end_of_options;
   session.bar = std::make_unique<ProgressBar>(isatty(STDERR_FILENO) && !quiet);
   session.execution.progress = [&session](const Progress& progress) { session.bar->update(progress); };
-  int status = 1;
+  Failure failure{"", 0};
   try {
-    status = run(argument_count, arguments, session);
+    failure.status = run(argument_count, arguments, session);
     if (io::truncated_file() != nullptr) throw InputError("a file became shorter");
   } catch (const Error& error) {
-    status = report(session, error, error.exit_status());
+    failure = failure_of(error.what(), error.exit_status());
   } catch (const std::bad_alloc&) {
-    status = report(session, OutOfMemoryError("out of memory"), 1);
+    failure = failure_of("out of memory", 1);
   } catch (const std::exception& error) {
-    status = report(session, error, 1);
+    failure = failure_of(error.what(), 1);
   }
+  int status = failure.status;
+  const auto say = [&] {
+    if (!failure.message.empty()) report(session, failure);
+  };
+  if (session.job) status = session.job->end(status, say);
+  else say();
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));
     return status == 0 ? 1 : status;

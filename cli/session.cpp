@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/ranks.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 
@@ -94,7 +95,12 @@ void Session::end_progress() const {
   if (bar) bar->clear();
 }
 
+core::Ranks* Session::ranks() const { return job == nullptr ? nullptr : &job->ranks(); }
+
+bool Session::is_first() const { return job == nullptr || job->rank() == 0; }
+
 void Session::print(std::string_view text) const {
+  if (!is_first()) return;
   end_progress();
   // Whoever reads from a pipe may take its time: a signal need not interrupt this thread.
   constexpr int patience_milliseconds = 50;
@@ -113,7 +119,7 @@ void Session::print(std::string_view text) const {
 void Session::print_json(const nlohmann::ordered_json& value) const { print(json_text(value)); }
 
 void Session::note(std::string_view message) const {
-  if (quiet) return;
+  if (quiet || !is_first()) return;
   end_progress();
   std::fflush(stdout);  // so that the two streams mix in order where both go to one place
   fmt::print(stderr, "gradus: {}\n", core::without_control(message));

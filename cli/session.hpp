@@ -12,7 +12,13 @@
 #include "cli/options.hpp"
 #include "gradus/execution.hpp"
 
+namespace gradus::core {
+class Ranks;
+}
+
 namespace gradus::cli {
+
+class RankedJob;
 
 /// A line on a terminal that shows how far a job has come and how long it will take; nothing where it is switched off.
 class ProgressBar {
@@ -53,6 +59,12 @@ struct Session {
   CLI::App* root = nullptr;  ///< the whole tree, for completion and the manual
   OptionValues values;
   Uses uses;
+
+  std::shared_ptr<RankedJob> job;  ///< with the others, where this process is one of several ranks; otherwise null
+  /// Those of the job; null: there are none, and this process does all of it.
+  core::Ranks* ranks() const;
+  /// Of several ranks the first one says, prints and writes all there is; the others' words go nowhere.
+  bool is_first() const;
 
   /// Text on standard output.
   void print(std::string_view text) const;

@@ -41,6 +41,33 @@ for any in $compilers; do
   cmake --build "$consumer" --target consume
 done
 
+if [ -n "$(find "$prefix" -name 'gradusMpiTargets.cmake')" ] && command -v mpirun >/dev/null; then
+  # More processes than cores, also as root in a container.
+  ranks() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+      OMPI_MCA_mpi_yield_when_idle=1 timeout 120 mpirun -n 3 "$@"
+  }
+  step 'ranks of MPI: a program that uses the package, and the one that is installed'
+  consumer=$work/consumer-mpi
+  cmake -G Ninja -S "$source/tests/consumer" -B "$consumer" -D CMAKE_CXX_COMPILER="$compiler" \
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS='-Wall -Wextra -Wconversion -Werror' \
+    -D CMAKE_PREFIX_PATH="$prefix" -D GRADUS_BY=package -D GRADUS_COMPONENTS=mpi
+  cmake --build "$consumer" --target consumer_mpi
+  ranks "$consumer/consumer_mpi" 3 | tee "$work/said"
+  grep -q '3 ranks: the same bits' "$work/said"
+  "$prefix/bin/gradus" generate uniform -n 100 -d 2 -o "$work/points.npy"
+  ranks "$prefix/bin/gradus" kmeans "$work/points.npy" -k 3 | tee "$work/said"
+  grep -q 'on each of 3 ranks' "$work/said"
+else
+  step 'no gradus::mpi is there, or no mpirun'
+  if cmake -G Ninja -S "$source/tests/consumer" -B "$work/consumer-mpi" -D CMAKE_CXX_COMPILER="$compiler" \
+    -D CMAKE_PREFIX_PATH="$prefix" -D GRADUS_BY=package -D GRADUS_COMPONENTS=mpi >"$work/said" 2>&1; then
+    [ -n "$(find "$prefix" -name 'gradusMpiTargets.cmake')" ]
+  else
+    grep -q 'built without MPI' "$work/said"
+  fi
+fi
+
 step 'use it by pkg-config'
 library=$(dirname "$(find "$prefix" -name 'libgradus.*' | head -n 1)")
 PKG_CONFIG_PATH=$library/pkgconfig

@@ -15,6 +15,8 @@ class SharedLibrary {
   explicit operator bool() const { return handle_ != nullptr; }
   /// Of a library that was opened: the file's name as it was given.
   const std::string& file() const { return file_; }
+  /// Otherwise: what the system says of the last one.
+  const std::string& why_not() const { return why_not_; }
   /// Of a library that was opened: the function of this name, or null where it has none.
   void* find(const char* name) const;
   /// The same, of a type that the caller knows: a pointer to a function.
@@ -26,6 +28,7 @@ class SharedLibrary {
  private:
   void* handle_ = nullptr;
   std::string file_;
+  std::string why_not_;
 };
 
 }  // namespace gradus::core

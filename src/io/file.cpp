@@ -141,8 +141,15 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);
   // Advice only: the mapping works without it.
-  (void)::madvise(address, size_, access == Access::once ? MADV_SEQUENTIAL : MADV_WILLNEED);
+  if (access != Access::parts)
+    (void)::madvise(address, size_, access == Access::once ? MADV_SEQUENTIAL : MADV_WILLNEED);
   enter(this);
+}
+
+void MappedFile::read_ahead(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
+  if (!part.empty()) (void)::madvise(const_cast<std::byte*>(part.data() - before), part.size() + before, MADV_WILLNEED);
 }
 
 MappedFile::~MappedFile() {

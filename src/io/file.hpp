@@ -32,8 +32,9 @@ class Descriptor {
 
 /// How a mapping will be read.
 enum class Access : unsigned char {
-  once,     ///< from the beginning to the end, for parsers
-  repeated  ///< many times, by many threads: the points of an iterative method
+  once,      ///< from the beginning to the end, for parsers
+  repeated,  ///< many times, by many threads: the points of an iterative method
+  parts      ///< some parts of it, which read_ahead() names
 };
 
 /// A regular file, mapped read-only. Throws InputError, with the path, for a missing, unreadable or empty file
@@ -47,6 +48,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
+  /// Advice that this part of the bytes will be read many times.
+  void read_ahead(std::span<const std::byte> part) const;
 
  private:
   std::string path_;

@@ -196,6 +196,7 @@ struct Source {
   std::span<const std::int64_t> strides;  ///< likewise
   std::string_view name;
   const std::stop_token& stop;
+  std::int64_t first = 0;  ///< element of the file that comes first, for messages
 
   void honour_stop() const { core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'"); }
 };
@@ -212,7 +213,7 @@ T element(const Source& source, std::int64_t position) {
       const bool fits = std::is_integral_v<T> ? std::in_range<std::int64_t>(stored) : fits_double(stored);
       if (!fits)
         refuse(source.name,
-               about_element(source.shape, source.strides, position,
+               about_element(source.shape, source.strides, source.first + position,
                              "the integer " + std::to_string(stored) +
                                  (std::is_integral_v<T> ? " is beyond 64 bits with a sign" : " has no exact double")));
     }
@@ -264,12 +265,14 @@ template <class Values>
 struct ElementKind {
   std::string_view name;  ///< the descr without its byte order
   std::size_t bytes;
+  std::size_t value_bytes;  ///< of what it becomes
   Values (*read)(const Source&, const std::shared_ptr<const void>&);
 };
 
 template <class Values, class T, class Stored>
 constexpr ElementKind<Values> kind(std::string_view name) {
-  return {name, sizeof(Stored), [](const Source& source, const std::shared_ptr<const void>& owner) -> Values {
+  return {name, sizeof(Stored), sizeof(T),
+          [](const Source& source, const std::shared_ptr<const void>& owner) -> Values {
             return values_of<T, Stored>(source, owner);
           }};
 }
@@ -349,10 +352,23 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, boo
   return strides;
 }
 
-/// Array: NpyArray, NpyNumbers or Tensor.
-template <class Array>
-Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
-            const std::stop_token& stop) {
+/// The header of a file, checked against its length.
+template <class Values>
+struct Layout {
+  Header header;
+  const ElementKind<Values>* kind;
+  std::int64_t count;  ///< of all elements
+  std::span<const std::byte> data;
+
+  // Of an array of one or two dimensions.
+  std::int64_t rows() const { return header.shape[0]; }
+  std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
+  /// In one line the two orders are the same.
+  bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
+};
+
+template <class Values>
+Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name, bool is_tensor) {
   const auto byte_at = [&](std::size_t position) { return std::to_integer<std::size_t>(bytes[position]); };
   if (!begins_as_npy(bytes)) refuse(name, "not a .npy file: it does not begin with \\x93NUMPY");
   if (bytes.size() < 8) refuse(name, "the .npy file ends within its first 8 bytes");
@@ -369,10 +385,9 @@ Array parse(std::span<const std::byte> bytes, std::string_view name, const std::
     refuse(name, "the .npy header is said to take " + std::to_string(header_size) + " bytes, but only " +
                      std::to_string(bytes.size() - header_begin) + " are there");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + header_begin, header_size);
-  const Header header = HeaderParser(text, header_begin, name).parse();
+  Header header = HeaderParser(text, header_begin, name).parse();
 
-  const auto& element_kind = find_kind<decltype(Array::values)>(header.descr, name);
-  constexpr bool is_tensor = std::is_same_v<Array, Tensor>;
+  const auto& element_kind = find_kind<Values>(header.descr, name);
   const std::size_t dimensions = header.shape.size();
   if (is_tensor && dimensions > 64)  // as many as NumPy has
     refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
@@ -389,19 +404,27 @@ Array parse(std::span<const std::byte> bytes, std::string_view name, const std::
     refuse(name, "an array of shape " + core::shape_text(header.shape) + " and type " + core::excerpt(header.descr) +
                      " takes " + std::to_string(payload) + " bytes after the header, but " +
                      std::to_string(data.size()) + " are there");
+  return {std::move(header), &element_kind, count, data};
+}
 
-  std::vector<std::int64_t> strides(dimensions);
-  if (count > 0) strides = strides_of(header.shape, header.fortran_order);
-  Source source{data.data(), count, 1, false, header.descr[0] == '>', header.shape, strides, name, stop};
+/// Array: NpyArray, NpyNumbers or Tensor.
+template <class Array>
+Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
+            const std::stop_token& stop) {
+  constexpr bool is_tensor = std::is_same_v<Array, Tensor>;
+  const auto layout = layout_of<decltype(Array::values)>(bytes, name, is_tensor);
+  const Header& header = layout.header;
+  std::vector<std::int64_t> strides(header.shape.size());
+  if (layout.count > 0) strides = strides_of(header.shape, header.fortran_order);
+  Source source{layout.data.data(), layout.count, 1, false, header.descr[0] == '>', header.shape, strides, name, stop};
   if constexpr (is_tensor) {
-    auto values = element_kind.read(source, owner);
+    auto values = layout.kind->read(source, owner);
     return {header.shape, std::move(strides), std::move(values)};
   } else {
-    source.rows = header.shape[0];
-    source.columns = dimensions == 2 ? header.shape[1] : 1;
-    // In one line the two orders are the same.
-    source.fortran_order = header.fortran_order && source.rows > 1 && source.columns > 1;
-    return {header.shape, header.descr, element_kind.read(source, owner)};
+    source.rows = layout.rows();
+    source.columns = layout.columns();
+    source.fortran_order = layout.by_columns();
+    return {header.shape, header.descr, layout.kind->read(source, owner)};
   }
 }
 
@@ -417,6 +440,31 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name, cons
 NpyArray read_npy(const std::string& path, const std::stop_token& stop) {
   const auto file = std::make_shared<const MappedFile>(path, Access::repeated);
   return parse_npy(file->bytes(), path, file, stop);
+}
+
+NpyShape npy_shape(const std::string& path) {
+  const MappedFile file(path, Access::parts);
+  const auto layout = layout_of<Reals>(file.bytes(), path, false);
+  return {layout.rows(), layout.columns(),
+          layout.kind->value_bytes == sizeof(float) ? ElementType::f32 : ElementType::f64, !layout.by_columns()};
+}
+
+NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows, const std::stop_token& stop) {
+  const auto file = std::make_shared<const MappedFile>(path, Access::parts);
+  const auto layout = layout_of<Reals>(file->bytes(), path, false);
+  if (layout.by_columns() || first < 0 || rows < 0 || first > layout.rows() - rows)
+    refuse(path, "rows " + std::to_string(first) + " to " + std::to_string(first + rows) +
+                     " cannot be read of an array of shape " + to_string(layout.header.shape));
+  const auto row_bytes = static_cast<std::size_t>(layout.columns()) * layout.kind->bytes;
+  const std::span<const std::byte> data =
+      layout.data.subspan(static_cast<std::size_t>(first) * row_bytes, static_cast<std::size_t>(rows) * row_bytes);
+  file->read_ahead(data);
+  std::vector<std::int64_t> strides(layout.header.shape.size());
+  if (layout.count > 0) strides = strides_of(layout.header.shape, layout.header.fortran_order);
+  const Source source{
+      data.data(), rows, layout.columns(),        false, layout.header.descr[0] == '>', layout.header.shape, strides,
+      path,        stop, first * layout.columns()};
+  return {layout.header.shape, layout.header.descr, layout.kind->read(source, file)};
 }
 
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,

@@ -33,6 +33,19 @@ NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
                    const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
+/// What a .npy file says of its values, and whether its length is that of so many. InputError as read_npy().
+struct NpyShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  ElementType type = ElementType::f32;  ///< of what read_npy() gives
+  bool by_rows = true;                  ///< one row after the other, so that some of them can be read
+};
+NpyShape npy_shape(const std::string& path);
+
+/// `rows` of them from `first` on; nothing else of the file is touched. Only where they lie by_rows.
+NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t rows,
+                       const std::stop_token& stop = {});
+
 /// As these, but of up to 64 dimensions, and with the order of the file: in Fortran's, too, values are viewed where
 /// they are.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});

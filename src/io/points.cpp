@@ -157,7 +157,8 @@ Points read(const std::string& path, const ReadOptions& options) {
 
 template <class To, class From>
 PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t> shape,
-                       std::span<const std::int64_t> strides, std::string_view name, const std::stop_token& stop) {
+                       std::span<const std::int64_t> strides, std::string_view name, const std::stop_token& stop,
+                       std::int64_t before) {
   Matrix<To> to(from.rows(), from.columns());
   const std::int64_t count = from.rows() * from.columns();
   for (std::int64_t first = 0; first < count; first += core::operations_between_looks) {
@@ -166,21 +167,22 @@ PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t
       const From value = from.data()[at];
       const To result = static_cast<To>(value);
       if (std::isinf(result) && !std::isinf(value))
-        throw InputError("'" + std::string(name) + "': " +
-                         about_element(shape, strides, at, core::number_text(value) + " is beyond the range of f32"));
+        throw InputError(
+            "'" + std::string(name) + "': " +
+            about_element(shape, strides, before + at, core::number_text(value) + " is beyond the range of f32"));
       to.data()[at] = result;
     }
   }
   return own(std::move(to));
 }
 
-/// Either kind of numbers as the other type.
+/// Either kind of numbers as the other type. `before`: elements that come before these, for messages.
 template <class Values>
 void change_type(Values& values, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
-                 std::string_view name, const std::stop_token& stop) {
+                 std::string_view name, const std::stop_token& stop, std::int64_t before = 0) {
   if (const auto* wide = std::get_if<PointsOf<double>>(&values))
-    values = converted<float>(wide->view, shape, strides, name, stop);
-  else values = converted<double>(std::get<PointsOf<float>>(values).view, shape, strides, name, stop);
+    values = converted<float>(wide->view, shape, strides, name, stop, before);
+  else values = converted<double>(std::get<PointsOf<float>>(values).view, shape, strides, name, stop, before);
 }
 
 template <class T>
@@ -223,11 +225,31 @@ std::string about_element(std::span<const std::int64_t> shape, std::span<const s
   return "element (" + indices + "): " + what + " (indices count from 0)";
 }
 
-Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop) {
-  const std::int64_t shape[] = {points.rows(), points.columns()};
+Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop,
+               std::int64_t first_row) {
+  const std::int64_t shape[] = {first_row + points.rows(), points.columns()};
   const std::int64_t strides[] = {points.columns(), 1};
-  if (points.type() != type) change_type(points.values, shape, strides, name, stop);
+  if (points.type() != type) change_type(points.values, shape, strides, name, stop, first_row * points.columns());
   return points;
+}
+
+std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options) {
+  if (is_stream(path) || kind_of(path) != Kind::npy) return std::nullopt;
+  const NpyShape shape = npy_shape(path);
+  if (!shape.by_rows) return std::nullopt;
+  std::int64_t columns = shape.columns;
+  if (!options.columns.empty()) {
+    const ChosenColumns chosen =
+        choose_columns(options.columns, {}, static_cast<std::size_t>(columns), "'" + path + "'");
+    if (chosen.id) return std::nullopt;  // whose names are wanted in one place
+    columns = static_cast<std::int64_t>(chosen.taken.size());
+  }
+  return PointsShape{shape.rows, columns, options.type.value_or(shape.type)};
+}
+
+Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {
+  Points points = choose(from_npy(read_npy_rows(path, first, rows, options.stop)), path, options);
+  return options.type ? convert(std::move(points), *options.type, path, options.stop, first) : points;
 }
 
 Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop) {

@@ -126,8 +126,20 @@ Points read_points(const std::string& path, const ReadOptions& options = {});
 /// The same of a stream of which nothing was taken yet; its name stands in messages.
 Points read_points(TextInput& input, const ReadOptions& options = {});
 
-/// The points as `type`; unchanged where they are of this type already. `name` stands in messages.
-Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {});
+/// The points as `type`; unchanged where they are of this type already. `name` stands in messages, and rows count from
+/// `first_row` there.
+Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
+               std::int64_t first_row = 0);
+
+/// What read_points() would give of a file of which some rows can be read without the others; nothing of other files.
+struct PointsShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  ElementType type = ElementType::f32;
+};
+std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options = {});
+/// These rows of it.
+Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options = {});
 
 /// As read_points(), but .npy arrays of up to 64 dimensions and in either order as they are; whatever else can be read
 /// has two dimensions.

@@ -35,6 +35,7 @@ NARROWED = {
     "gradus bench --experiment kmeans-openmp --scale 0.01": "--threads 2 --repeats 1",
 }
 INPUTS = {
+    "'part-*.npy'": "gradus generate blobs -n 100 -d 3 -o part-0.npy && cp part-0.npy part-1.npy",
     "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
     "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
     "photo.png": 'cp "$DATA/picture.png" photo.png',
@@ -227,7 +228,7 @@ class Usage(Case):
     def test_wrong_use(self):
         points = self.points()
         for arguments, says in [
-            (["kmeans"], ["INPUT is missing"]),
+            (["kmeans"], ["INPUT... is missing"]),
             (["kmeans", points], ["-k", "missing"]),
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
@@ -235,7 +236,7 @@ class Usage(Case):
             (["kmeans", points, "-k", "2.5"], ["'2.5'", "whole number"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
-            (["kmeans", points, "-k", "2", "more"], ["'more'"]),
+            (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
             (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
@@ -278,11 +279,11 @@ class Usage(Case):
         for arguments, says in [
             (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
             (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
-            (["kmeans", "--", "-x.csv", "-k", 2], ["one argument too many: '-k'"]),
-            (["kmeans", "-k", 2, "--", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
-            (["kmeans", "-k", 2, "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
-            (["kmeans", "-k", 2, "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
-            (["kmeans", "-k", 2, "--"], ["INPUT is missing"]),
+            (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # it is a file's name there
+            (["predict", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
+            (["predict", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
+            (["predict", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
+            (["kmeans", "-k", 2, "--"], ["INPUT... is missing"]),
             (["--", "kmeans"], ["the command comes first"]),
         ]:
             self.refused(2, *arguments, says=says, cwd=self.folder)

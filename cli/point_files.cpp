@@ -1,0 +1,447 @@
+#include "cli/point_files.hpp"
+
+#include <fmt/core.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "io/file.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+/// What the ranks must know of a file.
+struct Head {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  io::ElementType type = io::ElementType::f32;
+  bool in_rows = false;  ///< each rank reads those it wants
+};
+
+/// What work() returns on the first rank, on all of them.
+template <class Work>
+auto from_first(core::Ranks* ranks, Work&& work) {
+  return ranks == nullptr ? work() : ranks->from(0, work);
+}
+
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
+
+/// part-2 before part-10.
+bool comes_before(const std::string& one, const std::string& other) {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  while (a < one.size() && b < other.size()) {
+    if (!is_digit(one[a]) || !is_digit(other[b])) {
+      if (one[a] != other[b]) return one[a] < other[b];
+      ++a, ++b;
+      continue;
+    }
+    const auto number = [](const std::string& text, std::size_t& at) {
+      while (at < text.size() && text[at] == '0') ++at;
+      const std::size_t begin = at;
+      while (at < text.size() && is_digit(text[at])) ++at;
+      return std::string_view(text).substr(begin, at - begin);
+    };
+    const std::string_view first = number(one, a);
+    const std::string_view second = number(other, b);
+    if (first.size() != second.size()) return first.size() < second.size();
+    if (first != second) return first < second;
+  }
+  if (one.size() - a != other.size() - b) return one.size() - a < other.size() - b;
+  return one < other;  // alike but for zeros before numbers
+}
+
+std::vector<std::string> files_like(const std::string& pattern) {
+  glob_t found{};
+  const int status = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  std::vector<std::string> files;
+  if (status == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (status == GLOB_NOSPACE) throw OutOfMemoryError("no memory is left for the names of the files");
+  if (files.empty()) throw InputError("'" + pattern + "': no file has a name like that");
+  std::ranges::sort(files, comes_before);
+  return files;
+}
+
+std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    const bool is_pattern = input.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(input, none);
+    const std::vector<std::string> more = is_pattern ? files_like(input) : std::vector<std::string>{input};
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  return files;
+}
+
+/// The names that the first rank has found; the folders of other ranks may hold other files.
+std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks* ranks) {
+  const std::vector<char> text = from_first(ranks, [&] {
+    std::vector<char> all;
+    for (const std::string& file : expanded(inputs))
+      all.insert(all.end(), file.c_str(), file.c_str() + file.size() + 1);
+    return all;
+  });
+  std::vector<std::string> files;
+  for (std::size_t begin = 0; begin < text.size(); begin += files.back().size() + 1) files.emplace_back(&text[begin]);
+  return files;
+}
+
+void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
+  if (head.columns != of_first.columns)
+    throw InputError(
+        fmt::format("'{}': rows of {}, but those of '{}' have {}; files that are read one after the other "
+                    "have the same columns",
+                    file, counted(head.columns, "column"), first, of_first.columns));
+  if (head.type != of_first.type)
+    throw InputError(
+        fmt::format("'{}': values of type {}, but those of '{}' are {}; --dtype f32 or --dtype f64 reads "
+                    "all of them as one type",
+                    file, io::to_string(head.type), first, io::to_string(of_first.type)));
+}
+
+/// The head that those of all files with rows are like.
+Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
+  const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
+  if (first == heads.end()) return heads.front();
+  for (std::size_t file = 0; file < heads.size(); ++file)
+    if (heads[file].rows > 0)
+      require_alike(files[file], heads[file], files[static_cast<std::size_t>(first - heads.begin())], *first);
+  return *first;
+}
+
+Head head_of(const io::Points& points) { return {points.rows(), points.columns(), points.type(), false}; }
+
+/// What the first rank has read whole.
+class WholeFiles {
+ public:
+  std::vector<Head> read(const std::vector<std::string>& files, const io::ReadOptions& reading) {
+    std::vector<Head> heads;
+    points_.resize(files.size());
+    for (std::size_t file = 0; file < files.size(); ++file) {
+      const std::optional<io::PointsShape> shape = io::shape_in_rows(files[file], reading);
+      if (shape) {
+        heads.push_back({shape->rows, shape->columns, shape->type, true});
+        continue;
+      }
+      points_[file] = io::read_points(files[file], reading);
+      heads.push_back(head_of(*points_[file]));
+      take_names(files[file], *points_[file], files.size() == 1);
+    }
+    common_head(files, heads);
+    return heads;
+  }
+
+  /// What is no number: names, and the shape of the only file's picture.
+  void add_names(io::Points& points) const {
+    points.picture = picture_;
+    points.column_names = column_names_;
+    points.row_names = row_names_;
+    points.from_text = from_text_;
+  }
+
+  template <class T>
+  MatrixView<const T> rows(std::size_t file) const {
+    return points_[file]->view<T>();
+  }
+  /// On ranks other than the first there is nothing to forget.
+  void forget(std::size_t file) {
+    if (file < points_.size()) points_[file].reset();
+  }
+
+ private:
+  void take_names(const std::string& file, const io::Points& points, bool is_only) {
+    if (points.picture && !is_only) throw InputError("'" + file + "': a picture, which cannot be one of several files");
+    picture_ = points.picture;
+    from_text_ = from_text_ || points.from_text;
+    if (!points.column_names.empty()) {
+      if (!column_names_.empty() && column_names_ != points.column_names)
+        throw InputError("'" + file + "': the columns have other names than those of '" + named_ + "'");
+      column_names_ = points.column_names;
+      named_ = file;
+    }
+    if (!points.row_names) return;
+    if (!row_names_) row_names_ = std::make_shared<io::RowNames>();
+    row_names_->heading = points.row_names->heading;
+    row_names_->append(*points.row_names);
+  }
+
+  std::vector<std::optional<io::Points>> points_;
+  std::optional<io::PictureShape> picture_;
+  std::vector<std::string> column_names_;
+  std::string named_;  ///< the last file that has names
+  std::shared_ptr<io::RowNames> row_names_;
+  bool from_text_ = false;
+};
+
+/// Rows of a file that this rank reads itself.
+template <class T>
+MatrixView<const T> own_rows(io::Points& keeper, const std::string& path, std::int64_t first, std::int64_t rows,
+                             const Head& head, const io::ReadOptions& reading) {
+  const std::optional<io::PointsShape> shape = io::shape_in_rows(path, reading);
+  if (!shape || shape->rows != head.rows || shape->columns != head.columns || shape->type != head.type)
+    throw InputError("'" + path + "': here it is another file than on rank 0");
+  keeper = io::read_rows(path, first, rows, reading);
+  return keeper.view<T>();
+}
+
+template <class T>
+void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = core::stretch_length(from.rows(), from.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && from.rows() > stretch)
+  for (std::int64_t first = 0; first < from.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, from.rows()); ++row)
+      std::copy_n(from.row(row), from.columns(), &to(at + row, 0));
+  }
+  core::honour_stop(stop, "stopped while reading the points");
+}
+
+/// The rows [first, first + rows) of all files.
+template <class T>
+void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
+                std::int64_t own, const io::ReadOptions& reading, const Session& session) {
+  core::Ranks* const ranks = session.ranks();
+  const std::int64_t begin = result.first_row;
+  const std::int64_t end = begin + own;
+  // Of a file, the rows that are this rank's, counted in the file.
+  const auto part_of = [&](std::size_t file) {
+    const FileRows& rows = result.files[file];
+    const std::int64_t from = std::clamp(begin, rows.first, rows.first + rows.rows);
+    const std::int64_t to = std::clamp(end, rows.first, rows.first + rows.rows);
+    return cpu::Range{from - rows.first, to - rows.first};
+  };
+  Matrix<T> all;
+  bool is_view = false;
+  core::agree(ranks, [&] {
+    for (std::size_t file = 0; file < heads.size() && own > 0; ++file)
+      if (const cpu::Range part = part_of(file); heads[file].in_rows && part.size() == own) {
+        own_rows<T>(result.points, result.files[file].path, part.begin, own, heads[file], reading);
+        is_view = true;
+        return;
+      }
+    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution,
+                            "one file in place of several, .npy in the points' type, is read where it lies");
+    all = Matrix<T>(own, columns);
+    for (std::size_t file = 0; file < heads.size(); ++file) {
+      const cpu::Range part = part_of(file);
+      if (!heads[file].in_rows || part.size() <= 0) continue;
+      io::Points keeper;
+      copy_rows(own_rows<T>(keeper, result.files[file].path, part.begin, part.size(), heads[file], reading), all,
+                result.files[file].first + part.begin - begin, reading.threads, reading.stop);
+    }
+  });
+  for (std::size_t file = 0; file < heads.size(); ++file) {
+    if (heads[file].in_rows || heads[file].rows == 0) continue;
+    const cpu::Range part = part_of(file);
+    const std::int64_t at = result.files[file].first - begin;  // of its first row among the own
+    if (ranks == nullptr) {
+      copy_rows(whole.rows<T>(file), all, at, reading.threads, reading.stop);
+    } else {
+      constexpr std::int64_t piece_bytes = std::int64_t{1} << 23;
+      const std::int64_t piece =
+          std::max<std::int64_t>(1, piece_bytes / (columns * static_cast<std::int64_t>(sizeof(T))));
+      for (std::int64_t first = 0; first < heads[file].rows; first += piece) {
+        const std::int64_t count = std::min(piece, heads[file].rows - first);
+        const std::vector<T> rows = ranks->from(0, [&] {
+          std::vector<T> some;
+          some.reserve(static_cast<std::size_t>(count * columns));
+          for (std::int64_t row = first; row < first + count; ++row) {
+            const T* const values = whole.rows<T>(file).row(row);
+            some.insert(some.end(), values, values + columns);
+          }
+          return some;
+        });
+        const std::int64_t from = std::max(first, part.begin);
+        const std::int64_t to = std::min(first + count, part.end);
+        if (from < to) std::copy_n(rows.data() + (from - first) * columns, (to - from) * columns, &all(at + from, 0));
+      }
+    }
+    whole.forget(file);
+  }
+  if (!is_view) result.points.values = io::own(std::move(all));
+}
+
+PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& reading, const Session& session) {
+  core::Ranks* const ranks = session.ranks();
+  const int rank = ranks == nullptr ? 0 : ranks->rank();
+  PointFiles result;
+  Head own;
+  const auto read = [&] {
+    const std::string file = file_of_rank(path, rank);
+    result.points = io::read_points(file, reading);
+    own = head_of(result.points);
+    if (ranks == nullptr) return own;
+    if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
+    if (result.points.row_names)
+      throw UnsupportedError(
+          "--id-column: the names of rows would be those of one rank; without --input-per-rank they "
+          "are those of all");
+    return own;
+  };
+  const std::vector<Head> heads = ranks == nullptr ? std::vector{read()} : ranks->gather(read);
+  std::vector<std::string> files;
+  for (std::size_t one = 0; one < heads.size(); ++one) {
+    files.push_back(file_of_rank(path, static_cast<int>(one)));
+    result.files.push_back({files.back(), result.rows, heads[one].rows});
+    result.rows += heads[one].rows;
+  }
+  result.first_row = result.files[static_cast<std::size_t>(rank)].first;
+  const Head common = common_head(files, heads);
+  if (own.rows == 0) {  // whatever its file says of columns and type
+    if (common.type == io::ElementType::f32) result.points.values = io::own(Matrix<float>(0, common.columns));
+    else result.points.values = io::own(Matrix<double>(0, common.columns));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string PointFiles::naming_file(std::string_view message) const {
+  constexpr std::string_view role = "points: ";
+  const std::string_view rest = without_rank(message);
+  if (!rest.starts_with(role)) return std::string(message);
+  const std::string rank(message.substr(0, message.size() - rest.size()));
+  const std::string_view what = rest.substr(role.size());
+  const auto named = [](const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; };
+  if (files.size() == 1) return fmt::format("{}{}: {}", rank, named(files.front().path), what);
+  constexpr std::string_view before = "row ";
+  std::int64_t row = -1;
+  if (const std::size_t at = what.find(before); at != std::string_view::npos)
+    std::from_chars(what.data() + at + before.size(), what.data() + what.size(), row);
+  for (const FileRows& file : files)
+    if (row >= file.first && row < file.first + file.rows)
+      return fmt::format("{}{} (row {} there): {}", rank, named(file.path), row - file.first, what);
+  return fmt::format("{}{} and {} more: {}", rank, named(files.front().path), files.size() - 1, what);
+}
+
+std::string file_of_rank(const std::string& path, int rank) {
+  constexpr std::string_view place = "{rank}";
+  std::string result = path;
+  for (std::size_t at = 0; (at = result.find(place, at)) != std::string::npos;) {
+    const std::string number = std::to_string(rank);
+    result.replace(at, place.size(), number);
+    at += number.size();
+  }
+  return result;
+}
+
+PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const io::ReadOptions& reading,
+                            const Session& session) {
+  if (per_rank == PerRank::yes) return read_file_of_rank(inputs.front(), reading, session);
+  core::Ranks* const ranks = session.ranks();
+  const std::vector<std::string> files = files_of_all(inputs, ranks);
+  PointFiles result;
+  if (ranks == nullptr && files.size() == 1) {
+    result.points = io::read_points(files.front(), reading);
+    result.rows = result.points.rows();
+    result.files = {{files.front(), 0, result.rows}};
+    return result;
+  }
+  WholeFiles whole;
+  const std::vector<Head> heads = from_first(ranks, [&] { return whole.read(files, reading); });
+  for (std::size_t file = 0; file < heads.size(); ++file) {
+    result.files.push_back({files[file], result.rows, heads[file].rows});
+    result.rows += heads[file].rows;
+  }
+  cpu::Range own{0, result.rows};
+  if (ranks != nullptr) {
+    constexpr std::int64_t granule = 1024;
+    own = cpu::share(result.rows, ranks->rank(), ranks->size(),
+                     result.rows / ranks->size() >= 16 * granule ? granule : 1);
+  }
+  result.first_row = own.begin;
+  const Head common = common_head(files, heads);
+  if (common.type == io::ElementType::f32)
+    read_share<float>(result, heads, whole, common.columns, own.size(), reading, session);
+  else read_share<double>(result, heads, whole, common.columns, own.size(), reading, session);
+  whole.add_names(result.points);
+  return result;
+}
+
+template <class T>
+io::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank, const PointFiles& points,
+                                    const io::ReadOptions& reading, const Session& session) {
+  core::Ranks* const ranks = session.ranks();
+  if (ranks == nullptr) return read_vector_as<T>(per_rank == PerRank::yes ? file_of_rank(path, 0) : path, reading);
+  const std::string file = per_rank == PerRank::yes ? file_of_rank(path, ranks->rank()) : path;
+  const bool of_rank = file != path;
+  io::VectorOf<T> values;
+  if (io::is_stream(path)) {  // which the first rank has
+    auto all = std::make_shared<std::vector<T>>(ranks->from(0, [&] {
+      const io::VectorOf<T> read = read_vector_as<T>(path, reading);
+      return std::vector<T>(read.view.data(), read.view.data() + read.view.size());
+    }));
+    values = {{all->data(), static_cast<std::int64_t>(all->size())}, all};
+  } else {
+    ranks->agree([&] { values = read_vector_as<T>(file, reading); });
+  }
+  if (of_rank) return values;
+  if (values.view.size() != points.rows)
+    throw InputError(fmt::format("'{}': there are {} weights for {} points; one for each is needed", path,
+                                 values.view.size(), points.rows));
+  return {{values.view.data() + points.first_row, points.points.rows()}, values.owner};
+}
+
+template <class T>
+io::PointsOf<T> read_matrix_for_all(const std::string& path, const io::ReadOptions& reading, const Session& session) {
+  core::Ranks* const ranks = session.ranks();
+  if (ranks == nullptr) return read_matrix_as<T>(path, reading);
+  std::int64_t columns = 0;
+  const std::vector<T> values = ranks->from(0, [&] {
+    const io::PointsOf<T> read = read_matrix_as<T>(path, reading);
+    columns = read.view.columns();
+    return std::vector<T>(read.view.data(), read.view.data() + read.view.rows() * columns);
+  });
+  columns = ranks->from(0, [&] { return std::vector{columns}; }).front();
+  Matrix<T> rows(columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns, columns);
+  std::ranges::copy(values, rows.data());
+  return io::own(std::move(rows));
+}
+
+void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values) {
+  const std::vector<std::int64_t> counts = ranks.gather([&] { return values.size(); });
+  std::int64_t count = 0;
+  for (const std::int64_t one : counts) count += one;
+  Buffer<std::int32_t> all;
+  ranks.agree([&] {
+    if (ranks.rank() == 0) all = Buffer<std::int32_t>(count);
+  });
+  constexpr std::int64_t piece = std::int64_t{1} << 22;
+  std::int64_t at = 0;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank)
+    for (std::int64_t first = 0; first < counts[rank]; first += piece) {
+      const std::int64_t some = std::min(piece, counts[rank] - first);
+      if (rank == 0) {
+        if (ranks.rank() == 0) std::copy_n(values.data() + first, some, all.data() + at);
+      } else {
+        const auto sent = ranks.from(static_cast<int>(rank), [&] {
+          return std::vector<std::int32_t>(values.data() + first, values.data() + first + some);
+        });
+        if (ranks.rank() == 0) std::ranges::copy(sent, all.data() + at);
+      }
+      at += some;
+    }
+  if (ranks.rank() == 0) values = std::move(all);
+}
+
+template io::VectorOf<float> read_values_of_rows(const std::string&, PerRank, const PointFiles&, const io::ReadOptions&,
+                                                 const Session&);
+template io::VectorOf<double> read_values_of_rows(const std::string&, PerRank, const PointFiles&,
+                                                  const io::ReadOptions&, const Session&);
+template io::PointsOf<float> read_matrix_for_all(const std::string&, const io::ReadOptions&, const Session&);
+template io::PointsOf<double> read_matrix_for_all(const std::string&, const io::ReadOptions&, const Session&);
+
+}  // namespace gradus::cli

@@ -1,0 +1,168 @@
+#include "cli/ranks.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "core/shared_library.hpp"
+#include "cpu/threads.hpp"
+#include "gradus/version.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+constexpr const char* library_name = "libgradus_mpi_process.so";
+
+/// The program's folder: in a build the library lies there, of an installed program in a folder beside it.
+std::filesystem::path program_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+std::array<char, 64> machine_name() {
+  std::array<char, 64> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {"?"};
+  return name;
+}
+
+}  // namespace
+
+std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, const std::stop_token& stop) {
+  const std::filesystem::path folder = program_folder();
+  const std::string beside = folder / library_name;
+  const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
+  // Stays open to the end of the process, as MPI does.
+  const core::SharedLibrary library({beside.c_str(), installed.c_str()});
+  if (!library) {
+    require_first(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
+                                 "); install Gradus with MPI (GRADUS_MPI=ON)");
+    return nullptr;
+  }
+  const auto start = library.find<mpi::Start>(mpi::start_name);
+  mpi::Process* process = nullptr;
+  {
+    // A process that has ended meanwhile is waited for by MPI without a limit.
+    const Deadline deadline(WatchedCommunicator::usual, [] {
+      fmt::print(stderr, "gradus: MPI has not started within {} s\n", WatchedCommunicator::usual);
+      ::_exit(1);
+    });
+    if (start != nullptr) process = start(std::string(version()).c_str());
+  }
+  if (process == nullptr) {
+    require_first(processes, "'" + library.file() + "' is that of another version of Gradus");
+    return nullptr;
+  }
+  if (process->communicator().size() == 1) {
+    process->finish();
+    require_first(processes,
+                  "the MPI that '" + library.file() +
+                      "' was built with knows of no others: mpirun is that of another MPI; start the program "
+                      "by that of the former, or build Gradus with the latter");
+    return nullptr;
+  }
+  return std::make_shared<RankedJob>(*process, stop);
+}
+
+RankedJob::RankedJob(mpi::Process& process, const std::stop_token& stop)
+    : process_(process),
+      communicator_(process.communicator(),
+                    [this](const std::string& words) {
+                      fmt::print(stderr,
+                                 "gradus: {} {}; who says nothing of the kind is the one that does not answer\n",
+                                 name_of(rank()), words);
+                      std::fflush(stderr);
+                      // The others, whose time is up at about this moment, are given the time to say so, before the
+                      // launcher ends them.
+                      std::this_thread::sleep_for(std::chrono::seconds(1));
+                      ::_exit(1);  // MPI is busy with another thread
+                    }),
+      ranks_(communicator_, stop) {
+  for (const std::array<char, 64>& name : ranks_.gather(machine_name)) machines_.emplace_back(name.data());
+}
+
+void RankedJob::set_stall_limit(double seconds) {
+  stall_limit_ = seconds;
+  communicator_.set_limit(seconds);
+}
+
+std::string RankedJob::name_of(int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  return fmt::format("rank {} of {}{}", rank, size(),
+                     index < machines_.size() ? fmt::format(" ({})", machines_[index]) : std::string());
+}
+
+std::string_view without_rank(std::string_view message) {
+  int rank = 0;
+  int size = 0;
+  int length = -1;
+  const std::string beginning(message.substr(0, 64));
+  if (std::sscanf(beginning.c_str(), "rank %d of %d: %n", &rank, &size, &length) < 2 || length < 0) return message;
+  return message.substr(static_cast<std::size_t>(length));
+}
+
+std::string RankedJob::with_machine(const std::string& message) const {
+  const std::string_view rest = without_rank(message);
+  if (rest.size() == message.size()) return message;
+  const int rank = std::stoi(message.substr(std::string_view("rank ").size()));
+  return fmt::format("{}: {}", name_of(rank), rest);
+}
+
+void RankedJob::end_alone(int status) noexcept {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  process_.abort(status);
+  ::_exit(status);
+}
+
+int RankedJob::end(int status, const std::function<void()>& say) {
+  // An error that all ranks have agreed on brings them here at about the same time. Who has one of its own finds the
+  // others waiting here or, if it comes to the worst, elsewhere.
+  constexpr double patience = 5;
+  std::vector<int> all(static_cast<std::size_t>(size()));
+  if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
+    if (status != 0) say();
+    else
+      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout)\n", name_of(rank()),
+                 stall_limit_);
+    end_alone(status == 0 ? 1 : status);
+  }
+  // Who knows of an error says more than those that were stopped by it.
+  const int stopped = InterruptedError("").exit_status();
+  auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
+  if (failed == all.end()) failed = std::ranges::find(all, stopped);
+  const int result = failed == all.end() ? 0 : *failed;
+  if (failed - all.begin() == rank()) say();
+  std::fflush(stdout);
+  std::fflush(stderr);
+  // A launcher ends the others when one process ends with an error: not before that is said.
+  if (!process_.meet(0, all, patience)) end_alone(result == 0 ? 1 : result);
+  const Deadline deadline(patience, [result] { ::_exit(result == 0 ? 1 : result); });
+  process_.finish();
+  return result;
+}
+
+std::string note_of_binding(RankedJob& job, int threads) {
+  struct Own {
+    std::int64_t processors, share, threads;
+  };
+  const std::vector<Own> all = job.ranks().gather([&] {
+    return Own{std::ssize(cpu::allowed_processors()),
+               std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN) / job.communicator().neighbours()), threads};
+  });
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank].processors < all[rank].share)
+      return fmt::format(
+          "{} may use {} of the {} processors that are its share of the machine: the launcher has bound it; 'mpirun "
+          "--bind-to none' leaves it all of them (it runs with {})",
+          job.name_of(static_cast<int>(rank)), all[rank].processors, all[rank].share,
+          all[rank].threads == 1 ? "1 thread" : fmt::format("{} threads", all[rank].threads));
+  return "";
+}
+
+}  // namespace gradus::cli

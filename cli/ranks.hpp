@@ -1,0 +1,63 @@
+// The program as one of several ranks: a process that mpirun has started beside others, which it meets through the
+// library gradus_mpi_process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/processes.hpp"
+#include "cli/stall.hpp"
+#include "core/ranks.hpp"
+#include "mpi/process.hpp"
+
+namespace gradus::cli {
+
+class RankedJob {
+ public:
+  /// With the other `processes`. Null where this one has to end with the status of UnsupportedError and say nothing,
+  /// because the first one throws it: the library is not there, or it is that of another MPI than mpirun.
+  static std::shared_ptr<RankedJob> join(const Processes& processes, const std::stop_token& stop);
+  RankedJob(mpi::Process& process, const std::stop_token& stop);
+  RankedJob(const RankedJob&) = delete;
+  RankedJob& operator=(const RankedJob&) = delete;
+
+  core::Ranks& ranks() { return ranks_; }
+  Communicator& communicator() { return communicator_; }
+  int rank() const { return communicator_.rank(); }
+  int size() const { return communicator_.size(); }
+
+  /// See WatchedCommunicator.
+  void set_stall_limit(double seconds);
+
+  /// "rank 3 of 8" with the machine's name: "rank 3 of 8 (node17)".
+  std::string name_of(int rank) const;
+  /// A message that begins as those of core::Ranks do, "rank 3 of 8: …", with the machine's name.
+  std::string with_machine(const std::string& message) const;
+
+  /// The end of this process's part: with its status, and say(), which says what was wrong where it is not 0. When all
+  /// have come, the first one with an error says so, and all return its status. Where some do not come, this one says
+  /// what it knows and ends all of them.
+  int end(int status, const std::function<void()>& say);
+
+ private:
+  [[noreturn]] void end_alone(int status) noexcept;
+
+  mpi::Process& process_;
+  WatchedCommunicator communicator_;
+  core::Ranks ranks_;
+  std::vector<std::string> machines_;  ///< of each rank
+  double stall_limit_ = WatchedCommunicator::usual;
+};
+
+/// A message of core::Ranks without "rank 3 of 8: " at its beginning; unchanged where that is not there.
+std::string_view without_rank(std::string_view message);
+
+/// A note for the user where ranks are bound to fewer processors than their share of the machine; empty where none is.
+/// All ranks call it together. `threads`: that this one's job will have.
+std::string note_of_binding(RankedJob& job, int threads);
+
+}  // namespace gradus::cli

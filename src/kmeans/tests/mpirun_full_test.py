@@ -1,0 +1,11 @@
+"""The enumeration of mpirun_test.py, with ten times as many of its combinations."""
+
+import os
+
+import kit
+
+_few = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
+
+
+class ManyEnumerated(_few.Enumerated):
+    STEPS = 280

@@ -1,0 +1,452 @@
+"""`gradus kmeans` on several ranks, as mpirun starts them: the files of one process, and every fault said once."""
+
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import kit
+from kit import GRADUS, Case, content, gradus, write_npy
+
+# More processes than cores; as root in a container.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+# What may differ between one process and several: what says where and how long it ran.
+OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds")
+
+
+def why_not():
+    if not shutil.which("mpirun"):
+        return "there is no mpirun (Debian: openmpi-bin)"
+    if not os.path.exists(os.path.join(os.path.dirname(GRADUS), "libgradus_mpi_process.so")):
+        return "the program was built without MPI (GRADUS_MPI)"
+    if "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ:
+        return "a sanitizer takes what MPI does with memory for errors"
+    return ""
+
+
+def lattice(n, d, seed=1, levels=7):
+    """Points with many ties and repetitions."""
+    numbers = random.Random(seed)
+    return [numbers.randrange(levels) - levels // 2 + (0.25 if column % 3 == 0 else 0) for _ in range(n) for column in range(d)]
+
+
+class RanksCase(Case):
+    def setUp(self):
+        if why_not():
+            self.skipTest(why_not())
+        super().setUp()
+        self.numbers = itertools.count()
+
+    def start(self, ranks, *arguments, options=(), program=GRADUS, **more):
+        return subprocess.Popen(["mpirun", "-n", str(ranks), *options, program, *map(str, arguments)],
+                                env=dict(os.environ, **ENVIRONMENT), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                **more)
+
+    def mpirun(self, ranks, *arguments, stdin="", timeout=60, **more):
+        job = self.start(ranks, *arguments, stdin=subprocess.PIPE, **more)
+        try:
+            stdout, stderr = job.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise
+        return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
+
+    def said(self, result):
+        return [line for line in result.stderr.splitlines() if line.startswith("gradus: ")]
+
+    def refused_on_ranks(self, ranks, status, *arguments, says=(), beside=(), **more):
+        """All ranks end with this status, one of them says so, and nothing stands under -o. `beside`: the arguments of
+        two more ranks."""
+        out = self.path("refused-%d" % next(self.numbers))
+        words = ["kmeans", *arguments, "-o", out]
+        if beside:
+            words += [":", "-n", 2, GRADUS, "kmeans", *beside, "-o", out]
+        started = time.time()
+        # mpirun need not wait for what has said all it had to say.
+        result = self.mpirun(ranks, *words, options=["--mca", "odls_base_sigkill_timeout", "0"], **more)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertLess(time.time() - started, 20)
+        self.assertEqual(len(self.said(result)), 1, result.stderr)
+        for expected in says:
+            self.assertIn(expected, self.said(result)[0])
+        self.assertEqual(result.stdout, "")
+        self.assertFalse(os.path.exists(out))
+        return self.said(result)[0]
+
+    def together(self, *jobs):
+        """Side by side: where a process ends with an error, mpirun waits for a second or two."""
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            return [one.result() for one in [pool.submit(job) for job in jobs]]
+
+    def all_refused(self, *jobs):
+        """The arguments of refused_on_ranks(), the last one of each is what it says."""
+        return self.together(*[lambda job=job: self.refused_on_ranks(*job[:-1], **job[-1]) for job in jobs])
+
+    def files_of(self, folder):
+        files = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
+        summary = json.loads(files.pop("summary.json"))
+        for key in OF_THE_RUN:
+            del summary[key]
+        for iteration in summary["history"]:
+            del iteration["seconds"]
+        summary.pop("input")
+        # The bytes, and not only what they are equal to.
+        return dict(files, summary=json.dumps(summary))
+
+    def one(self, *arguments):
+        out = self.path("one")
+        shutil.rmtree(out, ignore_errors=True)
+        self.succeed("kmeans", *arguments, "-o", out, "--quiet")
+        return self.files_of(out)
+
+    def several(self, ranks, *arguments, **more):
+        out = self.path("several")
+        shutil.rmtree(out, ignore_errors=True)
+        result = self.mpirun(ranks, "kmeans", *arguments, "-o", out, "--quiet", **more)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+        return self.files_of(out)
+
+    def same(self, ranks, *arguments, **more):
+        self.assertEqual(self.several(ranks, *arguments, **more), self.one(*arguments), (ranks, arguments))
+
+    def parts(self, dtype, d, values, cuts, name="part-%d.npy"):
+        """The rows in several files, the first one of which begins at row 0 and the others at the cuts."""
+        n = len(values) // d
+        files = []
+        for index, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n])):
+            files.append(write_npy(self.path(name % index), dtype, (end - begin, d), values[begin * d : end * d]))
+        return files
+
+
+RANKS = (1, 2, 3, 5, 8, 16)
+SHAPES = (  # type, rows, columns, clusters
+    ("<f4", 1, 1, 1),
+    ("<f8", 3, 2, 2),
+    ("<f4", 200, 3, 7),
+    ("<f8", 1500, 16, 12),
+    ("|u1", 997, 5, 40),
+    ("<f4", 600, 130, 9),
+    ("<f4", 40000, 2, 5),
+)
+INITS = ("k-means++", "k-means-parallel", "random", "first", "FILE")
+OPTIONS = (
+    ("--seed", 5),
+    ("--weights", "FILE"),
+    ("--metric", "cosine"),
+    ("--restarts", 3),
+    ("--empty", "keep", "--tolerance", 0),
+    ("--changed", 0.2, "--max-iterations", 9),
+    ("--dtype", "f64", "--threads", 2),
+    ("--max-iterations", 1),
+)
+
+
+class Enumerated(RanksCase):
+    """Every number of ranks, shape, initialisation and option with others, in an order that is not by any of them."""
+
+    STEPS = 16
+
+    def job(self, shape, init, option, seed):
+        dtype, n, d, k = shape
+        values = lattice(n, d, seed)
+        if dtype == "|u1":
+            values = [int(value) & 255 for value in values]
+        if "cosine" in option:
+            values = [value + 1 if column % d == 0 and not any(values[column : column + d]) else value
+                      for column, value in enumerate(values)]
+        words = [write_npy(self.path("points.npy"), dtype, (n, d), values), "-k", k, "--fewer-distinct", "accept"]
+        if init == "FILE":
+            first = [float(value) for value in values[: k * d]]
+            wide = dtype == "<f8" or "f64" in option
+            init = write_npy(self.path("first.npy"), "<f8" if wide else "<f4", (k, d), first)
+        if "--seed" not in option or init in INITS[:3]:
+            words += option
+        if "--restarts" in words and init not in INITS[:3]:
+            words = words[: -len(option)]
+        if "--weights" in words:
+            weights = [(row * 7 + seed) % 5 / 2 + (row == 0) for row in range(n)]
+            words[words.index("--weights") + 1] = write_npy(
+                self.path("weights.npy"), "<f8" if dtype == "<f8" else "<f4", (n,), weights)
+        return [*words, "--init", init]
+
+    def test_the_files_are_those_of_one_process(self):
+        seen = set()
+        for step in range(self.STEPS):
+            # The numbers of them have hardly a factor in common.
+            ranks, shape = RANKS[step % len(RANKS)], SHAPES[step % len(SHAPES)]
+            init, option = INITS[step % len(INITS)], OPTIONS[(step + step // 24) % len(OPTIONS)]
+            seen |= {ranks, shape, init, option}
+            with self.subTest(ranks=ranks, shape=shape, init=init, option=option):
+                self.same(ranks, *self.job(shape, init, option, step))
+        self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
+
+
+class Inputs(RanksCase):
+    def test_several_files_are_as_one(self):
+        values = lattice(700, 4)
+        whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)
+        expected = self.one(whole, "-k", 6)
+        for cuts in ((), (100, 100), (1, 2, 3, 300, 301, 699)):
+            files = self.parts("<f4", 4, values, cuts)
+            self.assertEqual(self.one(*files, "-k", 6), expected)
+            self.assertEqual(self.several(3, *files, "-k", 6), expected)
+        # Of a pattern, by the numbers in the names: 10 comes after 2.
+        folder = self.path("many")
+        os.mkdir(folder)
+        self.parts("<f4", 4, values, range(50, 700, 50), "many/%d.npy")
+        self.assertEqual(self.one(os.path.join(folder, "*.npy"), "-k", 6), expected)
+        self.assertEqual(self.several(5, os.path.join(folder, "*.npy"), "-k", 6), expected)
+        self.refused(3, "kmeans", os.path.join(folder, "*.csv"), "-k", 6, says=["no file has a name like that"])
+
+    def test_each_rank_may_have_a_file_of_its_own(self):
+        values = lattice(700, 4)
+        whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)
+        weights = [row % 3 for row in range(700)]
+        expected = self.one(whole, "-k", 6, "--weights", write_npy(self.path("w.npy"), "<f4", (700,), weights))
+        self.parts("<f4", 4, values, (250, 250))  # one of them is empty
+        self.parts("<f4", 1, weights, (250, 250), "w-%d.npy")
+        for of_rows in ("w-{rank}.npy", "w.npy"):
+            self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
+                                          "--weights", self.path(of_rows)), expected)
+
+    def test_what_cannot_be_read_in_slices(self):
+        rows = ["%d,%d,%s" % (index % 7, index % 11, index / 8) for index in range(300)]
+        text = "a,b,c\n" + "\n".join(rows) + "\n"
+        table = self.file("table.csv", text)
+        self.same(3, table, "-k", 4)
+        self.same(3, table, "-k", 4, "--id-column", "c")
+        self.same(3, os.path.join(kit.DATA, "picture.png"), "-k", 3)
+        expected = self.one(table, "-k", 4)
+        self.assertEqual(self.several(3, "-", "-k", 4, stdin=text), expected)
+        two = [self.file("1.csv", "a,b,c\n" + "\n".join(rows[:40]) + "\n"), self.file("2.csv", "\n".join(rows[40:]) + "\n")]
+        self.assertEqual(self.several(2, *two, "-k", 4), expected)
+        # By columns, of which none of the ranks has a whole one.
+        values = [index % 13 for index in range(200)]
+        by_columns = write_npy(self.path("by_columns.npy"), "<f4", (50, 4), values,
+                               header="{'descr': '<f4', 'fortran_order': True, 'shape': (50, 4), }")
+        self.same(3, by_columns, "-k", 4)
+        self.same(3, by_columns, by_columns, "-k", 4)
+        self.same(3, write_npy(self.path("all.npy"), "<i4", (50, 4), values), "-k", 3, "--columns", "1,3-4")
+
+    def test_what_is_printed_is_printed_once(self):
+        points = self.points()
+        result = self.mpirun(3, "kmeans", points, "-k", 4, "-o", self.path("out"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("200 points x 3"), 1)
+        self.assertIn("on each of 3 ranks", result.stdout)
+        self.assertEqual(len(self.said(result)), 1, result.stderr)
+        summary = json.loads(self.mpirun(3, "kmeans", points, "-k", 4, "--json").stdout)
+        self.assertEqual(summary["n"], 200)
+        self.assertEqual(self.mpirun(3, "kmeans", "--help").stdout, self.succeed("kmeans", "--help").stdout)
+
+
+class Faults(RanksCase):
+    def test_a_wrong_value_is_named_by_its_row_among_all_and_its_file(self):
+        values = lattice(400, 3)
+        whole = write_npy(self.path("whole.npy"), "<f4", (400, 3), values)
+        weights = [-1.0 if row == 390 else 1.0 for row in range(400)]
+        zero = write_npy(self.path("zero.npy"), "<f4", (400, 3),
+                         [0 if at // 3 == 201 else value or 1 for at, value in enumerate(values)])
+        values[3 * 391 + 1] = float("nan")
+        bad = write_npy(self.path("bad.npy"), "<f4", (400, 3), values)
+        parts = self.parts("<f4", 3, values, (50, 380))
+        big = write_npy(self.path("big.npy"), "<f8", (400, 3), [1e300 if at == 1150 else at for at in range(1200)])
+        far = write_npy(self.path("far.npy"), "<i8", (400, 3), [2**53 + 1 if at == 1150 else at for at in range(1200)])
+        negative = write_npy(self.path("negative.npy"), "<f4", (400,), weights)
+        short = write_npy(self.path("short.npy"), "<f4", (399,), weights[:399])
+        there = "part-2.npy' (row 11 there): the value in row 391, column 1"
+        self.all_refused(
+            (4, 3, bad, "-k", 3, {"says": ["rank 3 of 4 (", "bad.npy': the value in row 391, column 1", "NaN"]}),
+            (4, 3, *parts, "-k", 3, {"says": ["rank 3 of 4 (", there]}),
+            (3, 3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 3, {"says": ["rank 2 of 3 (", there]}),
+            (4, 3, whole, "-k", 3, "--weights", negative, {"says": ["rank 3 of 4 (", "negative.npy'", "row 390"]}),
+            (4, 3, whole, "-k", 3, "--weights", short, {"says": ["short.npy': there are 399 weights for 400 points"]}),
+            (4, 3, zero, "-k", 3, "--metric", "cosine", {"says": ["rank 2 of 4", "zero.npy': row 201", "all zeros"]}),
+            (4, 3, big, "-k", 3, "--dtype", "f32", {"says": ["rank 3 of 4", "big.npy': row 383, column 1", "beyond"]}),
+            (4, 3, far, "-k", 3, {"says": ["rank 3 of 4", "far.npy': row 383, column 1", "no exact double"]}))
+        self.refused(3, "kmeans", *parts, "-k", 3, says=[there])
+
+    def test_files_that_do_not_fit_together(self):
+        values = lattice(90, 3)
+        parts = self.parts("<f4", 3, values, (30, 60))
+        other = write_npy(self.path("other.npy"), "<f4", (10, 4), lattice(10, 4))
+        wide = write_npy(self.path("wide.npy"), "<f8", (10, 3), lattice(10, 3))
+        cut = self.parts("<f4", 3, values, (30, 60), "cut-%d.npy")
+        self.file("cut-1.npy", content(cut[1])[:-4])
+        self.parts("<f4", 3, values, (30, 60), "narrow-%d.npy")
+        write_npy(self.path("narrow-2.npy"), "<f4", (30, 2), lattice(30, 2))
+        of_ranks = ["--input-per-rank", "-k", 3]
+        self.all_refused(
+            (3, 3, *parts, other, "-k", 3, {"says": ["other.npy': rows of 4 columns, but those of", "have 3"]}),
+            (3, 3, *parts, wide, "-k", 3, {"says": ["wide.npy': values of type f64", "--dtype"]}),
+            (3, 3, *cut, "-k", 3, {"says": ["cut-1.npy'", "takes 360 bytes after the header, but 356 are there"]}),
+            (3, 3, self.path("cut-{rank}.npy"), *of_ranks, {"says": ["rank 1 of 3 (", "cut-1.npy'", "356 are there"]}),
+            (3, 3, self.path("narrow-{rank}.npy"), *of_ranks, {"says": ["narrow-2.npy'", "2 columns"]}),
+            (4, 3, self.path("part-{rank}.npy"), *of_ranks, {"says": ["rank 3 of 4 (", "part-3.npy'", "No such file"]}),
+            (2, 2, parts[0], *of_ranks, {"says": ["{rank}"]}),
+            (3, 3, self.path("none.npy"), "-k", 3, {"says": ["none.npy'", "No such file"]}))
+        self.same(3, *parts, wide, "-k", 3, "--dtype", "f64")
+
+    def test_options_that_differ_between_ranks(self):
+        points = self.points()
+        other = self.points("other.npy", n=100)
+        self.all_refused(*[
+            (1, 2, points, *own, {"beside": [points, *theirs], "says": says}) for own, theirs, says in [
+                (["-k", 3], ["-k", 4], ["rank 1 of 3", "--clusters 4", "--clusters 3", "same arguments"]),
+                (["-k", 3], ["-k", 3, "--seed", 1], ["--seed 1", "nothing of that"]),
+                (["-k", 3, "--seed", 1], ["-k", 3], ["--seed 1", "nothing of that"]),
+                (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
+                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not a whole number"])]])
+        for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
+            self.assertNotIn("rank", line)  # all of them were given the same
+
+    def test_what_needs_one_process(self):
+        points = self.points()
+        self.all_refused(*[
+            (2, 4, points, *arguments, {"says": [says]}) for arguments, says in [
+                (["-k", "2..4"], "several -k"),
+                (["-k", 3, "--standardize"], "--standardize"),
+                (["-k", 3, "--report", self.path("page.html")], "--report"),
+                (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
+                (["-k", 3, "--device", "gpu"], "on several ranks")]])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
+        result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
+        self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+
+    def test_no_library_for_mpi(self):
+        folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # where it can be linked
+        self.addCleanup(shutil.rmtree, folder)
+        program = os.path.join(folder, "gradus")
+        os.link(GRADUS, program)
+        points = self.points()
+        says = ["one of 3 processes", "cannot be opened", "libgradus_mpi_process.so", "GRADUS_MPI"]
+        self.refused_on_ranks(3, 4, points, "-k", 3, program=program, says=says)
+
+    def test_the_mpirun_of_another_mpi(self):
+        points = self.points()
+        for size, rank in (("PMI_SIZE", "PMI_RANK"), ("SLURM_STEP_NUM_TASKS", "PMIX_RANK")):
+            first = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "0"})
+            self.assertEqual((first.returncode, first.stdout), (4, ""), first.stderr)
+            self.assertIn("mpirun is that of another MPI", first.stderr)
+            other = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "1"})
+            self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_no_memory_and_no_room(self):
+        points = self.points(n=30000)
+        self.refused_on_ranks(3, 1, points, "-k", 3, "--memory-limit", "1K", says=["rank 0 of 3 (", "needs", "--memory-limit allows only"])
+        small = self.path("small")
+        os.mkdir(small)
+        script = 'mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; shift; "$@"; echo "status $?"; ls -A "%s"' % small
+        job = ["mpirun", "-n", "3", GRADUS, "kmeans", points, "-k", "3", "-o", os.path.join(small, "out")]
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", small, *job], capture_output=True, text=True,
+                                env=dict(os.environ, **ENVIRONMENT), timeout=60)
+        if result.returncode == 99 or "unshare:" in result.stderr:
+            self.skipTest("no file system can be mounted here: " + result.stderr.strip())
+        self.assertEqual(result.stdout, "status 1\n", result.stderr)
+        self.assertEqual(len(self.said(result)), 1, result.stderr)
+        self.assertIn("rank 0 of 3", self.said(result)[0])
+        self.assertIn("but only 65536 bytes (64 KiB) are free", self.said(result)[0])
+
+    def test_room_that_ends_while_the_labels_are_written(self):
+        """A limit on the size of files, which is found out when all ranks have done their work."""
+        points = self.points(n=30000)
+        program = self.file("limited", '#!/bin/sh\nulimit -f 64\nexec "%s" "$@"\n' % GRADUS)  # blocks of 512 bytes
+        os.chmod(program, 0o755)
+        self.refused_on_ranks(3, 1, points, "-k", 3, program=program, says=["labels.npy'", "File too large"])
+
+
+class Ended(RanksCase):
+    """Processes that end, or stop, in the middle of it: nobody waits for long, and no result is left."""
+
+    def setUp(self):
+        super().setUp()
+        self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", self.path("points.npy"))
+
+    def ranks_of(self, out):
+        found = {}
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = content(f"/proc/{process}/cmdline").split(b"\0")
+                variables = content(f"/proc/{process}/environ").split(b"\0")
+            except OSError:
+                continue
+            rank = [one for one in variables if one.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            if words[0] == GRADUS.encode() and out.encode() in words and rank:
+                found[int(rank[0].partition(b"=")[2])] = int(process)
+        return found
+
+    def end(self, number, rank, *, seconds, within, options=(), more=()):
+        """What is said when this signal came to the rank, or to mpirun where it is None; or, without a signal, when the
+        points are cut."""
+        points, out = self.path("points.npy"), self.path("out-%d" % next(self.numbers))
+        job = self.start(3, "kmeans", points, "-k", 300, "--tolerance", 0, "--max-iterations", 1000000, "-o", out, *more,
+                         options=options)
+        self.addCleanup(job.kill)
+        deadline = time.time() + 30
+        while len(self.ranks_of(out)) < 3 or not os.path.exists(out):  # MPI has started, and the files are opened
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+        time.sleep(seconds)
+        processes = self.ranks_of(out)
+        if number is None:
+            os.truncate(points, 4096)
+        else:
+            os.kill(job.pid if rank is None else processes[rank], number)
+        started = time.time()
+        _, stderr = job.communicate(timeout=60)
+        while self.ranks_of(out):
+            self.assertLess(time.time() - started, within, stderr)
+            time.sleep(0.05)
+        self.assertLess(time.time() - started, within, stderr)
+        self.assertEqual(os.listdir(out) if os.path.exists(out) else [], [])
+        shutil.rmtree(out, ignore_errors=True)
+        return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
+
+    def test_killed(self):
+        for status, _ in self.together(*[lambda rank=rank, seconds=seconds: self.end(signal.SIGKILL, rank, seconds=seconds, within=10)
+                                         for rank, seconds in ((0, 0), (2, 0.5))]):
+            self.assertNotEqual(status, 0)
+
+    def test_asked_to_stop(self):
+        asked = ((1, signal.SIGTERM), (None, signal.SIGTERM), (None, signal.SIGINT))
+        for (rank, _), (status, said) in zip(asked, self.together(*[
+                lambda rank=rank, number=number: self.end(number, rank, seconds=0.3, within=10) for rank, number in asked])):
+            self.assertNotEqual(status, 0)
+            self.assertLessEqual(len(said), 1, said)
+            if rank is not None:
+                self.assertEqual(status, 130)
+                self.assertIn("stopped", said[0])
+
+    def test_a_file_that_becomes_shorter(self):
+        status, said = self.end(None, None, seconds=0.3, within=10)
+        self.assertEqual((status, len(said)), (3, 1), said)
+        self.assertIn("points.npy': the file became shorter", said[0])
+
+    def test_who_waits_too_long_says_for_what(self):
+        status, said = self.end(signal.SIGSTOP, 1, seconds=0.3, within=12, more=["--stall-timeout", "2"])
+        self.assertNotEqual(status, 0)
+        self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
+        for line in said:
+            self.assertRegex(line, r"has waited for the others for 2\S* s \(--stall-timeout\) in collective call \d+, .* \d+ ")
+
+    def test_a_launcher_that_does_not_clean_up(self):
+        _, said = self.end(signal.SIGKILL, 1, seconds=0.3, within=12, options=["--enable-recovery"], more=["--stall-timeout", "2"])
+        self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+#include "mpi/process.hpp"
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "gradus/error.hpp"
+#include "gradus/export.hpp"
+#include "gradus/mpi.hpp"
+#include "gradus/version.hpp"
+
+namespace gradus::mpi {
+namespace {
+
+class MpiProcess final : public Process {
+ public:
+  MpiProcess() {
+    MPI_Comm_dup(MPI_COMM_WORLD, &meeting_);
+    MPI_Comm_set_errhandler(meeting_, MPI_ERRORS_RETURN);
+    communicator_ = mpi_communicator(MPI_COMM_WORLD);
+  }
+
+  Communicator& communicator() override { return *communicator_; }
+
+  bool meet(int own, std::span<int> all, double seconds) override {
+    own_ = own;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Iallgather(&own_, 1, MPI_INT, all.data(), 1, MPI_INT, meeting_, &request) != MPI_SUCCESS) return false;
+    const auto start = std::chrono::steady_clock::now();
+    for (;;) {
+      int done = 0;
+      if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (done != 0) return true;
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      if (seconds > 0 && waited.count() > seconds) return false;
+      // Nobody is in a hurry here, and the first rank may be writing.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void finish() override {
+    communicator_.reset();
+    MPI_Comm_free(&meeting_);
+    MPI_Finalize();
+  }
+
+  void abort(int status) noexcept override { MPI_Abort(MPI_COMM_WORLD, status); }
+
+ private:
+  MPI_Comm meeting_ = MPI_COMM_NULL;
+  int own_ = 0;
+  std::unique_ptr<Communicator> communicator_;
+};
+
+}  // namespace
+}  // namespace gradus::mpi
+
+extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* version) {
+  if (std::string_view(version) != GRADUS_VERSION_STRING) return nullptr;
+  // Where MPI cannot start, its own message says why, and the process ends.
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  static gradus::mpi::MpiProcess process;
+  return &process;
+}
