@@ -454,7 +454,7 @@ NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t
   const auto layout = layout_of<Reals>(file->bytes(), path, false);
   if (layout.by_columns() || first < 0 || rows < 0 || first > layout.rows() - rows)
     refuse(path, "rows " + std::to_string(first) + " to " + std::to_string(first + rows) +
-                     " cannot be read of an array of shape " + to_string(layout.header.shape));
+                     " cannot be read of an array of shape " + core::shape_text(layout.header.shape));
   const auto row_bytes = static_cast<std::size_t>(layout.columns()) * layout.kind->bytes;
   const std::span<const std::byte> data =
       layout.data.subspan(static_cast<std::size_t>(first) * row_bytes, static_cast<std::size_t>(rows) * row_bytes);
