@@ -10,6 +10,7 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
 #include "cli/kmeans_page.hpp"
 #include "cli/kmeans_table.hpp"
@@ -130,6 +131,7 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
           {"seed", arguments.options.seed},
           {"restarts", arguments.options.restarts},
           {"restart", result.restart},
+          {"resumed", result.resumed},
           {"metric", arguments.options.metric == KMeansMetric::cosine ? "cosine" : "euclidean"},
           {"weighted", !arguments.weights.empty()},
           {"rechecked", result.report.rechecked},
@@ -191,7 +193,7 @@ const std::vector<std::string>& result_names() {
 }
 
 std::vector<std::string> output_files(const Arguments& arguments) {
-  std::vector<std::string> files{arguments.options.graph_file, arguments.page};
+  std::vector<std::string> files{arguments.options.graph_file, arguments.page, arguments.options.checkpoint.file};
   if (!arguments.output.empty())
     for (const std::string& name : result_names()) files.push_back(std::filesystem::path(arguments.output) / name);
   return files;
@@ -216,6 +218,7 @@ std::string hint_of_restarts(const Arguments& arguments, const Fitting<T>& fitti
     return "";
   KMeansOptions options = arguments.options;
   options.restarts = restarts;
+  options.checkpoint = {};
   const double best = fitting.fit(options).inertia;
   if (!(best < inertia * (1 - difference))) return "";
   return fmt::format("other seeds lead elsewhere: --restarts {} keeps the best of {}, of inertia {}, {:.2g} % less",
@@ -471,6 +474,7 @@ Action setup_kmeans(Options& options, Session& session) {
   options.choice("--locked", fit.locked,
                  {{"point", KMeansLocked::point}, {"chunk", KMeansLocked::chunk}, {"thread", KMeansLocked::thread}},
                  "for how much it takes it");
+  add_checkpoint_options(options, fit.checkpoint);
 
   options.heading("On many processes, which mpirun starts");
   options.flag(
@@ -488,6 +492,7 @@ Action setup_kmeans(Options& options, Session& session) {
 
   return [arguments, &session] {
     const auto start = core::Clock::now();
+    take_checkpoint_requests(arguments->options.checkpoint, session);
     arguments->reading.threads = cpu::thread_count(session.execution);
     std::vector<std::string> read = arguments->inputs;
     read.insert(read.end(), {arguments->weights, arguments->centroids});
@@ -501,6 +506,8 @@ Action setup_kmeans(Options& options, Session& session) {
       throw UsageError("--init: a file has the centroids of one number of clusters, and -k names several");
     if (arguments->chooses() && !arguments->options.graph_file.empty())
       throw UsageError("--dump-graph: the graph is that of one fit, and -k names several");
+    if (arguments->chooses() && !arguments->options.checkpoint.file.empty())
+      throw UsageError("--checkpoint: the file is that of one number of clusters, and -k names several");
     core::agree(session.ranks(), [&] { require_no_input_overwritten(output_files(*arguments), read); });
     const PointFiles files = read_point_files(arguments->inputs, arguments->per_rank(), arguments->reading, session);
     core::agree(session.ranks(), [&] {

@@ -36,7 +36,9 @@
 /// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -100,6 +102,31 @@ enum class KMeansLocked : std::uint8_t {
   thread  ///< the sums of all its points
 };
 
+/// A file in which kmeans() keeps how far it has come, so that a fit that ends early goes on elsewhere: on any number
+/// of threads and ranks, on a GPU or not, by any variant of the contract "same bits" (UnsupportedError for the others).
+/// It ends with the uninterrupted fit's bits, but for seconds, `rechecked`, and of `history` what is a variant's own.
+///
+/// The file is NumPy's .npz, and takes two to three times the bytes of the centroids, whatever the number of points; it
+/// holds up to 4 GiB. It appears whole or not at all, each time in the place of the one before, written by a thread of
+/// its own beside the iterations. Error where it cannot be made when the fit begins; later a full disk is told by
+/// `note`, and the fit goes on. A stop request writes one of the last whole iteration (not where a GPU makes several at
+/// a time); so does the end of the fit, of the result, for which `resume` then needs one pass. On ranks the first one
+/// reads and writes the file; the others need not see it.
+struct KMeansCheckpoint {
+  std::string file = {};  ///< empty: none
+  double seconds = 600;   ///< one each time that so many have passed; infinity: never
+  int iterations = 0;     ///< one after each so many iterations of a fit; 0: never
+  /// Go on from the file; where there is none, begin anew. InputError where it is damaged, or where points, weights,
+  /// given centroids or options were others, and what differs; the file stays as it is.
+  bool resume = false;
+  /// Set it, from a signal's handler if need be, and there is a checkpoint as soon as the iteration under way is done;
+  /// it is cleared then. Null: nobody asks.
+  std::atomic<bool>* request = nullptr;
+  /// What a person should know: from where the fit goes on, or that a checkpoint could not be written. Called from the
+  /// calling thread only; on ranks from that of the first one.
+  std::function<void(std::string_view)> note = {};
+};
+
 /// What is computed.
 struct KMeansOptions {
   std::int64_t clusters = 8;
@@ -123,6 +150,7 @@ struct KMeansOptions {
   /// with other variants.
   std::string lock = {};
   KMeansLocked locked = KMeansLocked::point;
+  KMeansCheckpoint checkpoint = {};
 };
 
 /// What is read and written beside the points. Memory for results has no bytes in common with what is read
@@ -163,8 +191,9 @@ struct KMeansResult {
   bool converged = false;  ///< stopped for any reason but the iteration limit
   KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
-  int restart = 0;   ///< which of the restarts won
-  RunReport report;  ///< `rechecked`: of all assignments
+  int restart = 0;       ///< which of the restarts won
+  bool resumed = false;  ///< the fit went on from a checkpoint; seconds before it are those of another job
+  RunReport report;      ///< `rechecked`: of all assignments, after a resumption of those that followed
 };
 
 /// What a fit begins with.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gradus/array.hpp"
 #include "gradus/error.hpp"

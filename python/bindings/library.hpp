@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@ namespace gradus::python {
 
 GRADUS_EXPORT const execution::Machine& this_machine();
 GRADUS_EXPORT std::string why_no_gpu();
+GRADUS_EXPORT std::optional<int> gpu_of_memory(const void* address);
+GRADUS_EXPORT void wait_for_stream(int gpu, void* stream);
 GRADUS_EXPORT std::uint64_t available_memory();
 GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);

@@ -67,6 +67,7 @@ void bind_machine(nb::module_& module) {
   module.def("problems", &problem_names);
   module.def("gpus", &gpus_here);
   module.def("info", &machine_facts);
+  module.def("why_no_gpu", &why_no_gpu);
 }
 
 }  // namespace gradus::python

@@ -7,6 +7,7 @@
 NB_MODULE(_core, module) {
   gradus::python::bind_errors(module);
   gradus::python::bind_execution(module);
+  gradus::python::bind_arrays(module);
   gradus::python::bind_machine(module);
 #define GRADUS_PROBLEM(name) gradus::python::bind_##name(module);
 #include "bindings.inc"

@@ -6,25 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from gradus import _gpu
 from gradus._errors import InputError, UnsupportedError, UsageError
+from gradus._gpu import OnGpu
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
-
-def _on_gpu(source: Any) -> bool:
-    """Whether the memory is that of a GPU (2: CUDA, 13: CUDA's managed memory in DLPack's numbers)."""
-    if hasattr(source, "__dlpack_device__"):
-        return int(source.__dlpack_device__()[0]) in (2, 13)
-    return hasattr(source, "__cuda_array_interface__")
+Host = np.ndarray[Any, Any]
+Placed = Any  # an array of NumPy, or what lies on a GPU
 
 
-def _to_numpy(source: Any, what: str) -> np.ndarray[Any, Any]:
+def _refuse_gradients(source: Any, what: str) -> None:
     if getattr(source, "requires_grad", False):
         raise UsageError(f"{what}: the tensor requires gradients, which are not computed here: pass {what}.detach()")
+
+
+def _to_numpy(source: Any, what: str) -> Host:
     if isinstance(source, np.ndarray):
         return source
-    if _on_gpu(source):
-        raise UnsupportedError(f"{what}: the array lies on a GPU; only those in host memory are taken so far")
+    _refuse_gradients(source, what)
+    if _gpu.lies_there(source):
+        raise UnsupportedError(
+            f"{what}: the array lies on a GPU, and is taken in host memory here: pass {_gpu.way_out(source, what)}"
+        )
     if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
         return np.from_dlpack(source)
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
@@ -35,7 +39,7 @@ def _to_numpy(source: Any, what: str) -> np.ndarray[Any, Any]:
         raise InputError(f"{what}: not an array of numbers: {error}") from error
 
 
-def _floating(array: np.ndarray[Any, Any], what: str, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+def _floating(array: Host, what: str, dtype: np.dtype[Any] | None) -> Host:
     """The same numbers in the given type, or in the least one of float32 and float64 that holds all of the array's."""
     if array.dtype.kind not in "biuf":
         raise InputError(f"{what}: the elements are of the type {array.dtype}; real numbers are needed")
@@ -45,8 +49,14 @@ def _floating(array: np.ndarray[Any, Any], what: str, dtype: np.dtype[Any] | Non
     return array if array.dtype == wanted and array.dtype.isnative else array.astype(wanted)
 
 
-def matrix(source: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
-    """Rows whose elements lie side by side; a copy only where they did not, or in another type."""
+def matrix(
+    source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
+) -> Placed:
+    """Rows whose elements lie side by side, where they are; a copy only where they did not, or in another type."""
+    if not isinstance(source, np.ndarray):
+        _refuse_gradients(source, what)
+        if _gpu.lies_there(source):
+            return _gpu.as_rows(source, what, 2, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 2:
         raise UsageError(
@@ -55,7 +65,7 @@ def matrix(source: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.nda
     return in_rows(_floating(array, what, dtype))
 
 
-def in_rows(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def in_rows(array: Host) -> Host:
     """A copy only where the elements of a row do not lie side by side."""
     rows, columns = array.shape
     apart = array.strides[0]
@@ -65,27 +75,89 @@ def in_rows(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array if in_place and array.flags.aligned else np.ascontiguousarray(array)
 
 
-def vector(source: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:
+    if not isinstance(source, np.ndarray):
+        _refuse_gradients(source, what)
+        if _gpu.lies_there(source):
+            return _gpu.as_rows(source, what, 1, dtype, stream)
     array = _to_numpy(source, what)
     if array.ndim != 1:
         raise UsageError(f"{what}: an array of the shape {array.shape}; one dimension is needed")
     return np.ascontiguousarray(_floating(array, what, dtype))
 
 
+def _place(array: Placed) -> str:
+    return f"on GPU {array.gpu}" if isinstance(array, OnGpu) else "in host memory"
+
+
+def on_one_gpu(**arrays: Placed) -> None:
+    """UsageError where two of them lie on two GPUs."""
+    there = [(name, array) for name, array in arrays.items() if isinstance(array, OnGpu)]
+    for name, array in there[1:]:
+        if array.gpu != there[0][1].gpu:
+            refuse_place(name, array, *there[0])
+
+
+def refuse_place(what: str, array: Placed, beside: str, other: Placed) -> None:
+    raise UsageError(
+        f"{what}: the array lies {_place(array)}, but {beside} {_place(other)}; the two must lie beside each other"
+        + (f": pass {_gpu.way_out(array.source, what)}" if isinstance(array, OnGpu) and _is_host(other) else "")
+    )
+
+
+def _is_host(array: Placed) -> bool:
+    return not isinstance(array, OnGpu)
+
+
+def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int | None) -> Placed:
+    """Memory for a result: from the library of `like`, beside it."""
+    made = _gpu.new(shape, dtype, like, stream) if isinstance(like, OnGpu) else None
+    return np.empty(shape, dtype) if made is None else made
+
+
+def come_out(result: Placed, like: Placed) -> Any:
+    """A result as the caller gets it: as an array of the library of `like`, beside it."""
+    if isinstance(result, OnGpu):
+        return result.source
+    return _gpu.beside(result, like) if isinstance(like, OnGpu) else result
+
+
 def output(
-    out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
-    """The caller's memory for a result, or new memory where there is none."""
+    out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Placed, stream: int | None = None
+) -> Placed:
+    """The caller's memory for a result, or new memory where there is none: where the first input lies."""
+    where = inputs[0]
     if out is None:
-        return np.empty(shape, dtype)
+        return new(shape, dtype, where, stream)
+    if isinstance(out, np.ndarray) and isinstance(where, np.ndarray):
+        if out.shape != shape or out.dtype != dtype:
+            _refuse_shape(out.dtype, out.shape, dtype, shape)
+        _check_order(out.flags.c_contiguous, out.flags.writeable)
+        if any(isinstance(read, np.ndarray) and np.may_share_memory(out, read) for read in inputs):
+            raise UsageError("out: its memory overlaps that of what is read")
+        return out
     if not isinstance(out, np.ndarray):
-        raise UsageError(f"out: a {type(out).__name__}; an array of NumPy is needed")
-    if out.shape != shape or out.dtype != dtype:
-        raise UsageError(f"out: {out.dtype} of the shape {out.shape}; {dtype} of the shape {shape} is needed")
-    if not out.flags.c_contiguous:
+        _refuse_gradients(out, "out")
+        if not _gpu.lies_there(out):
+            raise UsageError(
+                f"out: a {type(out).__name__}; an array {'of NumPy' if _is_host(where) else _place(where)} is needed"
+            )
+    written = out if isinstance(out, np.ndarray) else _gpu.taken(out, "out", stream)
+    if _place(written) != _place(where):
+        raise UsageError(f"out: the array lies {_place(written)}, but what is read {_place(where)}")
+    assert isinstance(written, OnGpu)
+    if written.shape != shape or written.element != dtype.name:
+        _refuse_shape(written.element, written.shape, dtype, shape)
+    _check_order(written.in_c_order(), not written.read_only)
+    return written
+
+
+def _refuse_shape(dtype: Any, shape: tuple[int, ...], wanted_type: np.dtype[Any], wanted: tuple[int, ...]) -> None:
+    raise UsageError(f"out: {dtype} of the shape {shape}; {wanted_type} of the shape {wanted} is needed")
+
+
+def _check_order(in_order: bool, writable: bool) -> None:
+    if not in_order:
         raise UsageError("out: the elements do not lie side by side in the order of C")
-    if not out.flags.writeable:
+    if not writable:
         raise UsageError("out: the array is read-only")
-    if any(np.may_share_memory(out, read) for read in inputs):
-        raise UsageError("out: its memory overlaps that of what is read")
-    return out

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request
+from gradus._gpu import OnGpu
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, stream_number
 
 Array = np.ndarray[Any, Any]
 
+_LABEL = np.dtype(np.int32)
 
-@dataclass(frozen=True)
-class KMeansIteration:
+
+class KMeansIteration(NamedTuple):
     """One iteration: the assignment to the centroids of the iteration before, and the update that followed."""
 
     inertia: float
@@ -26,7 +28,7 @@ class KMeansIteration:
 
 @dataclass(frozen=True, eq=False)
 class KMeansInitialCentroids:
-    """What a fit begins with."""
+    """What a fit begins with. For points on a GPU the arrays are of their library, there."""
 
     centroids: Array  #: clusters x d, in the type of the points; with metric="cosine" of unit length
     rows: Array  #: of the points, one for each centroid, in int64; empty where the centroids were given
@@ -35,6 +37,8 @@ class KMeansInitialCentroids:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KMeansResult:
+    """For points on a GPU centroids and labels are arrays of their library, there."""
+
     centroids: Array  #: clusters x d, in the type of the points
     labels: Array  #: n of int32; each point's nearest of `centroids`
     counts: Array  #: points per cluster under `labels`
@@ -74,13 +78,24 @@ def _check_seed(seed: int) -> None:
         raise UsageError(f"seed: {seed}; a whole number from 0 to 2^64 - 1 is needed")
 
 
-def _init(init: Any, dtype: np.dtype[Any]) -> tuple[str, Array | None]:
+def _init(init: Any, dtype: np.dtype[Any], stream: int | None) -> tuple[str, _arrays.Placed]:
     """The name of the method, and the centroids where they are given."""
     if not isinstance(init, str):
-        return "given", _arrays.matrix(init, "init", dtype)
+        return "given", _arrays.matrix(init, "init", dtype, stream)
     if init == "given":
         raise UsageError("init: there is no 'given': pass the array of centroids itself")
     return init, None
+
+
+def _weights(
+    weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
+) -> _arrays.Placed:
+    """One number for each row, beside the rows or in host memory. `others`: what else a job reads, on the same GPU."""
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
+    if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
+        _arrays.refuse_place("weights", weighed, "points", rows)
+    _arrays.on_one_gpu(points=rows, weights=weighed, **others)
+    return weighed
 
 
 @names_arguments
@@ -114,24 +129,25 @@ def kmeans(
     """
     _check_seed(seed)
     _numbers_fit(restarts=restarts, max_iterations=max_iterations)
-    rows = _arrays.matrix(points, "points")
-    init, given = _init(init, rows.dtype)
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
-    labels = np.empty(len(rows), np.int32)
+    stream = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, stream)
+    init, given = _init(init, rows.dtype, stream)
+    weighed = _weights(weights, rows, stream, init=given)
+    labels = _arrays.new((len(rows),), _LABEL, rows, stream)
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = _core.kmeans(
         rows, labels, clusters, init, given, weighed, restarts, max_iterations, tolerance, changed, empty, fewer_distinct,
         metric, seed, running,
     )  # fmt: skip
     return KMeansResult(
-        centroids,
-        labels,
+        _arrays.come_out(centroids, rows),
+        _arrays.come_out(labels, rows),
         counts,
         inertia,
         iterations,
         converged,
         stop_reason,
-        tuple(KMeansIteration(*step) for step in history),
+        tuple(map(KMeansIteration._make, history)),
         restart,
         RunReport(*report),
     )
@@ -158,14 +174,17 @@ def kmeans_initial_centroids(
 ) -> KMeansInitialCentroids:
     """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are."""
     _check_seed(seed)
-    rows = _arrays.matrix(points, "points")
-    init, given = _init(init, rows.dtype)
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
+    stream = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, stream)
+    init, given = _init(init, rows.dtype, stream)
+    weighed = _weights(weights, rows, stream, init=given)
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     centroids, chosen, report = _core.kmeans_initial_centroids(
         rows, clusters, init, given, weighed, fewer_distinct, metric, seed, running
     )
-    return KMeansInitialCentroids(centroids, chosen, RunReport(*report))
+    return KMeansInitialCentroids(
+        _arrays.come_out(centroids, rows), _arrays.come_out(chosen, rows), RunReport(*report)
+    )
 
 
 @overload
@@ -202,13 +221,16 @@ def kmeans_predict(
 ) -> Array | tuple[Array, float]:
     """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
     point contributes as much as its weight says."""
-    rows = _arrays.matrix(points, "points")
-    means = _arrays.matrix(centroids, "centroids", rows.dtype)
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
-    labels = _arrays.output(out, (len(rows),), np.dtype(np.int32), rows, means, *([] if weighed is None else [weighed]))
+    stream = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, stream)
+    means = _arrays.matrix(centroids, "centroids", rows.dtype, stream)
+    weighed = _weights(weights, rows, stream, centroids=means)
+    read = (rows, means) if weighed is None else (rows, means, weighed)
+    labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=stream)
     running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
     inertia, _ = _core.kmeans_predict(means, rows, labels, weighed, metric, running)
-    return (labels, inertia) if return_inertia else labels
+    found = out if out is not None else _arrays.come_out(labels, rows)
+    return (found, inertia) if return_inertia else found
 
 
 @names_arguments
@@ -227,12 +249,14 @@ def kmeans_transform(
     progress: Progress | None = None,
 ) -> Array:
     """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity."""
-    rows = _arrays.matrix(points, "points")
-    means = _arrays.matrix(centroids, "centroids", rows.dtype)
-    distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means)
+    stream = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, stream)
+    means = _arrays.matrix(centroids, "centroids", rows.dtype, stream)
+    _arrays.on_one_gpu(points=rows, centroids=means)
+    distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means, stream=stream)
     running = request(device, None, threads, pinning, block_size, memory_limit, stream, progress)
     _core.kmeans_transform(means, rows, distances, metric, running)
-    return distances
+    return out if out is not None else _arrays.come_out(distances, rows)
 
 
 @names_arguments

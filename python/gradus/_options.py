@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, ParamSpec, TypeVar
 
 from gradus import _core
+from gradus._errors import UsageError
 
 #: progress(phase, done, total, detail); what it raises ends the job and comes out of the call.
 Progress = Callable[[str, int, int, str], Any]
@@ -37,6 +38,20 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
     return call
 
 
+def stream_number(stream: Any) -> int | None:
+    """Of a stream of PyTorch or CuPy, or of whatever else has one, DLPack's number: 1 is CUDA's default stream."""
+    if stream is None:
+        return None
+    number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch's, CuPy's
+    if hasattr(number, "__cuda_stream__"):
+        number = number.__cuda_stream__()[1]
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
+        raise UsageError(
+            f"stream: {stream!r}; a stream of PyTorch or CuPy is needed, or the address of one of CUDA"
+        )
+    return number or 1
+
+
 def request(
     device: str,
     variant: str | None,
@@ -47,9 +62,9 @@ def request(
     stream: Any,
     progress: Progress | None,
 ) -> _core.Request:
-    if stream is not None and not isinstance(stream, int):
-        stream = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch's, CuPy's
-    return _core.Request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
+    return _core.Request(
+        device, variant, threads, pinning, block_size, memory_limit, stream_number(stream), progress
+    )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import Progress, RunReport, names_arguments, request
+from gradus._options import Progress, RunReport, names_arguments, request, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -102,10 +102,14 @@ def pair_histogram(
 
     Bins of one width go up to the cutoff, or up to half of the box, where `bins` does not say how many there are.
     """
-    rows = _arrays.matrix(points, "points")
-    second = None if others is None else _arrays.matrix(others, "others", rows.dtype)
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype)
-    other_weighed = None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype)
+    stream = stream_number(stream)
+    rows = _arrays.matrix(points, "points", None, stream)
+    second = None if others is None else _arrays.matrix(others, "others", rows.dtype, stream)
+    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
+    other_weighed = (
+        None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, stream)
+    )
+    _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
     lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
     origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
     borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()

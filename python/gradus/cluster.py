@@ -7,15 +7,18 @@ same bits on every machine and any number of threads, an integer `random_state` 
 
 from __future__ import annotations
 
+import functools
 import warnings
 from numbers import Integral, Number, Real
 from typing import Any, Callable, ClassVar, NoReturn
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _gpu
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError
+from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
+from gradus._options import stream_number
 
 _NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'gradus[sklearn]'"
 
@@ -55,6 +58,8 @@ _RANDOM_STATE = [
     np.random.Generator,
     None,
 ]
+_SIMPLE = {int, float, str, bool, type(None), np.ndarray}
+_passed: set[tuple[Any, ...]] = set()  # parameters, an array by its type alone
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
@@ -83,9 +88,11 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
 
 
 def _on_host(source: Any) -> Any:
-    """An array of NumPy. One on a GPU stays there: what computes takes it, or says why not."""
-    if isinstance(source, np.ndarray) or issparse(source) or _arrays._on_gpu(source):
+    """An array of NumPy, or a sparse one."""
+    if isinstance(source, np.ndarray) or issparse(source):
         return source
+    if _gpu.lies_there(source):
+        return _arrays._to_numpy(_gpu.to_host(source), "the array")
     if not hasattr(source, "__dlpack__"):
         return np.asarray(source)
     try:
@@ -94,9 +101,20 @@ def _on_host(source: Any) -> Any:
         return _array_api._convert_to_numpy(source, _array_api.get_namespace(source)[0])
 
 
-def _like(array: Array, source: Any) -> Any:
-    """The array in the library of the source and on its device, where scikit-learn is told to keep them."""
-    found = _namespace(source)
+def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
+    """The rows where they are, if they are on a GPU. Whole numbers compute in float64, as they do in host memory."""
+    if isinstance(source, np.ndarray) or issparse(source) or not _gpu.lies_there(source):
+        return None
+    whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
+    rows = _arrays.matrix(source, "X", np.dtype(np.float64) if whole else None, stream_number(stream))
+    assert isinstance(rows, OnGpu)
+    return rows
+
+
+def _like(array: Any, source: Any) -> Any:
+    """The array in the library of the source and on its device, where scikit-learn is told to keep them. What came from
+    a GPU is there already."""
+    found = _namespace(source) if isinstance(array, np.ndarray) else None
     return array if found is None else found[0].asarray(array, device=found[1])
 
 
@@ -116,17 +134,32 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
     return matrix.toarray()
 
 
-def _weights(sample_weight: Any, rows: Any) -> Array | None:
+def _weights(sample_weight: Any, rows: Any) -> Any:
     if sample_weight is None:
         return None
+    if isinstance(rows, OnGpu):
+        if isinstance(sample_weight, Number):
+            return np.full(len(rows), sample_weight, rows.dtype)
+        return sample_weight if _gpu.lies_there(sample_weight) else _on_host(sample_weight)
     shape = np.empty(rows.shape[0], rows.dtype) if issparse(rows) else rows
     if not isinstance(sample_weight, Number):
         sample_weight = _on_host(sample_weight)
-    return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)  # type: ignore[no-any-return]
+    return _check_sample_weight(sample_weight, shape, dtype=rows.dtype)
+
+
+def _is_plain(rows: Any) -> bool:
+    """Rows of NumPy that need no conversion: scikit-learn's checks, which take longer than a small job, find nothing."""
+    return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in _arrays._FLOATS and rows.size > 0
 
 
 def _is_array(init: Any) -> bool:
     return not isinstance(init, str) and not callable(init)
+
+
+def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
+    if _is_plain(centers) and centers.dtype == dtype and np.isfinite(centers).all():
+        return centers
+    return check_array(centers, dtype=dtype, order="C")
 
 
 def _enough_samples(samples: int, clusters: int) -> None:
@@ -206,6 +239,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     stream : a stream of CUDA on which points on a GPU were written
     """
 
+    n_features_in_: int
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [_AT_LEAST_ONE],
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
@@ -262,6 +297,25 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.memory_limit = memory_limit
         self.stream = stream
 
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        """scikit-learn reads the signature anew for each fit, which takes longer than some fits."""
+        return super()._get_param_names()  # type: ignore[no-any-return]
+
+    def _validate_params(self) -> None:
+        """What scikit-learn's check has let through once is not checked again: that takes a tenth of a millisecond."""
+        values = [(name, getattr(self, name)) for name in self._get_param_names()]
+        if any(type(value) not in _SIMPLE for _, value in values):
+            return super()._validate_params()  # type: ignore[no-any-return]
+        told = ((name, type(value), None if type(value) is np.ndarray else value) for name, value in values)
+        given = (type(self), *told)
+        if given not in _passed:
+            super()._validate_params()
+            if len(_passed) >= 1000:
+                _passed.clear()
+            _passed.add(given)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -282,10 +336,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         weights = _weights(sample_weight, read)
         init = self.init
         if _is_array(init):
-            init = check_array(_on_host(init), dtype=read.dtype, order="C")
+            init = _checked_centers(_on_host(init), read.dtype)
             self._validate_center_shape(read, init)
         rows = _dense(read, self.memory_limit)
-        seed = 0 if callable(init) else _seed(self.random_state)
+        seed = _seed(self.random_state) if isinstance(init, str) else 0  # nothing else needs one from here
         if callable(init) and self._n_init == 1:
             init = self._called(init, read, self.n_clusters, _random_state(self.random_state))
 
@@ -311,7 +365,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 stacklevel=2,
             )
         for name, value in _fitted(result).items():
-            setattr(self, name, _like(value, X) if isinstance(value, np.ndarray) else value)
+            setattr(self, name, _like(value, X))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -344,6 +398,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X as an array in host memory or on a GPU, or CSR. The search for NaN is left to what computes."""
+        ready = X if _is_plain(X) else _rows_on_gpu(X, self.stream)
+        if ready is not None:
+            self._check_columns(ready, reset)
+            return ready
         found = _namespace(X)
         numbers = np if found is None else found[0]
         checked = validate_data(
@@ -356,6 +414,14 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             ensure_all_finite=False,
         )
         return _on_host(checked)
+
+    def _check_columns(self, rows: Any, reset: bool) -> None:
+        """Of rows without names; scikit-learn has the words for what is wrong."""
+        columns = rows.shape[1]
+        known = columns if reset else self.n_features_in_
+        if hasattr(self, "feature_names_in_") or columns != known:
+            validate_data(self, rows, reset=reset, skip_check_array=True)
+        self.n_features_in_ = columns
 
     def _explain(self, rows: Any, error: InputError) -> NoReturn:
         """Says it as scikit-learn does, where that has words for it, and then as Gradus does: with row and column."""
@@ -423,7 +489,9 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return best
 
     def _called(self, init: Callable[..., Any], X: Any, clusters: int, random_state: Any) -> Array:
-        centers = check_array(init(X, clusters, random_state=random_state), dtype=X.dtype, order="C")
+        rows = X.source if isinstance(X, OnGpu) else X
+        chosen = init(rows, clusters, random_state=random_state)
+        centers = _checked_centers(_on_host(chosen) if _gpu.lies_there(chosen) else chosen, X.dtype)
         self._validate_center_shape(X, centers, clusters)
         return centers  # type: ignore[no-any-return]
 
@@ -470,7 +538,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if step.changed == 0:
             print(f"Converged at iteration {last}: strict convergence.")
         elif result.converged:
-            tolerance = float(np.mean(np.var(rows, axis=0)) * self.tol)
+            here = _on_host(rows) if isinstance(rows, OnGpu) else rows
+            tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
             print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
 
     def _rows_and_centers(self, X: Any, method: str) -> tuple[Any, Any]:
@@ -577,7 +646,9 @@ def kmeans_plusplus(
     stream: Any = None,
 ) -> tuple[Any, Array]:
     """The first centroids by greedy k-means++, and the numbers of their rows. x_squared_norms is not needed."""
-    checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    checked = _rows_on_gpu(X, stream)
+    if checked is None:
+        checked = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
     weights = _weights(sample_weight, checked)
     _enough_samples(checked.shape[0], n_clusters)
     if x_squared_norms is not None:
@@ -606,8 +677,11 @@ def kmeans_plusplus(
             stream=stream,
         ).rows
     except InputError as error:
-        assert_all_finite(rows)
+        if isinstance(rows, np.ndarray):
+            assert_all_finite(rows)
         raise error
+    if isinstance(checked, OnGpu):
+        return X[indices], indices
     source = X if issparse(X) or hasattr(X, "dtype") else checked  # the type stays: whole numbers of whole numbers
     centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
     return centers, indices

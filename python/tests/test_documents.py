@@ -5,6 +5,7 @@ import io
 import re
 from pathlib import Path
 
+import gradus
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,10 @@ def uses():
 
 @pytest.mark.parametrize("blocks", uses())
 def test_example(blocks, tmp_path, monkeypatch):
+    if any('"cuda"' in text for _, text in blocks):
+        pytest.importorskip("torch")
+        if gradus.info()["why_no_gpu"]:
+            pytest.skip(gradus.info()["why_no_gpu"])
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "example"}

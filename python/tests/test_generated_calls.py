@@ -8,6 +8,7 @@ import os
 import gradus
 import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
+from test_gpu_arrays import Said
 
 CALLS = int(os.environ.get("GRADUS_GENERATED_CALLS", "200"))
 TYPES = ["f4", "f8", ">f4", ">f8", "f2", "g", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4", "?", "c8", "c16", "O", "U3", "S2", "M8[s]"]
@@ -35,7 +36,7 @@ def arrays(draw, most_dimensions=3):
             base = numbers.astype(kind)
     steps = draw(st.tuples(*[st.integers(1, 3)] * len(shape)))
     array = base[(*(slice(0, step * length, step) for length, step in zip(shape, steps)), ...)]
-    form = draw(st.sampled_from(["as it is", "compact", "fortran", "reversed", "turned", "repeated", "askew", "list"]))
+    form = draw(st.sampled_from(["as it is", "compact", "fortran", "reversed", "turned", "repeated", "askew", "list", "on a GPU"]))
     if form == "compact":
         array = np.ascontiguousarray(array)
     elif form == "fortran":
@@ -53,6 +54,8 @@ def arrays(draw, most_dimensions=3):
         array = askew
     elif form == "list":
         return array.tolist()
+    elif form == "on a GPU" and kind.kind in Said.CODES:
+        return Said(array, draw(st.integers(0, 1)))
     array = np.asarray(array)
     if draw(st.booleans()) and array.flags.owndata:
         array.flags.writeable = False

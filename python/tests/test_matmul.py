@@ -40,8 +40,16 @@ def canonical(a, b):
 def test_every_variant(row, dtype):
     a, b = matrices(37, 300, 29, dtype)
     expected = a.astype(np.longdouble) @ b.astype(np.longdouble)
-    bound = 300 * np.finfo(dtype).eps * (abs(a).astype(float) @ abs(b).astype(float))
+    error = 300 * np.finfo(dtype).eps
+    if row.name == "cuda_tensor_fast":  # few digits of each factor, as its contract says
+        error += float(row.contract.split()[1])
+    bound = error * (abs(a).astype(float) @ abs(b).astype(float))
     strict = gradus.matmul(a, b, threads=1)
+    try:
+        gradus.matmul(a, b, accuracy="automatic", variant=row.name)
+    except gradus.UnsupportedError as error:
+        assert row.backend == "cuda" and "made for" in str(error)
+        pytest.skip(str(error))
     for threads in (1, 2, 7):
         product = gradus.matmul(a, b, accuracy="automatic", variant=row.name, threads=threads)
         assert product.dtype == dtype and product.shape == (37, 29)

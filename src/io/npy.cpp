@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/npz.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
@@ -335,32 +336,6 @@ const ElementKind<Values>& find_kind(std::string_view descr, std::string_view na
   refuse(name, what + " cannot be read; f2, f4, f8, i1 to i8, u1 to u8 and bool can");
 }
 
-std::string to_string(std::span<const std::int64_t> shape) {
-  std::string result = "(";
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) result += (dim ? ", " : "") + std::to_string(shape[dim]);
-  return result + (shape.size() == 1 ? ",)" : ")");
-}
-
-template <class T>
-std::string_view descr_of() {
-  if constexpr (std::is_same_v<T, float>) return "'<f4'";
-  if constexpr (std::is_same_v<T, double>) return "'<f8'";
-  if constexpr (std::is_same_v<T, std::int32_t>) return "'<i4'";
-  if constexpr (std::is_same_v<T, std::int64_t>) return "'<i8'";
-  if constexpr (std::is_same_v<T, std::uint64_t>) return "'<u8'";
-}
-
-/// `descr` as Python writes it, with its quotes.
-std::string header_of(std::string_view descr, std::span<const std::int64_t> shape) {
-  std::string text =
-      "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
-  constexpr std::size_t prefix = 10;
-  text.append(63 - (prefix + text.size()) % 64, ' ');
-  text += '\n';
-  const char head[] = {'\x01', '\x00', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
-  return std::string(magic).append(head, sizeof head).append(text);
-}
-
 bool begins_as_npy(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
@@ -417,16 +392,16 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   if (is_tensor && dimensions > 64)  // as many as NumPy has
     refuse(name, "an array of " + std::to_string(dimensions) + " dimensions; at most 64 are expected");
   if (!is_tensor && dimensions != 1 && dimensions != 2)
-    refuse(name, "an array of shape " + to_string(header.shape) + "; one or two dimensions are expected");
+    refuse(name, "an array of shape " + core::shape_text(header.shape) + "; one or two dimensions are expected");
   std::int64_t count = 1;
   bool overflows = false;
   for (const std::int64_t size : header.shape) overflows = __builtin_mul_overflow(count, size, &count) || overflows;
   std::int64_t payload = 0;
   if (overflows || __builtin_mul_overflow(count, static_cast<std::int64_t>(element_kind.bytes), &payload))
-    refuse(name, "the shape " + to_string(header.shape) + " overflows 64 bits");
+    refuse(name, "the shape " + core::shape_text(header.shape) + " overflows 64 bits");
   const std::span<const std::byte> data = bytes.subspan(header_begin + header_size);
   if (static_cast<std::uint64_t>(payload) != data.size())
-    refuse(name, "an array of shape " + to_string(header.shape) + " and type " + core::excerpt(header.descr) +
+    refuse(name, "an array of shape " + core::shape_text(header.shape) + " and type " + core::excerpt(header.descr) +
                      " takes " + std::to_string(payload) + " bytes after the header, but " +
                      std::to_string(data.size()) + " are there");
   return {std::move(header), &element_kind, count, data};
@@ -479,7 +454,7 @@ NpyArray read_npy_rows(const std::string& path, std::int64_t first, std::int64_t
   const auto layout = layout_of<Reals>(file->bytes(), path, false);
   if (layout.by_columns() || first < 0 || rows < 0 || first > layout.rows() - rows)
     refuse(path, "rows " + std::to_string(first) + " to " + std::to_string(first + rows) +
-                     " cannot be read of an array of shape " + to_string(layout.header.shape));
+                     " cannot be read of an array of shape " + core::shape_text(layout.header.shape));
   const auto row_bytes = static_cast<std::size_t>(layout.columns()) * layout.kind->bytes;
   const std::span<const std::byte> data =
       layout.data.subspan(static_cast<std::size_t>(first) * row_bytes, static_cast<std::size_t>(rows) * row_bytes);
@@ -521,14 +496,14 @@ NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop
 
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns) {
-  file.write(header_of(descr_of<T>(), std::array{rows, columns}));
+  file.write(core::npy_header(core::npy_descr<T>(), std::array{rows, columns}));
 }
 
 template <class T>
 std::uint64_t npy_size(std::span<const std::int64_t> shape) {
   std::uint64_t bytes = sizeof(T);
   for (const std::int64_t size : shape) bytes *= static_cast<std::uint64_t>(size);
-  return header_of(descr_of<T>(), shape).size() + bytes;
+  return core::npy_header(core::npy_descr<T>(), shape).size() + bytes;
 }
 
 template <class T>
@@ -555,7 +530,7 @@ template <class T>
 void write_npy(core::AtomicFile& file, std::span<const std::int64_t> shape, const T* elements) {
   std::size_t count = 1;
   for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
-  file.write(header_of(descr_of<T>(), shape));
+  file.write(core::npy_header(core::npy_descr<T>(), shape));
   file.write(std::as_bytes(std::span(elements, count)));
 }
 
@@ -570,11 +545,11 @@ void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns)
   for (const NpyColumn& column : columns) {
     const bool real = std::holds_alternative<std::span<const double>>(column.values);
     descr += (descr.empty() ? "[('" : ", ('") + std::string(column.name) + "', ";
-    descr += real ? descr_of<double>() : descr_of<std::uint64_t>();
+    descr += real ? core::npy_descr<double>() : core::npy_descr<std::uint64_t>();
     descr += ")";
   }
   const std::size_t rows = columns.empty() ? 0 : std::visit(size_of, columns.front().values);
-  file.write(header_of(descr + "]", std::array{static_cast<std::int64_t>(rows)}));
+  file.write(core::npy_header(descr + "]", std::array{static_cast<std::int64_t>(rows)}));
   std::vector<std::byte> bytes;
   const auto append = [&](const auto& value) {
     const auto next = std::as_bytes(std::span(&value, 1));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
+#include "kmeans/checkpoint/checkpoint_file.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
 #include "kmeans/lloyd/idle_rank.hpp"
@@ -64,6 +66,13 @@ void check_options(const KMeansOptions& options) {
     throw UsageError("the tolerance must be a finite number and not negative");
   if (!(options.changed_fraction >= 0 && options.changed_fraction <= 1))
     throw UsageError("the changed fraction must lie between 0 and 1");
+  if (!(options.checkpoint.seconds > 0))
+    throw UsageError("the seconds between two checkpoints must be a positive number");
+  if (options.checkpoint.iterations < 0)
+    throw UsageError("the number of iterations between two checkpoints must be at least 1, or 0 for none, not " +
+                     std::to_string(options.checkpoint.iterations));
+  if (options.checkpoint.resume && options.checkpoint.file.empty())
+    throw UsageError("to resume a fit, the file of its checkpoint must be named");
   execution::check_choice(options.init, KMeansInit::given, "init");
   execution::check_choice(options.empty, KMeansEmptyCluster::error, "empty");
   execution::check_choice(options.fewer_distinct, KMeansFewerDistinct::accept, "fewer_distinct");
@@ -135,6 +144,19 @@ void check_lock(const room::Variant& variant, const KMeansOptions& options) {
                    (options.lock.empty() ? "" : ", not '" + options.lock + "'") + "; 'openmp_locked' does");
 }
 
+/// Whether a fit by one of them goes on by another.
+bool has_checkpoints(const room::Variant& variant) { return variant.contract.kind == core::Contract::same_bits; }
+
+void check_checkpoint(const room::Variant& variant, const KMeansCheckpoint& checkpoint) {
+  if (checkpoint.file.empty() || has_checkpoints(variant)) return;
+  std::string names;
+  for (const room::Variant& other : room::variants())
+    if (has_checkpoints(other)) names += (names.empty() ? "'" : ", '") + std::string(other.name) + "'";
+  throw UnsupportedError(
+      "kmeans variant '" + std::string(variant.name) +
+      "' has no checkpoints, for its sums depend on their order; the variants that have them: " + names);
+}
+
 /// `points`: where they lie; `others`: what lies beside them; `execution`: as execution::run_where_it_lies() gives it.
 const room::Variant& select(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                             MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {}) {
@@ -146,6 +168,7 @@ const room::Variant& select(const room::Shape& shape, const KMeansOptions& optio
   }
   check_graph_file(variant, options.graph_file);
   check_lock(variant, options);
+  check_checkpoint(variant, options.checkpoint);
   execution::check_runs_here(variant, shape, execution, "kmeans");
   return variant;
 }
@@ -187,6 +210,7 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
                              element_bytes, "centroids");
   std::uint64_t bytes = 4 * centroid_bytes;                                // of this, the next and the best fit
   if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // labels
+  if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += room::checkpoint_bytes(centroid_bytes);
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
@@ -472,12 +496,13 @@ class Beginning {
   std::int64_t different_points() const { return different_points_; }
   std::vector<Phase>& phases() { return phases_; }
 
-  /// `copy`: see room::initialize().
-  room::FirstCentroids<T> first_centroids(int restart, std::shared_ptr<room::ByteRows<T>>* copy = nullptr) {
+  /// `copy`, `so_far`: see room::initialize().
+  room::FirstCentroids<T> first_centroids(int restart, std::shared_ptr<room::ByteRows<T>>* copy = nullptr,
+                                          const room::SeedingSoFar& so_far = {}) {
     const core::PhaseTimer timer(phases_, "initialize");
     const KMeansMemory<T> initial{.initial_centroids = prepared_->centroids(), .weights = prepared_->weights()};
     return room::initialize(prepared_->points(), options_, initial, here_, restart, prepared_->gpu(), filter_, copy,
-                            ranks_);
+                            ranks_, so_far);
   }
 
  private:
@@ -492,15 +517,15 @@ class Beginning {
       check_against_points(points, options, memory);
     });
     if (ranks == nullptr) return execution::run_where_it_lies(points.place(), "points", execution);
-    Execution here =
-        room::begin_on_ranks(*ranks, points,
-                             {{points.place(), "points"},
-                              {memory.weights.place(), "weights"},
-                              {memory.initial_centroids.place(), "initial centroids"},
-                              {memory.labels.place(), "labels"}},
-                             room::call_text(extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", options) +
-                                 room::rows_text("initial centroids", memory.initial_centroids),
-                             execution, room::RunsVariant::yes);
+    Execution here = room::begin_on_ranks(
+        *ranks, points,
+        {{points.place(), "points"},
+         {memory.weights.place(), "weights"},
+         {memory.initial_centroids.place(), "initial centroids"},
+         {memory.labels.place(), "labels"}},
+        room::call_text(extent == Extent::fit ? "kmeans" : "kmeans_initial_centroids", options) +
+            room::rows_text("initial centroids", memory.initial_centroids) + room::checkpoint_text(options.checkpoint),
+        execution, room::RunsVariant::yes);
     check_clusters(options, ranks->rows());
     return here;
   }
@@ -524,6 +549,68 @@ KMeansResult<T> run(const room::Variant& variant, const room::Problem<T>& proble
                     std::vector<Phase>& phases) {
   if (problem.ranks != nullptr && problem.n() == 0) return room::idle_rank(problem, execution, phases);
   return variant.run(problem, execution, phases);
+}
+
+/// How far a job is, and who keeps it: on ranks the first one, for what they would keep is the same on all of them.
+template <class T>
+struct Kept {
+  room::JobState<T> state;
+  bool resumed = false;
+  std::unique_ptr<room::CheckpointFile<T>> file;  ///< null: nobody does here
+};
+
+template <class T>
+Kept<T> look_at_checkpoint(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+                           const Execution& here, core::Ranks* ranks) {
+  const KMeansCheckpoint& wanted = options.checkpoint;
+  if (wanted.file.empty()) return {};
+  Kept<T> kept;
+  const bool is_first = ranks == nullptr || ranks->rank() == 0;
+  const auto tell = [&](const std::string& text) {
+    if (is_first && wanted.note) wanted.note(text);
+  };
+  const std::string job =
+      room::job_text(room::call_text("kmeans", options), points, memory.weights, memory.initial_centroids, here, ranks);
+  std::optional<room::JobState<T>> found;
+  if (wanted.resume) found = room::read_checkpoint<T>(options, job, points.columns(), ranks);
+  core::agree(ranks, [&] {
+    if (!is_first) return;
+    const bool exists = std::filesystem::exists(wanted.file);
+    kept.file = std::make_unique<room::CheckpointFile<T>>(wanted, job, options.clusters, points.columns());
+    if (exists && !wanted.resume)
+      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it (resume goes on from it)");
+  });
+  if (!found) {
+    if (wanted.resume) tell("there is no checkpoint '" + wanted.file + "': the fit begins anew");
+    return kept;
+  }
+  kept.resumed = true;
+  kept.state = std::move(*found);
+  const std::string of_fits = options.restarts == 1 ? ""
+                                                    : " of fit " + std::to_string(kept.state.restart + 1) + " of " +
+                                                          std::to_string(options.restarts);
+  std::string place = "before the first iteration" + of_fits;
+  if (kept.state.restart == options.restarts) place = "the fit was done";
+  else if (kept.state.fit) place = "after iteration " + std::to_string(kept.state.fit->history.size()) + of_fits;
+  tell("'" + wanted.file + "' is resumed: " + place);
+  return kept;
+}
+
+/// Of a fit that a checkpoint held: labels and counts.
+template <class T>
+void complete(KMeansResult<T>& done, const room::Variant& variant, room::Problem<T> problem, const Execution& execution,
+              std::vector<Phase>& phases, const std::string& file) {
+  problem.initial_centroids = std::as_const(done.centroids).view();
+  problem.max_iterations = 0;  // only the last assignment
+  problem.bytes = nullptr;
+  problem.checkpoints = nullptr;
+  problem.fit_so_far = nullptr;
+  KMeansResult<T> again = run(variant, problem, execution, phases);
+  if (again.inertia != done.inertia)
+    throw InputError("'" + file + "': the inertia of its best fit is not that of its centroids");
+  done.labels = std::move(again.labels);
+  done.counts = std::move(again.counts);
+  done.report = std::move(again.report);
 }
 
 template <class T>
@@ -559,16 +646,52 @@ KMeansResult<T> fit(MatrixView<const T> points, const KMeansOptions& options, co
   const bool copies = options.max_iterations > 1 && options.clusters > 1 &&
                       copy_bytes(beginning.shape(), variant, beginning.filter()) > 0;
 
-  std::optional<KMeansResult<T>> best;
-  for (int restart = 0; restart < options.restarts; ++restart) {
-    problem.bytes = nullptr;
-    const Matrix<T> first = beginning.first_centroids(restart, copies ? &problem.bytes : nullptr).centroids;
-    problem.initial_centroids = first.view();
-    KMeansResult<T> result = run(variant, problem, beginning.here(), phases);
-    if (!best || result.inertia < best->inertia) {
-      best = std::move(result);
-      best->restart = restart;
+  Kept<T> kept = look_at_checkpoint(points, options, memory, beginning.here(), ranks);
+  problem.checkpoints = kept.file.get();
+  const int first_restart = kept.state.restart;
+  std::optional<KMeansResult<T>> best = std::move(kept.state.best);
+  bool is_complete = !best;
+  const auto fit_once = [&](int restart) {
+    const bool goes_on = restart == first_restart;
+    const room::FitState<T>* const so_far = goes_on && kept.state.fit ? &*kept.state.fit : nullptr;
+    if (kept.file) {
+      kept.file->begin_fit(restart, best ? &*best : nullptr, so_far != nullptr);
+      if (goes_on && kept.state.seeding) kept.file->seeding = *kept.state.seeding;
+      if (!goes_on && kept.file->is_due_between_fits()) kept.file->write_seeding();
     }
+    problem.bytes = nullptr;
+    problem.fit_so_far = so_far;
+    if (so_far != nullptr) {
+      problem.initial_centroids = so_far->centroids.view();
+      return run(variant, problem, beginning.here(), phases);
+    }
+    const Matrix<T> first =
+        beginning
+            .first_centroids(restart, copies ? &problem.bytes : nullptr,
+                             {goes_on && kept.state.seeding ? &*kept.state.seeding : nullptr, kept.file.get()})
+            .centroids;
+    problem.initial_centroids = first.view();
+    return run(variant, problem, beginning.here(), phases);
+  };
+  for (int restart = first_restart; restart < options.restarts; ++restart) {
+    try {
+      KMeansResult<T> result = fit_once(restart);
+      if (!best || result.inertia < best->inertia) {
+        best = std::move(result);
+        best->restart = restart;
+        is_complete = true;
+      }
+    } catch (const InterruptedError&) {
+      if (kept.file) kept.file->write_what_is_chosen();
+      throw;
+    }
+  }
+  if (!is_complete) complete(*best, variant, problem, beginning.here(), phases, options.checkpoint.file);
+  best->resumed = kept.resumed;
+  if (kept.file && first_restart < options.restarts) {
+    kept.file->begin_fit(options.restarts, &*best);
+    kept.file->write_seeding();
+    kept.file->wait();
   }
   deliver(best->labels, memory.labels, prepared, beginning.here().stop);
   report_run(best->report, variant, beginning.here(), std::move(phases), start);

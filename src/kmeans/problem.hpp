@@ -81,6 +81,10 @@ template <class T>
 class GpuPoints;
 template <class T>
 class ByteRows;
+template <class T>
+struct FitState;
+template <class T>
+class Checkpoints;
 
 template <class T>
 struct Problem {
@@ -107,7 +111,9 @@ struct Problem {
   /// lloyd.hpp says who brings the ranks together); else null.
   core::Ranks* ranks = nullptr;
   core::ExactAccumulator* rank_inertia = nullptr;  ///< of an engine on ranks: where finish() leaves its points' inertia
-  std::stop_token stop;                            ///< the job's; see core/stop.hpp for how to look at it
+  Checkpoints<T>* checkpoints = nullptr;    ///< told of the fit's state; null: nobody asks (lloyd/checkpoints.hpp)
+  const FitState<T>* fit_so_far = nullptr;  ///< where the fit goes on; null: at its beginning
+  std::stop_token stop;                     ///< the job's; see core/stop.hpp for how to look at it
   /// Told by the calling thread, now and then, how many points the last assignment has labelled; empty: nobody asks.
   std::function<void(std::int64_t)> progress;
 

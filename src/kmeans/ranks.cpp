@@ -73,6 +73,10 @@ std::string rows_text(const char* what, MatrixView<const T> rows) {
   return rows.place().is_host() ? line(what, "rows with the bits " + bits_of(rows)) : "";
 }
 
+std::string checkpoint_text(const KMeansCheckpoint& checkpoint) {
+  return line("checkpoint", std::string(checkpoint.file.empty() ? "none" : checkpoint.resume ? "resumed" : "written"));
+}
+
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                          const std::string& call, const Execution& execution, RunsVariant runs_variant) {

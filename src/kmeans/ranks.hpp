@@ -25,6 +25,7 @@ auto whole_call(const Execution& execution, const Job& job) {
 std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows);
+std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
 
 enum class RunsVariant : bool { no, yes };
 

@@ -26,6 +26,11 @@
 // all that follows is done by each of them from the same numbers. Engines with ExactSums alone run there, and none that
 // iterates or updates by itself.
 //
+// Between two iterations the fit is two sets of centroids and the history: the labels, by which the next pass counts
+// what changed, are those of the centroids before. That is what checkpoints hold (lloyd/checkpoints.hpp), and why a fit
+// goes on by any engine whose labels are the canonical ones: it makes a pass with the centroids before. An engine that
+// iterates by itself does a single step where a checkpoint is wanted after it.
+//
 // pass() and finish() look at Problem::stop as core/stop.hpp says. After a request they may return early and leave
 // anything in labels and sums: the frame throws before it reads them.
 #pragma once
@@ -48,6 +53,7 @@
 #include "cpu/column_ranges.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/lloyd/checkpoints.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/lloyd/unit_length.hpp"
@@ -153,11 +159,17 @@ class Lloyd {
     if (!labels_stay_on_gpu()) make_labels();
 
     Matrix<T> next(problem_.k(), problem_.d());
+    if (problem_.fit_so_far != nullptr && !problem_.fit_so_far->history.empty()) take_up(*problem_.fit_so_far);
     bool labels_are_current = false;
-    while (!result_.converged && result_.iterations < problem_.max_iterations) {
-      honour_stop();
-      if constexpr (IteratesItself<T, Engine>) labels_are_current = advance(next);
-      else labels_are_current = iterate(next);
+    try {
+      while (!result_.converged && result_.iterations < problem_.max_iterations) {
+        honour_stop();
+        if constexpr (IteratesItself<T, Engine>) labels_are_current = advance(next);
+        else labels_are_current = iterate(next);
+      }
+    } catch (const InterruptedError&) {
+      if (problem_.checkpoints != nullptr && before_ != nullptr) problem_.checkpoints->write(state());
+      throw;
     }
     {
       core::PhaseTimer timer(phases_, "finish");
@@ -215,6 +227,34 @@ class Lloyd {
     return {static_cast<std::int64_t>(changed[0])};
   }
 
+  /// Of all ranks.
+  Outcome whole_pass() {
+    if constexpr (takes_ranks)
+      if (problem_.ranks != nullptr) return pass_on_ranks();
+    return pass();
+  }
+
+  /// Goes on behind the iterations that are done.
+  void take_up(const FitState<T>& done) {
+    if (result_.labels.size() == 0) make_labels();
+    result_.centroids = Matrix<T>::copy_of(done.before.view());
+    whole_pass();  // its labels, and no more
+    result_.centroids = Matrix<T>::copy_of(done.centroids.view());
+    result_.history = done.history;
+    result_.iterations = static_cast<int>(done.history.size());
+    inertia_is_explained_ = true;
+  }
+
+  /// After a whole iteration; `before_` is there.
+  FitView<T> state() const {
+    return {std::as_const(*before_).view(), std::as_const(result_.centroids).view(), result_.history};
+  }
+
+  void offer_checkpoint() {
+    if (problem_.checkpoints == nullptr || before_ == nullptr || result_.converged) return;
+    if (problem_.checkpoints->is_due(result_.iterations)) problem_.checkpoints->write(state());
+  }
+
   double finish_own(bool labels_are_current) {
     const double inertia =
         engine_.finish(std::as_const(result_.centroids).view(), result_.labels.data(), labels_are_current);
@@ -258,7 +298,12 @@ class Lloyd {
 
   // Some iterations by the engine itself, and one by the frame where the engine asks for it.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
-    const StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
+    StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
+    before_ = nullptr;
+    if (problem_.checkpoints != nullptr) {
+      rules.iterations = std::min(rules.iterations, problem_.checkpoints->steps_to_make(result_.iterations));
+      std::copy_n(result_.centroids.data(), next.rows() * next.columns(), next.data());
+    }
     const Steps steps = engine_.advance(result_.centroids.view(), rules, phases_);
     inertia_is_explained_ = steps.inertia_is_explained;
     for (const KMeansIteration& record : steps.records) {
@@ -268,6 +313,8 @@ class Lloyd {
       result_.history.push_back(record);
       report();
     }
+    if (steps.records.size() == 1) before_ = &next;
+    offer_checkpoint();
     return steps.needs_frame ? iterate(next) : steps.same_centroids;
   }
 
@@ -276,11 +323,7 @@ class Lloyd {
     const auto start = core::Clock::now();
     KMeansIteration record;
     if (result_.labels.size() == 0) make_labels();
-    const Outcome outcome = [&] {
-      if constexpr (takes_ranks)
-        if (problem_.ranks != nullptr) return pass_on_ranks();
-      return pass();
-    }();
+    const Outcome outcome = whole_pass();
     core::PhaseTimer timer(phases_, "update");
     record.changed = outcome.changed;
     record.inertia = std::isnan(outcome.inertia) ? explained(sums()) : outcome.inertia;
@@ -294,7 +337,9 @@ class Lloyd {
     stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
+    before_ = &next;
     report();
+    offer_checkpoint();
     return same_centroids;
   }
 
@@ -332,6 +377,7 @@ class Lloyd {
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
     for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
+    before_ = nullptr;  // they are written over
     find_means(sums, has_mean, relocations, moved, next);
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
       const T* before = result_.centroids.row(cluster);
@@ -547,6 +593,7 @@ class Lloyd {
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;
+  const Matrix<T>* before_ = nullptr;  ///< the centroids before the last iteration, where they are still there
   bool inertia_is_explained_ = false;
   double price_of_doubts_ = 0;  ///< so far
 };

@@ -231,8 +231,8 @@ struct HostRows {
   core::Ranks* ranks() const { return known == nullptr ? nullptr : &known->ranks(); }
   std::int64_t all_rows() const { return known == nullptr ? points.rows() : known->ranks().rows(); }
   /// Before row_of() of the covers looks at them.
-  void bring(std::int64_t row) const {
-    if (known != nullptr) known->bring(std::span(&row, 1));
+  void bring(std::span<const std::int64_t> some) const {
+    if (known != nullptr) known->bring(some);
   }
   /// Of the tried rows the chosen one is left.
   void forget_all_but(std::int64_t chosen, std::span<const std::int64_t> tried,
@@ -283,7 +283,7 @@ struct GpuRows {
   const GpuPoints<T>* gpu() const { return on_gpu; }
   static core::Ranks* ranks() { return nullptr; }
   std::int64_t all_rows() const { return points.rows(); }
-  static void bring(std::int64_t /*row*/) {}
+  static void bring(std::span<const std::int64_t> /*rows*/) {}
   static void forget_all_but(std::int64_t /*chosen*/, std::span<const std::int64_t> /*tried*/,
                              std::span<const std::int64_t> /*before*/) {}
   GpuRows of_sample(const std::vector<std::int64_t>& rows, VectorView<const T> row_weights) const {
@@ -297,14 +297,28 @@ struct GpuRows {
 template <class T, class Rows>
 class Seeding {
  public:
-  Seeding(const Rows& rows, std::int64_t k, bool accepts_fewer, const core::Philox& random, const Execution& execution)
-      : rows_(rows), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution) {}
+  /// `so_far`: where it goes on.
+  Seeding(const Rows& rows, std::int64_t k, bool accepts_fewer, const core::Philox& random, const Execution& execution,
+          const SeedingSoFar& so_far)
+      : rows_(rows), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), so_far_(so_far) {}
 
   /// `first_draw`: the index of the first random number; the draws count up from there.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = rows_.cover(first_row(), k_, false);
     std::vector<std::int64_t> chosen = cover->chosen();
+    if (so_far_.done != nullptr && !so_far_.done->chosen.empty()) {
+      const std::span<const std::int64_t> done = so_far_.done->chosen;
+      require_rows(done, chosen.front(), k_);
+      for (const std::int64_t& row : done.subspan(1)) {
+        honour_stop(execution_.stop);
+        rows_.bring(std::span(&row, 1));
+        cover->add(std::span(&row, 1));
+        chosen.push_back(row);
+        draws_ += static_cast<std::uint64_t>(trials_of_a_step(k_));
+      }
+    }
+    keeper_ = so_far_.keeper;
     extend(*cover, chosen);
     return chosen;
   }
@@ -312,8 +326,25 @@ class Seeding {
   std::vector<std::int64_t> parallel() {
     const std::uint64_t wanted = oversampling_factor * static_cast<std::uint64_t>(k_);
     const auto cover = rows_.cover(first_row(), sample_rows(k_), true);
-    for (int round = 0; round < oversampling_rounds && cover->total() > 0; ++round) {
-      cover->add(cover->sample(wanted, random_, round));
+    int round = 0;
+    if (so_far_.done != nullptr && !so_far_.done->sample.empty()) {
+      std::span<const std::int64_t> done = so_far_.done->sample;
+      require_rows(done, cover->chosen().front(), rows_.all_rows());
+      done = done.subspan(1);
+      for (const std::int64_t count : so_far_.done->rounds) {
+        if (count < 0 || count > std::ssize(done) || round++ == oversampling_rounds) refuse_rows();
+        const std::span<const std::int64_t> some = done.first(static_cast<std::size_t>(count));
+        rows_.bring(some);
+        cover->add(some);
+        done = done.subspan(some.size());
+      }
+    } else if (so_far_.keeper != nullptr) {
+      so_far_.keeper->seeding.sample = cover->chosen();
+    }
+    for (; round < oversampling_rounds && cover->total() > 0; ++round) {
+      const std::vector<std::int64_t> rows = cover->sample(wanted, random_, round);
+      cover->add(rows);
+      keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
     // A row without points of its own repeats another one.
@@ -333,7 +364,7 @@ class Seeding {
     Execution quiet = execution_;
     quiet.progress = nullptr;
     const Rows sample_rows = rows_.of_sample(rows, sample_weights);
-    Seeding of_sample(sample_rows, k_, accepts_fewer_, random_, quiet);
+    Seeding of_sample(sample_rows, k_, accepts_fewer_, random_, quiet, so_far_);
     std::vector<std::int64_t> chosen = of_sample.plus_plus(draws_);
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
@@ -345,7 +376,7 @@ class Seeding {
         rows_.weights.empty()
             ? static_cast<std::int64_t>(random_.below(draws_++, static_cast<std::uint64_t>(rows_.all_rows())))
             : WeightedRows<T>(rows_.weights, execution_.stop, rows_.ranks()).draw(random_, draws_++);
-    rows_.bring(row);
+    rows_.bring(std::span(&row, 1));
     return row;
   }
 
@@ -361,6 +392,7 @@ class Seeding {
         if (cover.takes_steps(trials)) {
           cover.take_steps(trials, k_, random_, draws_, chosen);
           report(chosen.size());
+          keep_steps(chosen);
           continue;
         }
       }
@@ -373,7 +405,34 @@ class Seeding {
       cover.add(std::span(&chosen.back(), 1));
       rows_.forget_all_but(chosen.back(), candidates, cover.chosen());
       report(chosen.size());
+      keep_steps(chosen);
     }
+  }
+
+  [[noreturn]] static void refuse_rows() {
+    throw InputError("the checkpoint holds first centroids that this program does not choose");
+  }
+
+  /// Of those that a checkpoint holds: the first one, from which all others follow, and where they can be at all.
+  void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
+    if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
+    for (const std::int64_t row : rows)
+      if (row < 0 || row >= rows_.all_rows()) refuse_rows();
+  }
+
+  void keep_round(const std::vector<std::int64_t>& rows) const {
+    if (so_far_.keeper == nullptr) return;
+    SeedingState& seeding = so_far_.keeper->seeding;
+    seeding.sample.insert(seeding.sample.end(), rows.begin(), rows.end());
+    seeding.rounds.push_back(std::ssize(rows));
+    if (so_far_.keeper->is_due()) so_far_.keeper->write_seeding();
+  }
+
+  void keep_steps(const std::vector<std::int64_t>& chosen) const {
+    if (keeper_ == nullptr) return;
+    std::vector<std::int64_t>& kept = keeper_->seeding.chosen;
+    kept.insert(kept.end(), chosen.begin() + std::ssize(kept), chosen.end());
+    if (keeper_->is_due()) keeper_->write_seeding();
   }
 
   void report(std::size_t chosen) const {
@@ -428,15 +487,18 @@ class Seeding {
   bool accepts_fewer_;
   const core::Philox& random_;
   const Execution& execution_;
+  SeedingSoFar so_far_;
+  SeedingCheckpoints* keeper_ = nullptr;  ///< of steps of k-means++, where these are all that there is
   std::uint64_t draws_ = 0;
 };
 
 template <class T, class Rows>
-FirstCentroids<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Execution& execution, int restart) {
+FirstCentroids<T> choose_rows(const Rows& rows, const KMeansOptions& options, const Execution& execution, int restart,
+                              const SeedingSoFar& so_far) {
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
   const std::int64_t k = options.clusters;
   const bool accepts_fewer = options.fewer_distinct == KMeansFewerDistinct::accept;
-  Seeding<T, Rows> seeding(rows, k, accepts_fewer, random, execution);
+  Seeding<T, Rows> seeding(rows, k, accepts_fewer, random, execution, so_far);
   std::vector<std::int64_t> chosen;
   switch (options.init) {
     case KMeansInit::random:
@@ -461,14 +523,14 @@ std::vector<std::int64_t> first_rows(std::int64_t k) {
 template <class T>
 FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                              const Execution& execution, int restart, const GpuPoints<T>* gpu, SeedingFilter filter,
-                             std::shared_ptr<ByteRows<T>>* copy, core::Ranks* ranks) {
+                             std::shared_ptr<ByteRows<T>>* copy, core::Ranks* ranks, const SeedingSoFar& so_far) {
   if (options.init == KMeansInit::given) return {Matrix<T>::copy_of(memory.initial_centroids), {}};
   if constexpr (cuda::is_compiled) {
     if (gpu) {
       if (options.init == KMeansInit::first)
         return {gpu->job()->copy_to_host(points.slice(0, options.clusters)), first_rows(options.clusters)};
       const GpuRows<T> rows{gpu, points, memory.weights};
-      return choose_rows<T>(rows, options, execution, restart);
+      return choose_rows<T>(rows, options, execution, restart, so_far);
     }
   }
   HostRows<T> rows{points, memory.weights, cpu::thread_count(execution), execution.stop, filter, copy};
@@ -477,7 +539,7 @@ FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& op
     std::vector<std::int64_t> first = first_rows(options.clusters);
     return {rows.copy_rows(first), std::move(first)};
   }
-  return choose_rows<T>(rows, options, execution, restart);
+  return choose_rows<T>(rows, options, execution, restart, so_far);
 }
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
@@ -523,9 +585,9 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
 
 template FirstCentroids<float> initialize(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
                                           const Execution&, int, const GpuPoints<float>*, SeedingFilter,
-                                          std::shared_ptr<ByteRows<float>>*, core::Ranks*);
+                                          std::shared_ptr<ByteRows<float>>*, core::Ranks*, const SeedingSoFar&);
 template FirstCentroids<double> initialize(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
                                            const Execution&, int, const GpuPoints<double>*, SeedingFilter,
-                                           std::shared_ptr<ByteRows<double>>*, core::Ranks*);
+                                           std::shared_ptr<ByteRows<double>>*, core::Ranks*, const SeedingSoFar&);
 
 }  // namespace gradus::kmeans_detail

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -27,7 +28,8 @@ template <class T>
 FirstCentroids<T> initialize(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                              const Execution& execution, int restart, const GpuPoints<T>* gpu = nullptr,
                              SeedingFilter filter = SeedingFilter::where_it_pays,
-                             std::shared_ptr<ByteRows<T>>* copy = nullptr, core::Ranks* ranks = nullptr);
+                             std::shared_ptr<ByteRows<T>>* copy = nullptr, core::Ranks* ranks = nullptr,
+                             const SeedingSoFar& so_far = {});
 
 /// What the choice takes in host memory, with points there; `copy`: of it the copy that is wanted beside.
 std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter filter, std::uint64_t copy = 0);

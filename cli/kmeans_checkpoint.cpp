@@ -1,0 +1,67 @@
+#include "cli/kmeans_checkpoint.hpp"
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "core/text.hpp"
+#include "gradus/error.hpp"
+
+namespace gradus::cli {
+
+namespace {
+
+std::atomic<bool> is_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler sets it");
+
+/// "90s", "10m", "1.5h" is a time, "20" a number of iterations.
+void parse_interval(std::string_view text, KMeansCheckpoint& checkpoint) {
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double seconds = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error == std::errc{} && count > 0 && seconds > 0) {
+    checkpoint.seconds = count * seconds;
+    return;
+  }
+  if (error != std::errc{} || !unit.empty() || !(count >= 1) || count > std::numeric_limits<int>::max() ||
+      std::trunc(count) != count)
+    throw UsageError("--checkpoint-every: " + core::excerpt(text) +
+                     " is neither a time (90s, 10m, 1.5h) nor a number of iterations (20)");
+  checkpoint.iterations = static_cast<int>(count);
+  checkpoint.seconds = std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
+  options.heading("A fit that ends early");
+  options.file("--checkpoint", checkpoint.file, "FILE.npz",
+               "keep there how far the fit has come, so that it goes on elsewhere: on other threads, by another exact "
+               "variant, on a GPU or not; it ends with the same bits. SIGUSR1 and a stop write one at once");
+  const auto without_file = [&checkpoint] { return checkpoint.file.empty() ? "--checkpoint names no file" : ""; };
+  options.useless_where(
+      options.value("--checkpoint-every", "TIME|N", "how often: 90s, 10m, 1.5h, or after so many iterations [10m]",
+                    [&checkpoint](const std::string& text) { parse_interval(text, checkpoint); }),
+      without_file);
+  options.useless_where(options.flag("--resume", checkpoint.resume,
+                                     "go on from the checkpoint; where there is none yet, begin anew and say so"),
+                        without_file);
+}
+
+void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session) {
+  if (checkpoint.file.empty()) return;
+  checkpoint.request = &is_requested;
+  checkpoint.note = [&session](std::string_view text) { session.note(text); };
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_requested.store(true, std::memory_order_relaxed); };
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGUSR1, &action, nullptr);
+}
+
+}  // namespace gradus::cli

@@ -1,0 +1,63 @@
+// Arrays that Python's part looks at: those on a GPU, of which it must know more than the protocols' methods say.
+#include "python/bindings/arrays.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/bindings/library.hpp"
+#include "python/bindings/module.hpp"
+
+namespace gradus::python {
+
+namespace {
+
+/// Has __dlpack__ and nothing else; may be read many times, unlike a capsule.
+using Held = nb::ndarray<nb::array_api>;
+
+Held hold(const nb::ndarray<>& capsule) { return Held(capsule); }
+
+/// `code`, `bits`: as DLPack has them. `strides`: in elements. The memory belongs to `owner`.
+Held hold_memory(std::uint64_t address, const std::vector<std::size_t>& shape, const std::vector<std::int64_t>& strides,
+                 int code, int bits, int gpu, nb::object owner) {
+  if (shape.size() != strides.size()) throw UsageError("an array has a stride for each dimension");
+  const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
+  return Held(reinterpret_cast<void*>(address), shape.size(), shape.data(), owner, strides.data(), type,
+              nb::device::cuda::value, gpu);
+}
+
+/// (address, shape, strides in elements, code and bits of the element type, DLPack's type and number of the device)
+Fields facts_of(const Input& array) {
+  nb::list shape;
+  nb::list strides;
+  for (std::size_t dimension = 0; dimension < array.ndim(); ++dimension) {
+    shape.append(array.shape(dimension));
+    strides.append(array.stride(dimension));
+  }
+  return nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data()), nb::tuple(shape), nb::tuple(strides),
+                        static_cast<int>(array.dtype().code),
+                        static_cast<int>(array.dtype().bits) * array.dtype().lanes, array.device_type(),
+                        array.device_id());
+}
+
+}  // namespace
+
+void bind_arrays(nb::module_& module) {
+  using nb::arg;
+  module.def("hold", &hold, arg("capsule"), nb::rv_policy::reference);
+  module.def("hold_memory", &hold_memory, arg("address"), arg("shape"), arg("strides"), arg("code"), arg("bits"),
+             arg("gpu"), arg("owner"));
+  module.def("array_facts", &facts_of, arg("array"));
+  module.def(
+      "gpu_of_memory", [](std::uint64_t address) { return gpu_of_memory(reinterpret_cast<const void*>(address)); },
+      arg("address"));
+  module.def(
+      "wait_for_stream",
+      [](int gpu, std::uint64_t stream) {
+        const nb::gil_scoped_release release;
+        wait_for_stream(gpu, reinterpret_cast<void*>(stream));
+      },
+      arg("gpu"), arg("stream"));
+}
+
+}  // namespace gradus::python

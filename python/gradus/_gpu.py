@@ -1,0 +1,338 @@
+"""Arrays in the memory of a GPU, of any library: used where they lie, and results as arrays of the same library there.
+
+They come through DLPack, or __cuda_array_interface__ where a library has nothing else. What must be converted first is
+converted by the library that it came from, on the GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from contextlib import AbstractContextManager
+from typing import Any, Iterator, Sequence
+
+import numpy as np
+
+from gradus import _core
+from gradus._errors import InputError, UnsupportedError, UsageError
+
+_CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}  # and of element types
+_CODES = {"i": 0, "u": 1, "f": 2}
+_LEGACY_STREAM = 1  # DLPack's number of CUDA's default stream
+_AS_IT_IS = contextlib.nullcontext()
+
+
+def lies_there(source: Any) -> bool:
+    """Whether the memory is that of a GPU."""
+    if isinstance(source, OnGpu):
+        return True
+    if hasattr(source, "__dlpack_device__"):
+        try:
+            return int(source.__dlpack_device__()[0]) in (_CUDA, _CUDA_MANAGED)
+        except BufferError as error:  # an array of JAX in parts on several devices
+            raise UsageError(f"an array cannot be read where it lies: {error}") from error
+    return hasattr(source, "__cuda_array_interface__")
+
+
+class Library:
+    """What is asked of the library that an array belongs to. This one is of libraries that are not known here: their
+    arrays are read where they lie, and results come out in host memory."""
+
+    to_host_words = "{}.copy_to_host()"  #: how its users bring an array to host memory
+    may_be_written = True  #: by others than the library itself
+    makes_memory = False  #: for results
+
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
+        """The GPU of the array is the current one, and the stream, if there is one."""
+        return _AS_IT_IS
+
+    def export(self, source: Any, stream: int | None) -> Any:
+        """The capsule of DLPack. The stream then waits for what the library has to do with the array."""
+        return source.__dlpack__(stream=_LEGACY_STREAM if stream is None else stream)
+
+    def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
+        """The same numbers in another type, in the order of C; None where that is not known."""
+        return None
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        raise NotImplementedError
+
+    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+        """An array of this library, on the GPU of `like`."""
+        return host
+
+    def to_host(self, source: Any) -> Any:
+        return source.copy_to_host()
+
+
+class _PyTorch(Library):
+    to_host_words = "{}.cpu()"
+    makes_memory = True
+
+    def __init__(self) -> None:
+        self._torch: Any = sys.modules["torch"]
+
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
+        cuda, gpu = self._torch.cuda, source.device.index
+        if stream is None:
+            return _AS_IT_IS if cuda.current_device() == gpu else cuda.device(gpu)
+        # The stream's GPU becomes the current one with it.
+        return cuda.stream(  # type: ignore[no-any-return]
+            cuda.default_stream(gpu) if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, gpu)
+        )
+
+    def export(self, source: Any, stream: int | None) -> Any:
+        reader = _LEGACY_STREAM if stream is None else stream
+        writer = self._torch.cuda.current_stream(source.device.index).cuda_stream or _LEGACY_STREAM
+        return source.__dlpack__(stream=-1 if reader == writer else reader)  # -1: nothing to wait for
+
+    def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
+        return source.to(getattr(self._torch, dtype.name)).contiguous()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        return self._torch.empty(shape, dtype=getattr(self._torch, dtype.name), device=like.device)
+
+    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+        return self._torch.from_numpy(host).to(like.device)
+
+    def to_host(self, source: Any) -> Any:
+        return source.detach().cpu()
+
+
+class _CuPy(Library):
+    to_host_words = "{}.get()"
+    makes_memory = True
+
+    def __init__(self) -> None:
+        self._cupy: Any = sys.modules["cupy"]
+
+    def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
+        if stream is None:
+            return source.device  # type: ignore[no-any-return]
+        return self._in_stream(source.device, stream)
+
+    @contextlib.contextmanager
+    def _in_stream(self, device: Any, stream: int) -> Iterator[None]:
+        cuda = self._cupy.cuda
+        with device, cuda.Stream.null if stream == _LEGACY_STREAM else cuda.ExternalStream(stream, device.id):
+            yield
+
+    def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
+        return self._cupy.ascontiguousarray(source, dtype)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        return self._cupy.empty(shape, dtype)
+
+    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+        return self._cupy.asarray(host)
+
+    def to_host(self, source: Any) -> Any:
+        return source.get()
+
+
+class _Jax(Library):
+    """Its arrays are never written: results cross host memory."""
+
+    to_host_words = "numpy.asarray({})"
+    may_be_written = False
+
+    def __init__(self) -> None:
+        self._jax: Any = sys.modules["jax"]
+
+    def export(self, source: Any, stream: int | None) -> Any:
+        # Only streams of its own write its arrays, and it lets nobody wait in them.
+        source.block_until_ready()
+        return source.__dlpack__()
+
+    def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
+        return source.astype(dtype)
+
+    def beside(self, host: np.ndarray[Any, Any], like: Any) -> Any:
+        return self._jax.device_put(host, next(iter(like.devices())))
+
+    def to_host(self, source: Any) -> Any:
+        return np.asarray(source)
+
+
+_LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
+
+
+_found: dict[type, Library] = {}  # by the type of their arrays
+
+
+def _library(source: Any) -> Library:
+    kind = type(source)
+    if kind not in _found:
+        roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        _found[kind] = next((_LIBRARIES[root] for root in roots if root in _LIBRARIES), Library)()
+    return _found[kind]
+
+
+class OnGpu:
+    """An array on a GPU as the compiled part takes it, by DLPack's method and as often as it likes."""
+
+    __slots__ = ("source", "library", "held", "address", "shape", "strides", "element", "gpu", "stream", "read_only")
+
+    def __init__(self, source: Any, held: Any, stream: int | None, read_only: bool = False) -> None:
+        self.source, self.held, self.stream = source, held, stream
+        self.library = _library(source)
+        self.read_only = read_only or not self.library.may_be_written
+        self.address, self.shape, self.strides, code, bits, _, self.gpu = _core.array_facts(held)
+        kind = _KINDS.get(code, f"DLPack's kind {code} of ")
+        #: The name of the element type. NumPy does not know all of them.
+        self.element = kind if kind == "bool" else f"{kind}{bits}"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.element)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.held.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CUDA, self.gpu
+
+    def in_rows(self) -> bool:
+        """Whether the elements of a row lie side by side, and the rows one after the other, with room between or not."""
+        *apart, step = self.strides
+        *rows, columns = self.shape
+        if step != 1 and columns > 1:
+            return False
+        return not rows or rows[0] <= 1 or bool(apart[0] >= columns)
+
+    def in_c_order(self) -> bool:
+        """Whether nothing lies between the elements, and they are in the order of C."""
+        step = 1
+        for length, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if length > 1 and stride != step:
+                return False
+            step *= length
+        return True
+
+    def astype(self, dtype: Any) -> OnGpu:
+        return converted(self, np.dtype(dtype), "the array")
+
+
+def _without_gpu(what: str, library: Library) -> None:
+    reason = _core.why_no_gpu()
+    if reason:
+        raise UnsupportedError(
+            f"{what}: the array lies on a GPU, but {reason}; pass {library.to_host_words.format(what)}"
+        )
+
+
+def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
+    """By __cuda_array_interface__, which does not say on which GPU the memory is."""
+    facts = source.__cuda_array_interface__
+    address, read_only = facts["data"]
+    dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")
+    if dtype.kind not in _CODES or not dtype.isnative:
+        raise InputError(f"{what}: the elements are of the type {dtype}; real numbers are needed")
+    steps = facts.get("strides") or _steps_of_c(shape, dtype.itemsize)
+    if any(step % dtype.itemsize for step in steps):
+        raise UnsupportedError(f"{what}: the elements lie {steps} bytes apart, which are no whole elements")
+    gpu = _core.gpu_of_memory(address)
+    if gpu is None:
+        raise UsageError(f"{what}: its __cuda_array_interface__ names an address that is not memory of a GPU")
+    if written_in is not None:
+        _core.wait_for_stream(gpu, 0 if written_in == _LEGACY_STREAM else written_in)
+    strides = [step // dtype.itemsize for step in steps]
+    held = _core.hold_memory(
+        address, list(shape), strides, _CODES[dtype.kind], 8 * dtype.itemsize, gpu, source
+    )
+    return OnGpu(source, held, stream, read_only)
+
+
+def _steps_of_c(shape: Sequence[int], itemsize: int) -> list[int]:
+    steps = [itemsize]
+    for length in reversed(shape[1:]):
+        steps.insert(0, steps[0] * length)
+    return steps[: len(shape)]
+
+
+def taken(source: Any, what: str, stream: int | None) -> OnGpu:
+    """The array where it lies. What the stream is given from now on, comes after what its library did to the array."""
+    if isinstance(source, OnGpu):
+        return source
+    library = _library(source)
+    _without_gpu(what, library)
+    if not hasattr(source, "__dlpack__"):
+        return _of_interface(source, what, stream)
+    try:
+        with library.running(source, None):
+            return OnGpu(source, _core.hold(library.export(source, stream)), stream)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise UsageError(f"{what}: the array cannot be read where it lies: {error}") from error
+
+
+def converted(array: OnGpu, dtype: np.dtype[Any], what: str) -> OnGpu:
+    """A copy of the given type in the order of C, made by the array's library in the array's stream."""
+    library = array.library
+    with library.running(array.source, array.stream):
+        made = library.converted(array.source, dtype)
+    if made is None:
+        kind = type(array.source)
+        raise UnsupportedError(
+            f"{what}: an array of {kind.__module__}.{kind.__qualname__}, of the type {array.element}, is not converted "
+            f"here; {dtype} is needed, and the elements of a row side by side"
+        )
+    found = taken(made, what, array.stream)
+    if found.element != dtype.name or not found.in_rows():
+        raise UnsupportedError(f"{what}: the elements are of the type {array.element}, and {dtype} is needed")
+    return found
+
+
+def wanted_type(array: OnGpu, what: str) -> np.dtype[Any]:
+    """The least one of float32 and float64 that holds all numbers of the array's type."""
+    if array.element in ("float16", "bfloat16", "bool"):
+        return np.dtype(np.float32)
+    if not array.element.startswith(("int", "uint", "float")):
+        raise InputError(f"{what}: the elements are of the type {array.element}; real numbers are needed")
+    return np.promote_types(array.dtype, np.float32)
+
+
+def as_rows(source: Any, what: str, dimensions: int, dtype: np.dtype[Any] | None, stream: int | None) -> OnGpu:
+    """What the library reads: a copy only where the array is of another type, or its elements are in another order."""
+    array = taken(source, what, stream)
+    if len(array.shape) != dimensions:
+        needed = "two dimensions are needed, a row for each point" if dimensions == 2 else "one dimension is needed"
+        raise UsageError(f"{what}: an array of the shape {array.shape}; {needed}")
+    wanted = wanted_type(array, what)
+    if dtype is not None:
+        wanted = dtype
+    in_place = array.element == wanted.name and array.in_rows()
+    return array if in_place else converted(array, wanted, what)
+
+
+def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int | None) -> OnGpu | None:
+    """Memory for a result beside the array, from its library; None where that has no arrays to be written."""
+    library = like.library
+    if not library.makes_memory:
+        return None
+    with library.running(like.source, None):
+        made = library.empty(shape, dtype, like.source)
+    return taken(made, "the result", stream)
+
+
+def beside(host: np.ndarray[Any, Any], like: OnGpu) -> Any:
+    """The array in the other's library, on its GPU."""
+    with like.library.running(like.source, None):
+        return like.library.beside(host, like.source)
+
+
+def to_host(source: Any) -> Any:
+    """The array in host memory."""
+    if isinstance(source, OnGpu):
+        source = source.source
+    library = _library(source)
+    with library.running(source, None):
+        return library.to_host(source)
+
+
+def way_out(source: Any, what: str) -> str:
+    """How the array is brought to host memory, in the words of its library."""
+    return _library(source).to_host_words.format(what)

@@ -1,0 +1,90 @@
+// Arrays in one file: an archive as NumPy's savez() writes it (.npz: a ZIP archive of .npy files, not packed), which
+// this program reads back, and NumPy too. Archives of others are the business of io/npz.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/atomic_file.hpp"
+
+namespace gradus::core {
+
+/// The beginning of a .npy file of version 1.0 and C order, padded to a multiple of 64 bytes. `descr`: the type as
+/// Python writes it, with its quotes.
+std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape);
+
+/// (3, 4) or (3,)
+std::string shape_text(std::span<const std::int64_t> shape);
+
+template <class T>
+std::string_view npy_descr() {
+  if constexpr (std::is_same_v<T, float>) return "'<f4'";
+  else if constexpr (std::is_same_v<T, double>) return "'<f8'";
+  else if constexpr (std::is_same_v<T, std::int32_t>) return "'<i4'";
+  else if constexpr (std::is_same_v<T, std::int64_t>) return "'<i8'";
+  else if constexpr (std::is_same_v<T, std::uint64_t>) return "'<u8'";
+  else return "'|u1'";  // bytes, and text
+}
+
+/// Arrays to be written, copied from where they are.
+class NpzContent {
+ public:
+  template <class T>
+  void add(std::string_view name, std::span<const std::int64_t> shape, const T* elements) {
+    std::size_t bytes = sizeof(T);
+    for (const std::int64_t size : shape) bytes *= static_cast<std::size_t>(size);
+    add_file(name, npy_header(npy_descr<T>(), shape), elements, bytes);
+  }
+
+  /// Error where a file of the archive is beyond the 4 GiB that its plain form can hold. May take as long as a checksum
+  /// of all bytes.
+  void write(AtomicFile& file) const;
+
+ private:
+  struct Entry {
+    std::string name;  ///< with .npy
+    std::vector<std::byte> bytes;
+  };
+  void add_file(std::string_view name, const std::string& header, const void* elements, std::size_t bytes);
+
+  std::vector<Entry> entries_;
+};
+
+/// The arrays of an archive that NpzContent wrote. InputError with `name` for any other bytes, be one of them another.
+class NpzArrays {
+ public:
+  NpzArrays(std::span<const std::byte> bytes, std::string name);
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  /// The elements of the array of that name, which has so many columns, or one dimension (0). InputError where it is
+  /// not there, or of another type or shape.
+  template <class T>
+  std::vector<T> get(std::string_view name, std::int64_t columns = 0) const {
+    const std::span<const std::byte> bytes = elements(name, npy_descr<T>(), sizeof(T), columns);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+
+ private:
+  struct Entry {
+    std::string_view name;
+    std::span<const std::byte> bytes;
+  };
+  const Entry* find(std::string_view name) const;
+  std::span<const std::byte> elements(std::string_view name, std::string_view descr, std::size_t size,
+                                      std::int64_t columns) const;
+  [[noreturn]] void refuse(const std::string& what) const;
+
+  std::string name_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace gradus::core

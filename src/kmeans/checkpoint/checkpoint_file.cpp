@@ -1,0 +1,370 @@
+#include "kmeans/checkpoint/checkpoint_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "core/atomic_file.hpp"
+#include "core/failure.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "cpu/threads.hpp"
+#include "execution/gpu_job.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+constexpr int format = 1;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What job it is
+
+std::uint64_t mixed(std::uint64_t word) {  // the end of MurmurHash3, by Austin Appleby
+  word = (word ^ word >> 33) * 0xff51afd7ed558ccd;
+  word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53;
+  return word ^ word >> 33;
+}
+
+/// Of a row with its number. Several chains, for one would wait for each of its products.
+template <class T>
+std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
+  constexpr std::int64_t chains = 4;
+  std::array<std::uint64_t, chains> hashes{};
+  const auto add = [&](std::int64_t dim, std::uint64_t& hash) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, row + dim, sizeof(T));
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  std::int64_t dim = 0;
+  for (; dim + chains <= columns; dim += chains)
+    for (std::int64_t chain = 0; chain < chains; ++chain) add(dim + chain, hashes[static_cast<std::size_t>(chain)]);
+  for (; dim < columns; ++dim) add(dim, hashes[0]);
+  std::uint64_t hash = mixed(static_cast<std::uint64_t>(number) + 1);
+  for (const std::uint64_t each : hashes) hash = mixed(hash + each);
+  return hash;
+}
+
+/// The sum of the rows' hashes, which does not depend on who has which of them.
+template <class T>
+std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
+  std::uint64_t total = 0;
+  if (!rows.place().is_host()) {
+    if constexpr (cuda::is_compiled) {
+      constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
+      const std::int64_t most =
+          std::max<std::int64_t>(1, piece_bytes / (rows.columns() * static_cast<std::int64_t>(sizeof(T))));
+      for (std::int64_t row = 0; row < rows.rows(); row += most) {
+        const Matrix<T> some =
+            execution::copy_to_host(rows.slice(row, std::min(most, rows.rows() - row)), what, execution);
+        total += hash_of(some.view(), what, first + row, execution);
+      }
+    }
+    return total;
+  }
+  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns());
+  const int threads = rows.rows() <= stretch ? 1 : cpu::thread_count(execution);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
+  for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
+    if (execution.stop.stop_requested()) continue;
+    for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
+      total += hash_of_row(rows.row(row), rows.columns(), first + row);
+  }
+  core::honour_stop(execution.stop, "stopped while looking at the points");
+  return total;
+}
+
+std::string hash_line(const char* what, std::uint64_t hash) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return std::string(what) + "=" + text + "\n";
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The file's arrays
+
+template <class T>
+void add_vector(core::NpzContent& content, std::string_view name, std::span<const T> values) {
+  content.add(name, std::array{static_cast<std::int64_t>(values.size())}, values.data());
+}
+
+template <class T>
+void add_matrix(core::NpzContent& content, std::string_view name, MatrixView<const T> rows) {
+  content.add(name, std::array{rows.rows(), rows.columns()}, rows.data());
+}
+
+constexpr std::int64_t figures = 3;  ///< of an iteration that are no whole numbers
+
+void add_history(core::NpzContent& content, const std::string& prefix, std::span<const KMeansIteration> history) {
+  std::vector<double> real;
+  std::vector<std::int64_t> changed;
+  for (const KMeansIteration& iteration : history) {
+    real.insert(real.end(), {iteration.inertia, iteration.shift, iteration.seconds});
+    changed.push_back(iteration.changed);
+  }
+  content.add(prefix + "history", std::array{static_cast<std::int64_t>(history.size()), figures}, real.data());
+  add_vector(content, prefix + "changed", std::span(std::as_const(changed)));
+}
+
+std::vector<KMeansIteration> history_of(const core::NpzArrays& arrays, const std::string& prefix) {
+  const std::vector<double> real = arrays.get<double>(prefix + "history", figures);
+  const std::vector<std::int64_t> changed = arrays.get<std::int64_t>(prefix + "changed");
+  std::vector<KMeansIteration> history;
+  for (std::size_t index = 0; index < std::min(changed.size(), real.size() / figures); ++index) {
+    const double* const row = &real[index * figures];
+    history.push_back({.inertia = row[0], .changed = changed[index], .shift = row[1], .seconds = row[2]});
+  }
+  return history;
+}
+
+template <class T>
+Matrix<T> matrix_of(const core::NpzArrays& arrays, std::string_view name, std::int64_t columns) {
+  const std::vector<T> values = arrays.get<T>(name, columns);
+  Matrix<T> matrix(std::ssize(values) / columns, columns);
+  std::ranges::copy(values, matrix.data());
+  return matrix;
+}
+
+/// Of the best fit: its number, whether it converged, and why it stopped.
+struct Progress {
+  std::int64_t restart = 0, best = -1, converged = 0, stop_reason = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+std::vector<char> bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) throw InputError("cannot read the checkpoint '" + path + "'");
+  return bytes;
+}
+
+void require_same_job(const std::string& file, const std::string& theirs, const std::string& own) {
+  const auto next_line = [](std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    return std::string(line);
+  };
+  std::string differences;
+  for (std::string_view there = theirs, here = own; !there.empty() || !here.empty();) {
+    const std::string before = next_line(there);
+    const std::string now = next_line(here);
+    if (before != now) differences += (differences.empty() ? "" : "; ") + before + " there, but " + now + " here";
+  }
+  if (!differences.empty())
+    throw InputError("'" + file + "' is a checkpoint of another job: " + differences +
+                     "; it goes on with the same points and options only");
+}
+
+}  // namespace
+
+template <class T>
+std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
+                     MatrixView<const T> given, const Execution& execution, core::Ranks* ranks) {
+  const MatrixView<const T> column(weights.data(), weights.size(), 1, 1, weights.place());
+  std::array<std::uint64_t, 3> hashes{};
+  const auto look = [&](std::span<std::uint64_t> words) {
+    const std::int64_t first = ranks == nullptr ? 0 : ranks->first_row();
+    words[0] = hash_of(points, "points", first, execution);
+    words[1] = hash_of(column, "weights", first, execution);
+    if (ranks == nullptr || ranks->rank() == 0) words[2] = hash_of(given, "initial centroids", 0, execution);
+  };
+  if (ranks == nullptr) look(hashes);
+  else std::ranges::copy(ranks->sum(hashes.size(), look), hashes.begin());
+  const std::int64_t rows = ranks == nullptr ? points.rows() : ranks->rows();
+  return "format=" + std::to_string(format) + "\n" + "element type=" + (sizeof(T) == 4 ? "f32" : "f64") +
+         "\nrows=" + std::to_string(rows) + "\ncolumns=" + std::to_string(points.columns()) + "\n" + call +
+         hash_line("hash of the points", hashes[0]) + hash_line("hash of the weights", hashes[1]) +
+         hash_line("hash of the initial centroids", hashes[2]);
+}
+
+template <class T>
+std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
+                                           core::Ranks* ranks) {
+  const std::string& path = options.checkpoint.file;
+  const auto read = [&] { return std::filesystem::exists(path) ? bytes_of(path) : std::vector<char>(); };
+  // From here on all ranks do the same with the same bytes. An empty file is none, for a checkpoint appears whole.
+  const std::vector<char> bytes = ranks == nullptr ? read() : ranks->from(0, read);
+  if (bytes.empty()) return std::nullopt;
+  const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
+  const std::vector<unsigned char> text = arrays.get<unsigned char>("job");
+  require_same_job(path, {text.begin(), text.end()}, job);
+
+  const auto refuse = [&](const char* what) { throw InputError("'" + path + "': " + what); };
+  const auto require_rows = [&](const Matrix<T>& centroids) {
+    if (centroids.rows() != options.clusters) refuse("it holds another number of centroids than it says");
+  };
+  const std::vector<std::int64_t> progress = arrays.get<std::int64_t>("progress");
+  if (progress.size() != 4 || progress[0] < 0 || progress[0] > options.restarts || progress[1] < -1 ||
+      progress[1] >= progress[0] || (progress[0] == options.restarts && progress[1] < 0) || progress[3] < 0 ||
+      progress[3] > static_cast<std::int64_t>(KMeansStopReason::iteration_limit))
+    refuse("it does not tell how far the job came");
+  JobState<T> state;
+  state.restart = static_cast<int>(progress[0]);
+  if (arrays.has("centroids")) {
+    FitState<T>& fit = state.fit.emplace();
+    fit.centroids = matrix_of<T>(arrays, "centroids", columns);
+    require_rows(fit.centroids);
+    fit.before = matrix_of<T>(arrays, "before", columns);
+    require_rows(fit.before);
+    fit.history = history_of(arrays, "");
+    if (std::ssize(fit.history) > options.max_iterations) refuse("it holds more iterations than the limit");
+  }
+  if (arrays.has("chosen")) {
+    state.seeding = SeedingState{.sample = arrays.get<std::int64_t>("sample"),
+                                 .rounds = arrays.get<std::int64_t>("rounds"),
+                                 .chosen = arrays.get<std::int64_t>("chosen")};
+  }
+  if (progress[1] >= 0) {
+    KMeansResult<T>& best = state.best.emplace();
+    best.centroids = matrix_of<T>(arrays, "best_centroids", columns);
+    require_rows(best.centroids);
+    best.history = history_of(arrays, "best_");
+    best.iterations = static_cast<int>(best.history.size());
+    const std::vector<double> inertia = arrays.get<double>("best_inertia");
+    if (inertia.size() != 1) refuse("it holds no inertia of its best fit");
+    best.inertia = inertia.front();
+    best.restart = static_cast<int>(progress[1]);
+    best.converged = progress[2] != 0;
+    best.stop_reason = static_cast<KMeansStopReason>(progress[3]);
+  }
+  return state;
+}
+
+std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
+  return 6 * centroid_bytes;  // three sets that are being written, or those that were read and the bytes of the file
+}
+
+template <class T>
+CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
+    : options_(options), job_(std::move(job)) {
+  const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
+  constexpr std::uint64_t most = 0xff000000;  // of 4 GiB, with room for the history
+  if (bytes > most)
+    throw UnsupportedError("'" + options.file + "': a checkpoint holds up to " + core::size_text(most) +
+                           ", but three sets of " + std::to_string(k) + " x " + std::to_string(d) + " centroids take " +
+                           core::size_text(bytes));
+  core::AtomicFile(options.file).expect(bytes);
+}
+
+template <class T>
+CheckpointFile<T>::~CheckpointFile() {
+  try {
+    wait();
+  } catch (...) {  // by the caller's function; nobody is left who would be told
+  }
+}
+
+template <class T>
+bool CheckpointFile<T>::is_due() const {
+  return core::seconds_since(last_) >= options_.seconds ||
+         (options_.request != nullptr && options_.request->load(std::memory_order_relaxed));
+}
+
+template <class T>
+bool CheckpointFile<T>::is_due(int iterations) const {
+  return (options_.iterations > 0 && iterations % options_.iterations == 0) || is_due();
+}
+
+template <class T>
+int CheckpointFile<T>::steps_to_make(int iterations) const {
+  if (is_due()) return 1;
+  if (options_.iterations < 1) return std::numeric_limits<int>::max();
+  return std::max(1, options_.iterations - iterations % options_.iterations - 1);
+}
+
+template <class T>
+core::NpzContent CheckpointFile<T>::begin() const {
+  core::NpzContent content;
+  add_vector(content, "job", std::span(reinterpret_cast<const unsigned char*>(job_.data()), job_.size()));
+  std::array<std::int64_t, 4> progress{restart_, -1, 0, 0};
+  if (best_ != nullptr)
+    progress = {restart_, best_->restart, best_->converged ? 1 : 0, static_cast<std::int64_t>(best_->stop_reason)};
+  add_vector(content, "progress", std::span<const std::int64_t>(progress));
+  if (best_ == nullptr) return content;
+  add_matrix(content, "best_centroids", best_->centroids.view());
+  add_history(content, "best_", best_->history);
+  add_vector(content, "best_inertia", std::span(&best_->inertia, 1));
+  return content;
+}
+
+template <class T>
+void CheckpointFile<T>::write(const FitView<T>& fit) {
+  core::NpzContent content = begin();
+  add_matrix(content, "centroids", fit.centroids);
+  add_matrix(content, "before", fit.before);
+  add_history(content, "", fit.history);
+  has_begun_ = true;
+  start(std::move(content));
+}
+
+template <class T>
+void CheckpointFile<T>::write_seeding() {
+  core::NpzContent content = begin();
+  if (!seeding.chosen.empty() || !seeding.sample.empty()) {
+    add_vector(content, "sample", std::span<const std::int64_t>(seeding.sample));
+    add_vector(content, "rounds", std::span<const std::int64_t>(seeding.rounds));
+    add_vector(content, "chosen", std::span<const std::int64_t>(seeding.chosen));
+  }
+  start(std::move(content));
+}
+
+template <class T>
+void CheckpointFile<T>::write_what_is_chosen() {
+  const bool is_something = best_ != nullptr || !seeding.chosen.empty() || !seeding.sample.empty();
+  if (is_something && !has_begun_) write_seeding();
+}
+
+template <class T>
+void CheckpointFile<T>::start(core::NpzContent content) {
+  wait();
+  if (options_.request != nullptr) options_.request->store(false, std::memory_order_relaxed);
+  last_ = core::Clock::now();
+  content_ = std::move(content);
+  try {
+    writer_ = std::thread([this] { write_content(); });
+  } catch (const std::system_error&) {  // no more threads
+    write_content();
+  }
+}
+
+/// Without the job's stop token, because of which the last one is written.
+template <class T>
+void CheckpointFile<T>::write_content() noexcept {
+  try {
+    core::AtomicFile file(options_.file);
+    content_.write(file);
+    file.commit();
+    content_ = {};
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+}
+
+template <class T>
+void CheckpointFile<T>::wait() {
+  if (writer_.joinable()) writer_.join();
+  const std::string failure = std::exchange(failure_, "");
+  if (failure.empty() || !options_.note) return;
+  options_.note("no checkpoint was made: " + failure + "; the fit goes on, and the file holds what it held before");
+}
+
+#define GRADUS_INSTANTIATE(T)                                                                                      \
+  template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
+                                const Execution&, core::Ranks*);                                                   \
+  template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
+                                                      core::Ranks*);                                               \
+  template class CheckpointFile<T>
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
+
+}  // namespace gradus::kmeans_detail

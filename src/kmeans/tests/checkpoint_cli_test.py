@@ -1,0 +1,190 @@
+"""Fits that end early and go on, as a person or a batch system meets them. tests/cli/run.py runs this."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import zipfile
+
+from kit import GRADUS, Case, InterruptCase, content
+
+# What may differ between a fit that nothing interrupted and one that went on: times, the machine, the variant.
+FREE = {"seconds", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
+
+
+class FitCase(InterruptCase):
+    def setUp(self):
+        super().setUp()
+        self.points_file, self.checkpoint = self.path("p.npy"), self.path("fit.npz")
+
+    def generate(self, n, d):
+        self.succeed("generate", "uniform", "-n", n, "-d", d, "-o", self.points_file)
+
+    def command(self, *more):
+        return ["kmeans", self.points_file, "-k", 80, "--tolerance", "0", "--restarts", 2, "--max-iterations", 60, *more]
+
+    def start(self, *more):
+        job = subprocess.Popen([GRADUS, *map(str, self.command(*more))], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+        self.addCleanup(job.stderr.close)
+        self.addCleanup(job.kill)
+        return job
+
+    def results(self, out):
+        """All that must be the same."""
+        summary = json.loads(content(os.path.join(out, "summary.json")))
+        for iteration in summary["history"]:
+            del iteration["seconds"]
+        for name in FREE:
+            del summary[name]
+        return summary, content(os.path.join(out, "centroids.npy")), content(os.path.join(out, "labels.npy"))
+
+
+class KillCase(FitCase):
+    """SIGKILL, and SIGTERM, at random moments; what is left goes on with other threads and by another variant."""
+
+    def check_kills(self, kills, seed):
+        self.generate(60000, 6)
+        whole, out = self.path("whole"), self.path("out")
+        start = time.monotonic()
+        self.succeed(*self.command("--threads", 1, "-o", whole))
+        duration = time.monotonic() - start
+        expected = self.results(whole)
+        chance = random.Random(seed)
+        killed = resumed = finished = 0
+        while killed < kills or not finished:
+            job = self.start("--checkpoint", self.checkpoint, "--checkpoint-every", chance.choice(["1", "7", "0.01s"]), "--resume",
+                             "--threads", chance.choice([1, 2]), "-o", out, "--variant",
+                             chance.choice(["simd_large_dim", "simd_bounds", "simd_small_dim"]))
+            if killed < kills:
+                try:
+                    job.wait(chance.uniform(0, 0.7 * duration))
+                except subprocess.TimeoutExpired:
+                    pass
+                job.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+            _, stderr = job.communicate(timeout=120)
+            resumed += "is resumed" in stderr
+            is_there = os.path.exists(os.path.join(out, "summary.json"))
+            if is_there:  # also where it was killed behind its work
+                self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
+            shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # the second one before it awaits signals
+                killed += 1
+                continue
+            self.assertEqual((job.returncode, is_there), (0, True), stderr)
+            finished += 1
+            os.remove(self.checkpoint)
+        self.assertGreater(resumed, kills // 3)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".tmp")], [])
+
+
+class Kills(KillCase):
+    def test_thirty_kills(self):
+        self.check_kills(30, random.SystemRandom().randrange(1000000))
+
+
+class Signals(FitCase):
+    def long_job(self, *more):
+        self.generate(200000, 8)
+        return self.start("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, *more)
+
+    def command(self, *more):  # the last one of an option's values is not taken: it may be given once
+        return ["kmeans", self.points_file, "-k", 200, "--tolerance", "0", "--threads", 1, *more]
+
+    def resumed(self, iterations):
+        """What the program says where the job goes on; it is not waited for."""
+        job = self.start("--max-iterations", iterations, "--init", "random", "--checkpoint", self.checkpoint, "--resume")
+        line = job.stderr.readline()
+        job.kill()
+        job.wait()
+        return line
+
+    def test_a_user_signal_writes_one(self):
+        job = self.long_job("--checkpoint-every", "1h")
+        self.wait_until_busy(job, 1.5)
+        self.assertFalse(os.path.exists(self.checkpoint))
+        job.send_signal(signal.SIGUSR1)
+        self.wait_until(job, lambda: os.path.exists(self.checkpoint))
+        with zipfile.ZipFile(self.checkpoint) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertTrue({"job.npy", "progress.npy", "centroids.npy", "before.npy"} <= set(archive.namelist()))
+        # It is a table of centroids like any other.
+        self.succeed("predict", self.checkpoint + ":centroids", self.points_file, "-o", self.path("labels.npy"))
+        self.assertIsNone(job.poll())
+        job.kill()
+        job.wait()
+        self.assertIn("is resumed: after iteration ", self.resumed(100000))
+
+    def test_a_stop_writes_one(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            job = self.long_job()
+            self.wait_until_busy(job, 1.5)
+            job.send_signal(number)
+            _, stderr = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 130, stderr)
+            self.assertIn("is resumed: after iteration ", self.resumed(100000))
+            before = content(self.checkpoint)
+            self.refused(3, *self.command("--max-iterations", 99, "--init", "random", "--checkpoint", self.checkpoint, "--resume"),
+                         says=[self.checkpoint, "max_iterations=100000 there, but max_iterations=99 here"])
+            self.assertEqual(content(self.checkpoint), before)
+            os.remove(self.checkpoint)
+
+
+class Checkpoints(FitCase):
+    def test_finished_job_and_no_file(self):
+        self.generate(3000, 3)
+        job = self.command("--checkpoint", self.checkpoint, "--resume", "-o")
+        first = self.succeed(*job, self.path("a"))
+        self.assertIn("there is no checkpoint", first.stderr)
+        self.assertIn("begins anew", first.stderr)
+        second = self.succeed(*job, self.path("b"))
+        self.assertIn("the fit was done", second.stderr)
+        self.succeed(*self.command("-o", self.path("c")))
+        self.assertEqual(self.results(self.path("a")), self.results(self.path("c")))
+        self.assertEqual(self.results(self.path("b")), self.results(self.path("c")))
+        self.assertEqual([json.loads(content(self.path(f"{out}/summary.json")))["resumed"] for out in "abc"],
+                         [False, True, False])
+        again = self.succeed(*self.command("--checkpoint", self.checkpoint))
+        self.assertIn("replaces it", again.stderr)
+
+    def test_damaged(self):
+        self.generate(3000, 3)
+        job = self.command("--checkpoint", self.checkpoint, "--resume")
+        self.succeed(*job)
+        whole = content(self.checkpoint)
+        for bad in (whole[:-100], whole[: len(whole) // 2], b"text", whole + b"\0"):
+            self.file("fit.npz", bad)
+            self.refused(3, *job, says=[self.checkpoint])
+            self.assertEqual(content(self.checkpoint), bad)
+
+    def test_other_points(self):
+        self.generate(3000, 3)
+        job = self.command("--checkpoint", self.checkpoint, "--resume")
+        self.succeed(*job)
+        before = content(self.checkpoint)
+        self.succeed("generate", "uniform", "-n", 3000, "-d", 3, "--seed", 5, "-o", self.points_file)
+        self.refused(3, *job, says=["another job", "hash of the points="])
+        self.assertEqual(content(self.checkpoint), before)
+
+    def test_full_disk(self):
+        self.generate(3000, 3)
+        result = self.succeed(*self.command("--checkpoint", "/dev/full", "--checkpoint-every", 3, "-o", self.path("out")))
+        self.assertIn("No space left on device; the fit goes on", result.stderr)
+        self.refused(1, *self.command("--checkpoint", self.path("missing/fit.npz")), says=["missing/fit.npz"])
+
+    def test_refused(self):
+        self.generate(100, 3)
+        points = self.points_file
+        for bad in ("0", "-1", "1.5", "10x", "0m", "m", "", "1e99", "99999999999"):
+            self.refused(2, "kmeans", points, "-k", 3, "--checkpoint", self.checkpoint, "--checkpoint-every", bad,
+                         says=["--checkpoint-every"])
+        self.refused(2, "kmeans", points, "-k", 3, "--resume", says=["--resume has no effect"])
+        self.refused(2, "kmeans", points, "-k", 3, "--checkpoint-every", "5m", says=["--checkpoint-every has no effect"])
+        self.refused(2, "kmeans", points, "-k", "2..4", "--checkpoint", self.checkpoint, says=["-k names several"])
+        self.refused(2, "kmeans", points, "-k", 3, "--checkpoint", points, says=["would be overwritten"])
+        self.refused(4, "kmeans", points, "-k", 3, "--checkpoint", self.checkpoint, "--variant", "sequential",
+                     says=["simd_bounds"])
+        self.assertFalse(os.path.exists(self.checkpoint))
