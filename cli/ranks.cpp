@@ -98,12 +98,19 @@ std::string RankedJob::name_of(int rank) const {
 }
 
 std::string_view without_rank(std::string_view message) {
-  int rank = 0;
-  int size = 0;
-  int length = -1;
-  const std::string beginning(message.substr(0, 64));
-  if (std::sscanf(beginning.c_str(), "rank %d of %d: %n", &rank, &size, &length) < 2 || length < 0) return message;
-  return message.substr(static_cast<std::size_t>(length));
+  std::string_view rest = message;
+  const auto take = [&rest](std::string_view word) {
+    if (!rest.starts_with(word)) return false;
+    rest.remove_prefix(word.size());
+    return true;
+  };
+  const auto take_number = [&rest] {
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    rest.remove_prefix(digits);
+    return digits > 0;
+  };
+  const bool there = take("rank ") && take_number() && take(" of ") && take_number() && take(": ");
+  return there ? rest : message;
 }
 
 std::string RankedJob::with_machine(const std::string& message) const {

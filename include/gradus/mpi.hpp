@@ -32,7 +32,7 @@ GRADUS_EXPORT std::unique_ptr<Communicator> mpi_communicator(const void* comm, s
 /// give_up() is MPI_Abort: of all processes of `comm`.
 template <class Comm>
 std::unique_ptr<Communicator> mpi_communicator(const Comm& comm) {
-  return detail::mpi_communicator(&comm, sizeof comm);
+  return detail::mpi_communicator(&comm, sizeof comm);  // NOLINT(bugprone-sizeof-expression): of the handle
 }
 
 }  // namespace gradus
