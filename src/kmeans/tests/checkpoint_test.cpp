@@ -280,9 +280,16 @@ class KMeansCheckpoints : public testing::Test {
   }
 
  private:
+  /// In memory, where that can be: to wait for a disk after each iteration would take minutes.
+  static std::filesystem::path place() {
+    std::error_code unused;
+    const std::filesystem::path memory = "/dev/shm";
+    return std::filesystem::is_directory(memory, unused) && ::access(memory.c_str(), W_OK) == 0
+               ? memory
+               : std::filesystem::temp_directory_path();
+  }
   std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() /
-      ("gradus_checkpoint_test_" + std::to_string(::getpid()) + "_" + std::to_string(sizeof(T)));
+      place() / ("gradus_checkpoint_test_" + std::to_string(::getpid()) + "_" + std::to_string(sizeof(T)));
 };
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(KMeansCheckpoints, Elements);
@@ -354,12 +361,12 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
       change(job);
       Told told;
       const KMeansResult<T> whole = run<T>(job, {}, {}, &told);
-      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 5, ++runs)
+      for (int last = 1; last <= told.iterations; last += 1 + told.iterations / 3, ++runs)
         EXPECT_EQ(this->wrong(job, whole, told.iterations, last, Way{"", 1}, Way{"", 2}), "")
             << name << ", init " << static_cast<int>(init) << ", killed in iteration " << last << " of "
             << told.iterations;
     }
-  EXPECT_GE(runs, 150);
+  EXPECT_GE(runs, 100);
 }
 
 // The whole file of a job of several fits: the best one comes out of it with labels and counts.
