@@ -361,10 +361,12 @@ void CheckpointFile<T>::wait() {
   template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
                                 const Execution&, core::Ranks*);                                                   \
   template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
-                                                      core::Ranks*);                                               \
-  template class CheckpointFile<T>
+                                                      core::Ranks*)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
+
+template class CheckpointFile<float>;
+template class CheckpointFile<double>;
 
 }  // namespace gradus::kmeans_detail
