@@ -23,7 +23,7 @@ ENVIRONMENT = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 # What may differ between one process and several: what says where and how long it ran.
-OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds")
+OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
 
 
 def why_not():
@@ -420,6 +420,26 @@ class Ended(RanksCase):
         for status, _ in self.together(*[lambda rank=rank, seconds=seconds: self.end(signal.SIGKILL, rank, seconds=seconds, within=10)
                                          for rank, seconds in ((0, 0), (2, 0.5))]):
             self.assertNotEqual(status, 0)
+
+    def test_a_killed_job_goes_on_with_other_ranks(self):
+        points, checkpoint, out = self.path("points.npy"), self.path("c.npz"), self.path("out")
+        fit = [points, "-k", 60, "--tolerance", 0, "--max-iterations", 150, "--checkpoint", checkpoint, "--checkpoint-every", 3]
+        job = self.start(3, "kmeans", *fit, "-o", out)
+        self.addCleanup(job.kill)
+        deadline = time.time() + 30
+        while not os.path.exists(checkpoint):
+            self.assertLess(time.time(), deadline)
+            time.sleep(0.01)
+        os.kill(self.ranks_of(out)[1], signal.SIGKILL)
+        job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(os.listdir(out), [])
+        expected = self.one(*fit[:-4])
+        before = content(checkpoint)
+        shutil.rmtree(out)
+        self.assertIn("another job: seed=0", self.refused_on_ranks(2, 3, *fit, "--resume", "--seed", 1))
+        self.assertEqual(content(checkpoint), before)
+        self.assertEqual(self.several(5, *fit, "--resume"), expected)
 
     def test_asked_to_stop(self):
         asked = ((1, signal.SIGTERM), (None, signal.SIGTERM), (None, signal.SIGINT))
