@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "core/checked.hpp"
 #include "core/failure.hpp"
@@ -575,7 +576,8 @@ Kept<T> look_at_checkpoint(MatrixView<const T> points, const KMeansOptions& opti
   if (wanted.resume) found = room::read_checkpoint<T>(options, job, points.columns(), ranks);
   core::agree(ranks, [&] {
     if (!is_first) return;
-    const bool exists = std::filesystem::exists(wanted.file);
+    std::error_code none;
+    const bool exists = std::filesystem::exists(wanted.file, none);
     kept.file = std::make_unique<room::CheckpointFile<T>>(wanted, job, options.clusters, points.columns());
     if (exists && !wanted.resume)
       tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it (resume goes on from it)");

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/atomic_file.hpp"
-#include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
@@ -133,11 +132,6 @@ Matrix<T> matrix_of(const core::NpzArrays& arrays, std::string_view name, std::i
   return matrix;
 }
 
-/// Of the best fit: its number, whether it converged, and why it stopped.
-struct Progress {
-  std::int64_t restart = 0, best = -1, converged = 0, stop_reason = 0;
-};
-
 // ---------------------------------------------------------------------------------------------------------------------
 
 std::vector<char> bytes_of(const std::string& path) {
@@ -190,7 +184,8 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks* ranks) {
   const std::string& path = options.checkpoint.file;
-  const auto read = [&] { return std::filesystem::exists(path) ? bytes_of(path) : std::vector<char>(); };
+  std::error_code none;  // what cannot be looked at cannot be written either, which is said then
+  const auto read = [&] { return std::filesystem::exists(path, none) ? bytes_of(path) : std::vector<char>(); };
   // From here on all ranks do the same with the same bytes. An empty file is none, for a checkpoint appears whole.
   const std::vector<char> bytes = ranks == nullptr ? read() : ranks->from(0, read);
   if (bytes.empty()) return std::nullopt;
