@@ -498,6 +498,7 @@ Action setup_kmeans(Options& options, Session& session) {
     read.insert(read.end(), {arguments->weights, arguments->centroids});
     core::agree(session.ranks(), [&] {
       require_names(*arguments);
+      require_checkpoint_name(arguments->options.checkpoint);
       require_one_standard_input(read);
       require_table_for_header(arguments->reading, read);
     });
@@ -513,8 +514,12 @@ Action setup_kmeans(Options& options, Session& session) {
     core::agree(session.ranks(), [&] {
       for (const FileRows& file : files.files) require_no_input_overwritten(output_files(*arguments), {file.path});
     });
-    return files.points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
-                                                       : cluster<double>(*arguments, session, files, start);
+    try {
+      return files.points.type() == io::ElementType::f32 ? cluster<float>(*arguments, session, files, start)
+                                                         : cluster<double>(*arguments, session, files, start);
+    } catch (const InterruptedError& stop) {
+      throw with_checkpoint(stop, arguments->options.checkpoint);
+    }
   };
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -51,6 +52,18 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint) {
   options.useless_where(options.flag("--resume", checkpoint.resume,
                                      "go on from the checkpoint; where there is none yet, begin anew and say so"),
                         without_file);
+}
+
+void require_checkpoint_name(const KMeansCheckpoint& checkpoint) {
+  if (!checkpoint.file.empty() && !checkpoint.file.ends_with(".npz"))
+    throw UsageError("--checkpoint: the name " + core::excerpt(checkpoint.file) + " does not end in .npz");
+}
+
+InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint) {
+  std::error_code none;
+  const bool is_there = !checkpoint.file.empty() && std::filesystem::exists(checkpoint.file, none);
+  return InterruptedError(std::string(stop.what()) +
+                          (is_there ? "; with --resume it goes on from '" + checkpoint.file + "'" : ""));
 }
 
 void take_checkpoint_requests(KMeansCheckpoint& checkpoint, const Session& session) {

@@ -292,6 +292,13 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
     return own;
   };
   const std::vector<Head> heads = ranks == nullptr ? std::vector{read()} : ranks->gather(read);
+  core::agree(ranks, [&] {
+    const int size = ranks == nullptr ? 1 : ranks->size();
+    std::error_code none;
+    if (const std::string next = file_of_rank(path, size); std::filesystem::exists(next, none))
+      throw UsageError(fmt::format("--input-per-rank: '{}' exists too, but {} read{} a file; start one for each", next,
+                                   size == 1 ? "one process" : fmt::format("{} ranks", size), size == 1 ? "s" : ""));
+  });
   std::vector<std::string> files;
   for (std::size_t one = 0; one < heads.size(); ++one) {
     files.push_back(file_of_rank(path, static_cast<int>(one)));

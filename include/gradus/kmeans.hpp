@@ -108,10 +108,11 @@ enum class KMeansLocked : std::uint8_t {
 ///
 /// The file is NumPy's .npz, and takes two to three times the bytes of the centroids, whatever the number of points; it
 /// holds up to 4 GiB. It appears whole or not at all, each time in the place of the one before, written by a thread of
-/// its own beside the iterations. Error where it cannot be made when the fit begins; later a full disk is told by
-/// `note`, and the fit goes on. A stop request writes one of the last whole iteration (not where a GPU makes several at
-/// a time); so does the end of the fit, of the result, for which `resume` then needs one pass. On ranks the first one
-/// reads and writes the file; the others need not see it.
+/// its own beside the iterations. InputError where another file than a checkpoint is in its
+/// place, and Error where it cannot be made, when the fit begins; later a full disk is told by `note`, and the fit goes
+/// on. A stop request writes one of the last whole iteration (not where a GPU makes several at a time); so does the end
+/// of the fit, of the result, for which `resume` then needs one pass. On ranks the first one reads and writes the file;
+/// the others need not see it.
 struct KMeansCheckpoint {
   std::string file = {};  ///< empty: none
   double seconds = 600;   ///< one each time that so many have passed; infinity: never

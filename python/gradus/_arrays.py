@@ -23,6 +23,8 @@ def _refuse_gradients(source: Any, what: str) -> None:
 
 def _to_numpy(source: Any, what: str) -> Host:
     if isinstance(source, np.ndarray):
+        if isinstance(source, np.ma.MaskedArray):
+            raise InputError(f"{what}: a masked array; pass numpy.ma.compress_rows({what}) for the rows without masked elements")
         return source
     _refuse_gradients(source, what)
     if _gpu.lies_there(source):

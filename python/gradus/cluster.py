@@ -20,7 +20,7 @@ from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
 from gradus._options import stream_number
 
-_NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'gradus[sklearn]'"
+_NEEDED = "gradus.KMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
 try:
     import sklearn  # type: ignore

@@ -593,7 +593,7 @@ def test_missing_or_old_scikit_learn(there):
         "try: gradus.KMeans\n"
         "except ImportError as error: print(error)"
     )
-    assert "pip install 'gradus[sklearn]'" in said and "1.6" in said
+    assert "pip install 'scikit-learn>=1.6'" in said and "1.6" in said
     assert ("1.5.2" in said) == ("1.5.2" in there)
 
 

@@ -329,3 +329,8 @@ def test_the_ladders():
         rows = gradus.variants(problem)
         assert rows and all(row.supported or row.reason for row in rows)
     assert gradus.info()["version"] == gradus.__version__
+
+
+def test_a_masked_array_is_refused(points):
+    with pytest.raises(gradus.InputError, match="masked array.*compress_rows"):
+        gradus.kmeans(np.ma.masked_less(points, 1), 3)

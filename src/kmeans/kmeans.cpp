@@ -578,9 +578,10 @@ Kept<T> look_at_checkpoint(MatrixView<const T> points, const KMeansOptions& opti
     if (!is_first) return;
     std::error_code none;
     const bool exists = std::filesystem::exists(wanted.file, none);
+    if (!wanted.resume) room::require_no_other_file(wanted.file);
     kept.file = std::make_unique<room::CheckpointFile<T>>(wanted, job, options.clusters, points.columns());
     if (exists && !wanted.resume)
-      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it (resume goes on from it)");
+      tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it; to resume goes on from it");
   });
   if (!found) {
     if (wanted.resume) tell("there is no checkpoint '" + wanted.file + "': the fit begins anew");

@@ -234,6 +234,23 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   return state;
 }
 
+void require_no_other_file(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return;  // a device is not replaced, a folder cannot be
+  const auto refuse = [&](const std::string& why) {
+    throw InputError("'" + path + "' exists and is no checkpoint, which would replace it; name another file" + why);
+  };
+  const std::vector<char> bytes = bytes_of(path);
+  if (bytes.empty()) return;
+  try {
+    const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
+    if (arrays.has("job") && arrays.has("progress")) return;
+  } catch (const InputError& error) {
+    refuse(" (" + std::string(error.what()) + ")");
+  }
+  refuse("");
+}
+
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
   return 6 * centroid_bytes;  // three sets that are being written, or those that were read and the bytes of the file
 }
@@ -348,8 +365,10 @@ template <class T>
 void CheckpointFile<T>::wait() {
   if (writer_.joinable()) writer_.join();
   const std::string failure = std::exchange(failure_, "");
-  if (failure.empty() || !options_.note) return;
-  options_.note("no checkpoint was made: " + failure + "; the fit goes on, and the file holds what it held before");
+  if (failure.empty() || failure == told_ || !options_.note) return;
+  told_ = failure;
+  options_.note("no checkpoint was made: " + failure +
+                "; the fit goes on, and tries it again when the next one is due");
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                      \

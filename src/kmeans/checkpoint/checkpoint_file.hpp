@@ -41,6 +41,9 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks* ranks);
 
+/// InputError where the file exists and is no checkpoint: the first one would replace it.
+void require_no_other_file(const std::string& path);
+
 /// What it takes in host memory beside the fit.
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes);
 
@@ -85,6 +88,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   core::Clock::time_point last_ = core::Clock::now();
   core::NpzContent content_;  ///< the writer's until it has ended, as is
   std::string failure_;       ///< what it failed by
+  std::string told_;          ///< of that, what the caller has heard
   std::thread writer_;
 };
 

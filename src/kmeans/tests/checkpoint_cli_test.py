@@ -125,6 +125,7 @@ class Signals(FitCase):
             job.send_signal(number)
             _, stderr = job.communicate(timeout=60)
             self.assertEqual(job.returncode, 130, stderr)
+            self.assertIn(f"with --resume it goes on from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
             self.refused(3, *self.command("--max-iterations", 99, "--init", "random", "--checkpoint", self.checkpoint, "--resume"),
@@ -171,9 +172,21 @@ class Checkpoints(FitCase):
 
     def test_full_disk(self):
         self.generate(3000, 3)
-        result = self.succeed(*self.command("--checkpoint", "/dev/full", "--checkpoint-every", 3, "-o", self.path("out")))
+        os.symlink("/dev/full", self.path("full.npz"))
+        result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
+        self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit goes on", result.stderr)
         self.refused(1, *self.command("--checkpoint", self.path("missing/fit.npz")), says=["missing/fit.npz"])
+
+    def test_what_is_no_checkpoint_stays(self):
+        self.generate(100, 3)
+        with zipfile.ZipFile(self.path("other.npz"), "w") as archive:
+            archive.write(self.points_file, "points.npy")
+        for name, bytes_of_it in (("notes.npz", b"precious"), ("other.npz", content(self.path("other.npz")))):
+            other = self.file(name, bytes_of_it)
+            self.refused(3, "kmeans", self.points_file, "-k", 3, "--checkpoint", other, says=[other, "is no checkpoint"])
+            self.assertEqual(content(other), bytes_of_it)
+        self.refused(2, "kmeans", self.points_file, "-k", 3, "--checkpoint", self.path("fit.json"), says=["does not end in .npz"])
 
     def test_refused(self):
         self.generate(100, 3)
@@ -184,7 +197,10 @@ class Checkpoints(FitCase):
         self.refused(2, "kmeans", points, "-k", 3, "--resume", says=["--resume has no effect"])
         self.refused(2, "kmeans", points, "-k", 3, "--checkpoint-every", "5m", says=["--checkpoint-every has no effect"])
         self.refused(2, "kmeans", points, "-k", "2..4", "--checkpoint", self.checkpoint, says=["-k names several"])
-        self.refused(2, "kmeans", points, "-k", 3, "--checkpoint", points, says=["would be overwritten"])
+        with zipfile.ZipFile(self.path("points.npz"), "w") as archive:
+            archive.write(points, "points.npy")
+        self.refused(2, "kmeans", self.path("points.npz"), "-k", 3, "--checkpoint", self.path("points.npz"),
+                     says=["would be overwritten"])
         self.refused(4, "kmeans", points, "-k", 3, "--checkpoint", self.checkpoint, "--variant", "sequential",
                      says=["simd_bounds"])
         self.assertFalse(os.path.exists(self.checkpoint))

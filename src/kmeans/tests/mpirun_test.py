@@ -220,6 +220,10 @@ class Inputs(RanksCase):
         for of_rows in ("w-{rank}.npy", "w.npy"):
             self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
                                           "--weights", self.path(of_rows)), expected)
+        # Files that no rank would read are not left out unsaid.
+        of_ranks = [self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6]
+        self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
+        self.all_refused((2, 2, *of_ranks, {"says": ["part-2.npy' exists too", "2 ranks read a file"]}))
 
     def test_what_cannot_be_read_in_slices(self):
         rows = ["%d,%d,%s" % (index % 7, index % 11, index / 8) for index in range(300)]
