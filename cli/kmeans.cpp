@@ -496,6 +496,8 @@ Action setup_kmeans(Options& options, Session& session) {
     arguments->reading.threads = cpu::thread_count(session.execution);
     std::vector<std::string> read = arguments->inputs;
     read.insert(read.end(), {arguments->weights, arguments->centroids});
+    if (session.job && arguments->input_per_rank)
+      for (int rank = 0; rank < session.job->size(); ++rank) read.push_back(file_of_rank(arguments->weights, rank));
     core::agree(session.ranks(), [&] {
       require_names(*arguments);
       require_checkpoint_name(arguments->options.checkpoint);

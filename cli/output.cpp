@@ -15,6 +15,7 @@
 #include "gradus/error.hpp"
 #include "io/file.hpp"
 #include "io/npy.hpp"
+#include "io/npz.hpp"
 
 namespace gradus::cli {
 
@@ -126,7 +127,9 @@ TableFormat table_format(const std::string& path, bool json) {
 
 void require_no_input_overwritten(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   for (const std::string& output : outputs)
-    for (const std::string& input : inputs) {
+    for (const std::string& one : inputs) {
+      const std::optional<io::NpzPath> array = io::npz_path(one);
+      const std::string& input = array ? array->file : one;
       std::error_code none;  // what is not there is not the same file
       if (!output.empty() && !input.empty() && input != "-" && std::filesystem::is_regular_file(input, none) &&
           std::filesystem::equivalent(output, input, none))

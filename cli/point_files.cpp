@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -27,7 +28,8 @@ struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   io::ElementType type = io::ElementType::f32;
-  bool in_rows = false;  ///< each rank reads those it wants
+  bool in_rows = false;   ///< each rank reads those it wants
+  std::size_t names = 0;  ///< a hash of the columns' names; 0: they have none
 };
 
 /// What work() returns on the first rank, on all of them.
@@ -283,6 +285,8 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
     const std::string file = file_of_rank(path, rank);
     result.points = io::read_points(file, reading);
     own = head_of(result.points);
+    for (const std::string& name : result.points.column_names)
+      own.names = std::hash<std::string>()(std::to_string(own.names) + name);
     if (ranks == nullptr) return own;
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
@@ -307,6 +311,13 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
   }
   result.first_row = result.files[static_cast<std::size_t>(rank)].first;
   const Head common = common_head(files, heads);
+  std::size_t named = files.size();
+  for (std::size_t one = 0; one < files.size(); ++one) {
+    if (heads[one].names == 0) continue;
+    if (named < files.size() && heads[one].names != heads[named].names)
+      throw InputError("'" + files[one] + "': the columns have other names than those of '" + files[named] + "'");
+    named = one;
+  }
   if (own.rows == 0) {  // whatever its file says of columns and type
     if (common.type == io::ElementType::f32) result.points.values = io::own(Matrix<float>(0, common.columns));
     else result.points.values = io::own(Matrix<double>(0, common.columns));

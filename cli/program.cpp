@@ -195,6 +195,20 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
+/// What --stall-timeout says, which holds before the options are read: MPI's start counts.
+double stall_limit_in(const std::vector<std::string>& words) {
+  constexpr std::string_view name = "--stall-timeout";
+  for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
+    if (!words[at].starts_with(name)) continue;
+    const std::string_view rest = std::string_view(words[at]).substr(name.size());
+    const std::string text(rest.starts_with('=') ? rest.substr(1) : at + 1 < words.size() ? words[at + 1] : "");
+    char* end = nullptr;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (end != text.c_str() && *end == '\0' && seconds >= 0 && seconds <= 1e9) return seconds;
+  }
+  return WatchedCommunicator::usual;  // what is wrong is said when the options are read
+}
+
 /// UsageError on all ranks where one of them was given something else than the first one: they would wait for each
 /// other.
 void require_same_options(core::Ranks& ranks, const CLI::App& app) {
@@ -293,7 +307,7 @@ int run(int argument_count, char** arguments, Session& session) {
   const Processes processes = started_processes();
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
   if (processes.size > 1 && command != commands().end() && command->on_ranks) {
-    session.job = RankedJob::join(processes, session.execution.stop);
+    session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
     if (!session.job) return UnsupportedError("").exit_status();
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
@@ -334,6 +348,7 @@ int run_program(int argument_count, char** arguments) {
   session.execution.stop = stop_on_signals();
   // The thread that waits for signals takes it as it takes a user's.
   io::outlive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+  std::signal(SIGUSR1, SIG_IGN);  // it asks a fit for a checkpoint, and may come before there is one to ask
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of write() and gets a message
   const char* no_colour = std::getenv("NO_COLOR");
   session.columns = terminal_columns(STDOUT_FILENO);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
@@ -33,7 +34,8 @@ std::array<char, 64> machine_name() {
 
 }  // namespace
 
-std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, const std::stop_token& stop) {
+std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double stall_limit,
+                                           const std::stop_token& stop) {
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
@@ -48,10 +50,12 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, const std
   mpi::Process* process = nullptr;
   {
     // A process that has ended meanwhile is waited for by MPI without a limit.
-    const Deadline deadline(WatchedCommunicator::usual, [] {
-      fmt::print(stderr, "gradus: MPI has not started within {} s\n", WatchedCommunicator::usual);
-      ::_exit(1);
-    });
+    std::optional<Deadline> deadline;
+    if (stall_limit > 0)
+      deadline.emplace(stall_limit, [stall_limit] {
+        fmt::print(stderr, "gradus: MPI has not started within {} s (--stall-timeout)\n", stall_limit);
+        ::_exit(1);
+      });
     if (start != nullptr) process = start(std::string(version()).c_str());
   }
   if (process == nullptr) {
@@ -66,10 +70,10 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, const std
                       "by that of the former, or build Gradus with the latter");
     return nullptr;
   }
-  return std::make_shared<RankedJob>(*process, stop);
+  return std::make_shared<RankedJob>(*process, stall_limit, stop);
 }
 
-RankedJob::RankedJob(mpi::Process& process, const std::stop_token& stop)
+RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop)
     : process_(process),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
@@ -83,6 +87,7 @@ RankedJob::RankedJob(mpi::Process& process, const std::stop_token& stop)
                       ::_exit(1);  // MPI is busy with another thread
                     }),
       ranks_(communicator_, stop) {
+  if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
   for (const std::array<char, 64>& name : ranks_.gather(machine_name)) machines_.emplace_back(name.data());
 }
 
@@ -148,8 +153,11 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   std::fflush(stdout);
   std::fflush(stderr);
   // A launcher ends the others when one process ends with an error: not before that is said.
-  if (!process_.meet(0, all, patience)) end_alone(result == 0 ? 1 : result);
-  const Deadline deadline(patience, [result] { ::_exit(result == 0 ? 1 : result); });
+  // The result of a job that went well is whole: who comes late to the end does not make a failure of it.
+  const double last_patience = result == 0 ? stall_limit_ : patience;
+  if (!process_.meet(0, all, last_patience)) end_alone(result);
+  std::optional<Deadline> deadline;
+  if (last_patience > 0) deadline.emplace(last_patience, [result] { ::_exit(result); });
   process_.finish();
   return result;
 }

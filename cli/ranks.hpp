@@ -20,8 +20,9 @@ class RankedJob {
  public:
   /// With the other `processes`. Null where this one has to end with the status of UnsupportedError and say nothing,
   /// because the first one throws it: the library is not there, or it is that of another MPI than mpirun.
-  static std::shared_ptr<RankedJob> join(const Processes& processes, const std::stop_token& stop);
-  RankedJob(mpi::Process& process, const std::stop_token& stop);
+  /// `stall_limit`: seconds, also for the start; 0: none.
+  static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
+  RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
   RankedJob& operator=(const RankedJob&) = delete;
 

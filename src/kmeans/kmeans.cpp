@@ -572,13 +572,15 @@ Kept<T> look_at_checkpoint(MatrixView<const T> points, const KMeansOptions& opti
   };
   const std::string job =
       room::job_text(room::call_text("kmeans", options), points, memory.weights, memory.initial_centroids, here, ranks);
+  core::agree(ranks, [&] {
+    if (is_first) room::require_no_other_file(wanted.file, wanted.resume);
+  });
   std::optional<room::JobState<T>> found;
   if (wanted.resume) found = room::read_checkpoint<T>(options, job, points.columns(), ranks);
   core::agree(ranks, [&] {
     if (!is_first) return;
     std::error_code none;
     const bool exists = std::filesystem::exists(wanted.file, none);
-    if (!wanted.resume) room::require_no_other_file(wanted.file);
     kept.file = std::make_unique<room::CheckpointFile<T>>(wanted, job, options.clusters, points.columns());
     if (exists && !wanted.resume)
       tell("'" + wanted.file + "' exists, and the first checkpoint of this fit replaces it; to resume goes on from it");

@@ -185,7 +185,7 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
                                            core::Ranks* ranks) {
   const std::string& path = options.checkpoint.file;
   std::error_code none;  // what cannot be looked at cannot be written either, which is said then
-  const auto read = [&] { return std::filesystem::exists(path, none) ? bytes_of(path) : std::vector<char>(); };
+  const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
   // From here on all ranks do the same with the same bytes. An empty file is none, for a checkpoint appears whole.
   const std::vector<char> bytes = ranks == nullptr ? read() : ranks->from(0, read);
   if (bytes.empty()) return std::nullopt;
@@ -234,9 +234,12 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   return state;
 }
 
-void require_no_other_file(const std::string& path) {
+void require_no_other_file(const std::string& path, bool resumes) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return;  // a device is not replaced, a folder cannot be
+  const std::filesystem::file_status status = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(status) || std::filesystem::is_character_file(status)) return;
+  if (!std::filesystem::is_regular_file(status)) throw InputError("'" + path + "' is no file that can be replaced");
+  if (resumes) return;
   const auto refuse = [&](const std::string& why) {
     throw InputError("'" + path + "' exists and is no checkpoint, which would replace it; name another file" + why);
   };

@@ -41,8 +41,9 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks* ranks);
 
-/// InputError where the file exists and is no checkpoint: the first one would replace it.
-void require_no_other_file(const std::string& path);
+/// InputError for what is there and is no file, and unless `resumes` for a file that is no checkpoint: the first one
+/// would replace it.
+void require_no_other_file(const std::string& path, bool resumes);
 
 /// What it takes in host memory beside the fit.
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes);

@@ -201,6 +201,11 @@ class Checkpoints(FitCase):
             archive.write(points, "points.npy")
         self.refused(2, "kmeans", self.path("points.npz"), "-k", 3, "--checkpoint", self.path("points.npz"),
                      says=["would be overwritten"])
+        self.refused(2, "kmeans", self.path("points.npz:points"), "-k", 3, "--checkpoint", self.path("points.npz"),
+                     says=["would be overwritten"])
+        os.mkfifo(self.path("pipe.npz"))
+        for resume in ([], ["--resume"]):
+            self.refused(3, "kmeans", points, "-k", 3, "--checkpoint", self.path("pipe.npz"), *resume, says=["is no file"])
         self.refused(4, "kmeans", points, "-k", 3, "--checkpoint", self.checkpoint, "--variant", "sequential",
                      says=["simd_bounds"])
         self.assertFalse(os.path.exists(self.checkpoint))

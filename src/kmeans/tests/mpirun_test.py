@@ -220,6 +220,11 @@ class Inputs(RanksCase):
         for of_rows in ("w-{rank}.npy", "w.npy"):
             self.assertEqual(self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6,
                                           "--weights", self.path(of_rows)), expected)
+        # Tables whose columns have other names are not one table.
+        for rank, names in enumerate(("a,b", "b,a")):
+            self.file("named-%d.csv" % rank, names + "\n" + "\n".join("%d,%d" % (row, row % 7) for row in range(20)))
+        self.all_refused((2, 3, self.path("named-{rank}.csv"), "--input-per-rank", "-k", 2,
+                          {"says": ["named-1.csv'", "other names", "named-0.csv'"]}))
         # Files that no rank would read are not left out unsaid.
         of_ranks = [self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6]
         self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
