@@ -77,8 +77,7 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
     : process_(process),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
-                      fmt::print(stderr,
-                                 "gradus: {} {}; who says nothing of the kind is the one that does not answer\n",
+                      fmt::print(stderr, "gradus: {} {}; the rank that prints no such line is the one that hangs\n",
                                  name_of(rank()), words);
                       std::fflush(stderr);
                       // The others, whose time is up at about this moment, are given the time to say so, before the

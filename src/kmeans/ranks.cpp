@@ -59,12 +59,18 @@ std::string bits_of(MatrixView<const T> rows) {
 }  // namespace
 
 std::string call_text(const char* call, const KMeansOptions& options) {
+  // In the order of the enumerations, by the words of the command line.
+  constexpr const char* inits[] = {"k-means++", "k-means-parallel", "random", "first", "given centroids"};
+  constexpr const char* policies[] = {"relocate", "keep", "error"};
+  constexpr const char* fewer[] = {"error", "accept"};
+  constexpr const char* metrics[] = {"euclidean", "cosine"};
+  const auto word = [](const auto& words, auto value) { return std::string(words[static_cast<std::size_t>(value)]); };
   return line("call", std::string(call)) + line("clusters", options.clusters) +
-         line("init", static_cast<int>(options.init)) + line("restarts", options.restarts) +
+         line("init", word(inits, options.init)) + line("restarts", options.restarts) +
          line("max_iterations", options.max_iterations) + line("tolerance", options.tolerance) +
-         line("changed_fraction", options.changed_fraction) + line("empty", static_cast<int>(options.empty)) +
-         line("fewer_distinct", static_cast<int>(options.fewer_distinct)) +
-         line("metric", static_cast<int>(options.metric)) + line("seed", options.seed);
+         line("changed_fraction", options.changed_fraction) + line("empty", word(policies, options.empty)) +
+         line("fewer_distinct", word(fewer, options.fewer_distinct)) + line("metric", word(metrics, options.metric)) +
+         line("seed", options.seed);
 }
 
 template <class T>

@@ -166,6 +166,7 @@ class Checkpoints(FitCase):
         job = self.command("--checkpoint", self.checkpoint, "--resume")
         self.succeed(*job)
         before = content(self.checkpoint)
+        self.refused(3, *job, "--metric", "cosine", says=["another job", "metric=euclidean there, but metric=cosine here"])
         self.succeed("generate", "uniform", "-n", 3000, "-d", 3, "--seed", 5, "-o", self.points_file)
         self.refused(3, *job, says=["another job", "hash of the points="])
         self.assertEqual(content(self.checkpoint), before)

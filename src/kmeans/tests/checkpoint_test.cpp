@@ -272,7 +272,7 @@ class KMeansCheckpoints : public testing::Test {
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
     Told told;
     const KMeansResult<U> again = run<U>(job, to, to_resume(), &told);
-    if (const std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
+    if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
     // The checkpoint is of the iteration before. (An iteration with which a fit ends has none of its own.)
     if (told.iterations > all_iterations - last + 2) return "made " + std::to_string(told.iterations) + " iterations";

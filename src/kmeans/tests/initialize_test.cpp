@@ -264,7 +264,7 @@ TEST(InitializeTiny, DrawsByTheSmallestWeightsAsByOrdinaryOnes) {
     Data<double> tiny{Matrix<double>::copy_of(data.view()), data.weights};
     for (double& weight : tiny.weights) weight = std::ldexp(weight, exponent);
     for (const KMeansInit init : drawing_inits)
-      EXPECT_TRUE(same(run(data, init, 40).data(), run(tiny, init, 40).data(), 40 * 4))
+      EXPECT_TRUE(same(run(data, init, 40).data(), run(tiny, init, 40).data(), 160))
           << "init " << static_cast<int>(init) << ", weights times 2^" << exponent;
   }
 }
