@@ -36,9 +36,19 @@ def _to_numpy(source: Any, what: str) -> Host:
     if "bfloat16" in str(getattr(source, "dtype", "")) and hasattr(source, "float"):
         source = source.float()  # exact; NumPy does not know the type
     try:
-        return np.asarray(source)
+        array = np.asarray(source)
     except ValueError as error:
         raise InputError(f"{what}: not an array of numbers: {error}") from error
+    return _numbers_of_frame(source, what) if array.dtype == object and hasattr(source, "dtypes") else array
+
+
+def _numbers_of_frame(frame: Any, what: str) -> Host:
+    """Of a data frame whose columns hold numbers that may be missing, as pandas' Int64: a missing one is NaN."""
+    columns = zip(getattr(frame, "columns", ()), np.atleast_1d(np.asarray(frame.dtypes, dtype=object)))
+    without = [repr(name) for name, dtype in columns if getattr(dtype, "kind", "O") not in "biuf"]
+    if without:
+        raise InputError(f"{what}: no numbers in the columns {', '.join(without)}; leave them out")
+    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _floating(array: Host, what: str, dtype: np.dtype[Any] | None) -> Host:

@@ -334,3 +334,18 @@ def test_the_ladders():
 def test_a_masked_array_is_refused(points):
     with pytest.raises(gradus.InputError, match="masked array.*compress_rows"):
         gradus.kmeans(np.ma.masked_less(points, 1), 3)
+
+
+def test_data_frames_with_columns_of_their_own_types(points):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(points.astype(np.float64), columns=["a", "b", "c"])
+    frame["b"] = (100 * frame["b"]).round()
+    expected = gradus.kmeans(frame.to_numpy(), 3)
+    own = frame.convert_dtypes()
+    assert own["b"].dtype == "Int64" and bits(gradus.kmeans(own, 3)) == bits(expected)
+    own.loc[7, "b"] = pandas.NA
+    with pytest.raises(gradus.InputError, match="row 7, column 1"):
+        gradus.kmeans(own, 3)
+    own["name"] = "x"
+    with pytest.raises(gradus.InputError, match="no numbers in the columns 'name'"):
+        gradus.kmeans(own, 3)
