@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,7 @@ std::string_view first_columns(std::string_view text, std::size_t columns) {
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
   if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} s", whole);
