@@ -465,6 +465,17 @@ class Ended(RanksCase):
         self.assertEqual((status, len(said)), (3, 1), said)
         self.assertIn("points.npy': the file became shorter", said[0])
 
+    def test_a_rank_that_does_not_start(self):
+        late = self.file("late", '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -STOP $$\nexec "%s" "$@"\n' % GRADUS)
+        os.chmod(late, 0o755)
+        started = time.time()
+        job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout=2", "-o", self.path("late-out"), program=late)
+        self.addCleanup(job.kill)
+        _, stderr = job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("gradus: MPI has not started within 2 s (--stall-timeout)", stderr)
+        self.assertLess(time.time() - started, 20)
+
     def test_who_waits_too_long_says_for_what(self):
         status, said = self.end(signal.SIGSTOP, 1, seconds=0.3, within=12, more=["--stall-timeout", "2"])
         self.assertNotEqual(status, 0)
