@@ -485,8 +485,7 @@ Action setup_kmeans(Options& options, Session& session) {
                             "or 20 times its own longest work]",
                             WatchedCommunicator::usual),
                 [&session](const std::string& text) {
-                  constexpr double most = 1e9;
-                  const double seconds = parse_real("--stall-timeout", text, 0, most);
+                  const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);
                   if (session.job) session.job->set_stall_limit(seconds);
                 });
 

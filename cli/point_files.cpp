@@ -32,12 +32,6 @@ struct Head {
   std::size_t names = 0;  ///< a hash of the columns' names; 0: they have none
 };
 
-/// What work() returns on the first rank, on all of them.
-template <class Work>
-auto from_first(core::Ranks* ranks, Work&& work) {
-  return ranks == nullptr ? work() : ranks->from(0, work);
-}
-
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 /// part-2 before part-10.
@@ -90,15 +84,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
 
 /// The names that the first rank has found; the folders of other ranks may hold other files.
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks* ranks) {
-  const std::vector<char> text = from_first(ranks, [&] {
-    std::vector<char> all;
-    for (const std::string& file : expanded(inputs))
-      all.insert(all.end(), file.c_str(), file.c_str() + file.size() + 1);
-    return all;
-  });
-  std::vector<std::string> files;
-  for (std::size_t begin = 0; begin < text.size(); begin += files.back().size() + 1) files.emplace_back(&text[begin]);
-  return files;
+  return ranks == nullptr ? expanded(inputs) : texts_of_first(*ranks, [&] { return expanded(inputs); });
 }
 
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
@@ -114,6 +100,16 @@ void require_alike(const std::string& file, const Head& head, const std::string&
                     file, io::to_string(head.type), first, io::to_string(of_first.type)));
 }
 
+void require_same_names(const std::vector<std::string>& files, const std::vector<Head>& heads) {
+  std::size_t named = files.size();  // the last file that has names
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    if (heads[file].names == 0) continue;
+    if (named < files.size() && heads[file].names != heads[named].names)
+      throw InputError("'" + files[file] + "': the columns have other names than those of '" + files[named] + "'");
+    named = file;
+  }
+}
+
 /// The head that those of all files with rows are like.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
@@ -121,10 +117,16 @@ Head common_head(const std::vector<std::string>& files, const std::vector<Head>&
   for (std::size_t file = 0; file < heads.size(); ++file)
     if (heads[file].rows > 0)
       require_alike(files[file], heads[file], files[static_cast<std::size_t>(first - heads.begin())], *first);
+  require_same_names(files, heads);
   return *first;
 }
 
-Head head_of(const io::Points& points) { return {points.rows(), points.columns(), points.type(), false}; }
+Head head_of(const io::Points& points) {
+  Head head{points.rows(), points.columns(), points.type()};
+  for (const std::string& name : points.column_names)
+    head.names = std::hash<std::string>()(std::to_string(head.names) + name);
+  return head;
+}
 
 /// What the first rank has read whole.
 class WholeFiles {
@@ -135,7 +137,7 @@ class WholeFiles {
     for (std::size_t file = 0; file < files.size(); ++file) {
       const std::optional<io::PointsShape> shape = io::shape_in_rows(files[file], reading);
       if (shape) {
-        heads.push_back({shape->rows, shape->columns, shape->type, true});
+        heads.push_back({shape->rows, shape->columns, shape->type, true, 0});
         continue;
       }
       points_[file] = io::read_points(files[file], reading);
@@ -168,12 +170,7 @@ class WholeFiles {
     if (points.picture && !is_only) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     picture_ = points.picture;
     from_text_ = from_text_ || points.from_text;
-    if (!points.column_names.empty()) {
-      if (!column_names_.empty() && column_names_ != points.column_names)
-        throw InputError("'" + file + "': the columns have other names than those of '" + named_ + "'");
-      column_names_ = points.column_names;
-      named_ = file;
-    }
+    if (!points.column_names.empty()) column_names_ = points.column_names;
     if (!points.row_names) return;
     if (!row_names_) row_names_ = std::make_shared<io::RowNames>();
     row_names_->heading = points.row_names->heading;
@@ -183,7 +180,6 @@ class WholeFiles {
   std::vector<std::optional<io::Points>> points_;
   std::optional<io::PictureShape> picture_;
   std::vector<std::string> column_names_;
-  std::string named_;  ///< the last file that has names
   std::shared_ptr<io::RowNames> row_names_;
   bool from_text_ = false;
 };
@@ -285,8 +281,6 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
     const std::string file = file_of_rank(path, rank);
     result.points = io::read_points(file, reading);
     own = head_of(result.points);
-    for (const std::string& name : result.points.column_names)
-      own.names = std::hash<std::string>()(std::to_string(own.names) + name);
     if (ranks == nullptr) return own;
     if (result.points.picture) throw InputError("'" + file + "': a picture, which cannot be one of several files");
     if (result.points.row_names)
@@ -311,13 +305,6 @@ PointFiles read_file_of_rank(const std::string& path, const io::ReadOptions& rea
   }
   result.first_row = result.files[static_cast<std::size_t>(rank)].first;
   const Head common = common_head(files, heads);
-  std::size_t named = files.size();
-  for (std::size_t one = 0; one < files.size(); ++one) {
-    if (heads[one].names == 0) continue;
-    if (named < files.size() && heads[one].names != heads[named].names)
-      throw InputError("'" + files[one] + "': the columns have other names than those of '" + files[named] + "'");
-    named = one;
-  }
   if (own.rows == 0) {  // whatever its file says of columns and type
     if (common.type == io::ElementType::f32) result.points.values = io::own(Matrix<float>(0, common.columns));
     else result.points.values = io::own(Matrix<double>(0, common.columns));
@@ -369,7 +356,8 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
     return result;
   }
   WholeFiles whole;
-  const std::vector<Head> heads = from_first(ranks, [&] { return whole.read(files, reading); });
+  const auto read = [&] { return whole.read(files, reading); };
+  const std::vector<Head> heads = ranks == nullptr ? read() : ranks->from(0, read);
   for (std::size_t file = 0; file < heads.size(); ++file) {
     result.files.push_back({files[file], result.rows, heads[file].rows});
     result.rows += heads[file].rows;

@@ -202,28 +202,20 @@ double stall_limit_in(const std::vector<std::string>& words) {
     if (!words[at].starts_with(name)) continue;
     const std::string_view rest = std::string_view(words[at]).substr(name.size());
     const std::string text(rest.starts_with('=') ? rest.substr(1) : at + 1 < words.size() ? words[at + 1] : "");
-    char* end = nullptr;
-    const double seconds = std::strtod(text.c_str(), &end);
-    if (end != text.c_str() && *end == '\0' && seconds >= 0 && seconds <= 1e9) return seconds;
+    try {
+      return parse_real(name, text, 0, WatchedCommunicator::most);
+    } catch (const UsageError&) {
+      break;  // which is said when the options are read
+    }
   }
-  return WatchedCommunicator::usual;  // what is wrong is said when the options are read
+  return WatchedCommunicator::usual;
 }
 
 /// UsageError on all ranks where one of them was given something else than the first one: they would wait for each
 /// other.
 void require_same_options(core::Ranks& ranks, const CLI::App& app) {
-  const std::vector<std::string> own = given_to(app);
-  const std::vector<char> text = ranks.from(0, [&] {
-    std::vector<char> all;
-    for (const std::string& one : own) all.insert(all.end(), one.c_str(), one.c_str() + one.size() + 1);
-    return all;
-  });
-  std::vector<std::string> first;
-  for (auto begin = text.begin(); begin != text.end();) {
-    const auto end = std::find(begin, text.end(), '\0');
-    first.emplace_back(begin, end);
-    begin = end + 1;
-  }
+  std::vector<std::string> own = given_to(app);
+  const std::vector<std::string> first = texts_of_first(ranks, [&] { return own; });
   ranks.agree([&] {
     if (own == first) return;
     const auto beyond = [](const std::vector<std::string>& some, const std::vector<std::string>& others) {

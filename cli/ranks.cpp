@@ -161,6 +161,17 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   return result;
 }
 
+std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work) {
+  const std::vector<char> bytes = ranks.from(0, [&] {
+    std::vector<char> all;
+    for (const std::string& text : work()) all.insert(all.end(), text.c_str(), text.c_str() + text.size() + 1);
+    return all;
+  });
+  std::vector<std::string> texts;
+  for (std::size_t begin = 0; begin < bytes.size(); begin += texts.back().size() + 1) texts.emplace_back(&bytes[begin]);
+  return texts;
+}
+
 std::string note_of_binding(RankedJob& job, int threads) {
   struct Own {
     std::int64_t processors, share, threads;

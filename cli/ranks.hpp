@@ -54,6 +54,9 @@ class RankedJob {
   double stall_limit_ = WatchedCommunicator::usual;
 };
 
+/// The texts, without NUL in them, that work() returns on the first rank, on all of them. All call it together.
+std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
+
 /// A message of core::Ranks without "rank 3 of 8: " at its beginning; unchanged where that is not there.
 std::string_view without_rank(std::string_view message);
 

@@ -26,6 +26,7 @@ class WatchedCommunicator final : public Communicator {
   /// that this rank itself has let others wait for: ranks have about as much to do.
   void set_limit(double seconds);
   static constexpr double usual = 600;
+  static constexpr double most = 1e9;
 
   int rank() const override { return of_.rank(); }
   int size() const override { return of_.size(); }

@@ -18,6 +18,7 @@ if(NOT GRADUS_HAS_MPI)
 endif()
 
 add_library(gradus_mpi src/mpi/mpi.cpp)
+target_include_directories(gradus_mpi PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(gradus_mpi PUBLIC gradus_library PRIVATE MPI::MPI_CXX)
 set_target_properties(gradus_mpi PROPERTIES EXPORT_NAME mpi
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

@@ -1,19 +1,11 @@
 // gradus/mpi.hpp. All of it is MPI's own: nothing here opens a connection or waits for one.
 #include "gradus/mpi.hpp"
 
-// Not the C++ bindings of old, which would have to be linked.
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX 1
-#endif
-#include <mpi.h>
-
 #include <algorithm>
 #include <string>
 
 #include "gradus/error.hpp"
+#include "mpi/mpi_header.hpp"
 
 namespace gradus {
 namespace {

@@ -1,13 +1,5 @@
 #include "mpi/process.hpp"
 
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX 1
-#endif
-#include <mpi.h>
-
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -17,6 +9,7 @@
 #include "gradus/export.hpp"
 #include "gradus/mpi.hpp"
 #include "gradus/version.hpp"
+#include "mpi/mpi_header.hpp"
 
 namespace gradus::mpi {
 namespace {

@@ -225,6 +225,7 @@ class Inputs(RanksCase):
             self.file("named-%d.csv" % rank, names + "\n" + "\n".join("%d,%d" % (row % 5, row % 7) for row in range(20)))
         self.all_refused((2, 3, self.path("named-{rank}.csv"), "--input-per-rank", "-k", 2,
                           {"says": ["named-1.csv'", "other names", "named-0.csv'"]}))
+        self.refused(3, "kmeans", self.path("named-0.csv"), self.path("named-1.csv"), "-k", 2, says=["named-1.csv'", "other names"])
         # Files that no rank would read are not left out unsaid.
         of_ranks = [self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6]
         self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
