@@ -437,21 +437,12 @@ TEST_F(PairHistogramRanksErrors, name_the_variants_that_run) {
 }
 
 TEST_F(PairHistogramRanksErrors, a_stop_request_on_one_rank_ends_all) {
-  for (const bool at_once : {true, false}) {
-    const std::string stopped = common_error<InterruptedError>(3, [&](Communicator& communicator) {
-      Execution execution;
-      execution.threads = 1;
-      execution.communicator = &communicator;
-      std::stop_source source;
-      execution.stop = source.get_token();
-      if (communicator.rank() == 1) {
-        if (at_once) source.request_stop();
-        execution.progress = [&](const Progress&) { source.request_stop(); };
-      }
-      pair_histogram(uniform<double>(60000, 3), {.bins = {.bin_width = 0.1, .bins = 100}}, execution);
-    });
-    EXPECT_TRUE(contains(stopped, "rank 1 of 3: stopped")) << stopped;
-  }
+  const std::string stopped = error<InterruptedError>([](int rank, Call& call) {
+    std::stop_source source;
+    call.execution.stop = source.get_token();
+    if (rank == 1) source.request_stop();
+  });
+  EXPECT_TRUE(contains(stopped, "rank 1 of 4: stopped")) << stopped;
 }
 
 TEST_F(PairHistogramRanksErrors, what_a_callback_throws_ends_all) {
@@ -462,24 +453,35 @@ TEST_F(PairHistogramRanksErrors, what_a_callback_throws_ends_all) {
 }
 
 // However long the others would still count.
-TEST_F(PairHistogramRanksErrors, nobody_counts_on_when_one_has_failed) {
+template <class E>
+std::string ends_early(const std::function<void(std::stop_source&)>& on_rank_one) {
   std::int64_t done[3] = {};
   std::int64_t all[3] = {};
   const Matrix<double> points = uniform<double>(200000, 3);
-  const std::string thrown = common_error<Error>(3, [&](Communicator& communicator) {
+  const std::string thrown = common_error<E>(3, [&](Communicator& communicator) {
+    const int rank = communicator.rank();
     Execution execution = on_rank(communicator, "simd_brute_force");
-    execution.progress = [&](const Progress& progress) {
-      if (communicator.rank() == 1) throw std::runtime_error("a caller's own");
-      done[communicator.rank()] = progress.done;
-      all[communicator.rank()] = progress.total;
+    std::stop_source source;
+    execution.stop = source.get_token();
+    execution.progress = [&, rank](const Progress& progress) {
+      done[rank] = progress.done;
+      all[rank] = progress.total;
+      if (rank == 1) on_rank_one(source);
     };
     pair_histogram(points, {.bins = {.bin_width = 0.1, .bins = 100}}, execution);
   });
-  EXPECT_EQ(thrown, "rank 1 of 3: a caller's own");
-  for (const int rank : {0, 2}) {
+  for (const int rank : {0, 1, 2}) {
     EXPECT_GT(done[rank], 0);
     EXPECT_LT(done[rank], all[rank]);
   }
+  return thrown;
+}
+
+TEST_F(PairHistogramRanksErrors, nobody_counts_on_when_one_has_ended) {
+  EXPECT_EQ(ends_early<Error>([](std::stop_source&) { throw std::runtime_error("a caller's own"); }),
+            "rank 1 of 3: a caller's own");
+  const std::string stopped = ends_early<InterruptedError>([](std::stop_source& source) { source.request_stop(); });
+  EXPECT_TRUE(contains(stopped, "rank 1 of 3: stopped after ")) << stopped;
 }
 
 TEST(PairHistogramRanksMemory, counts_what_travels) {
