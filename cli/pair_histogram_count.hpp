@@ -259,7 +259,8 @@ class Counter {
     const auto weights_of = [&](const io::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
       return weights.view.empty() ? weights : picked(weights, some);
     };
-    Pairs pairs{.points = {picked(points, rows), weights_of(weights_, rows)}};
+    Pairs pairs;
+    pairs.points = {picked(points, rows), weights_of(weights_, rows)};
     if (others_reader_) {
       const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
       if (!other_weights_.view.empty() && other_weights_.view.size() != others.view.rows())
@@ -319,35 +320,34 @@ class Counter {
       throw InputError(fmt::format("weights: there are {} weights for {} points", weights_.view.size(), points));
   }
 
-  void count(const Pairs& wanted_pairs) {
-    const auto& [number, points, others, both] = wanted_pairs;
-    Part& part = sum_.parts[number];
+  void count(const Pairs& pairs) {
+    const MatrixView<const T> points = pairs.points.points.view;
     PairHistogramMemory<T> memory;
-    memory.weights = points.weights.view;
-    if (others) {
-      memory.others = others->points.view;
-      memory.other_weights = others->weights.view;
+    memory.weights = pairs.points.weights.view;
+    if (pairs.others) {
+      memory.others = pairs.others->points.view;
+      memory.other_weights = pairs.others->weights.view;
     }
-    PairHistogramResult result = pair_histogram(points.points.view, options_, memory, session_.execution);
-    core::agree(session_.ranks(), [&] {
-      sum_.memory = std::max(sum_.memory, memory_of(points.points.view, memory, result.report.variant));
-    });
-    if (both > 0) {  // a point at no distance from itself, once for each that is on both sides
-      const auto pairs = static_cast<std::uint64_t>(both);
-      (result.edges.front() > 0 ? result.below : result.counts.front()) -= pairs;
-      result.pairs -= pairs;
+    PairHistogramResult result = pair_histogram(points, options_, memory, session_.execution);
+    core::agree(session_.ranks(),
+                [&] { sum_.memory = std::max(sum_.memory, memory_of(points, memory, result.report.variant)); });
+    if (pairs.both > 0) {  // a point at no distance from itself, once for each that is on both sides
+      const auto themselves = static_cast<std::uint64_t>(pairs.both);
+      (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;
+      result.pairs -= themselves;
     }
-    const std::int64_t n = points.points.view.rows();
+    const std::int64_t n = points.rows();
     const std::int64_t m = memory.others.rows();
+    Part& part = sum_.parts[pairs.part];
     if (sum_.frames == 0) {
       part.histogram = std::move(result);
       part.points = n;
       part.others = m;
-      part.both = both;
+      part.both = pairs.both;
     } else {
       pair_histogram_accumulate(part.histogram, result);
     }
-    part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == both;
+    part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == pairs.both;
   }
 
   /// Of the host, for the variant that ran.
