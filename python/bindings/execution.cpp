@@ -120,6 +120,7 @@ void bind_execution(nb::module_& module) {
           nb::arg("device"), nb::arg("variant").none(), nb::arg("threads").none(), nb::arg("pinning"),
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
           nb::arg("progress").none());
+  module.def("seconds_in_library", [] { return seconds_in_library; });
 }
 
 }  // namespace gradus::python

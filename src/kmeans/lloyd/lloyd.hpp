@@ -12,6 +12,10 @@
 //
 //   void update(centroids)             the means of the clusters that have weight; the other rows stay as they are
 //
+// one whose finish() may leave the sums out, where no mean is ever taken,
+//
+//   bool has_sums()
+//
 // and one that can iterate by itself, on a GPU,
 //
 //   Steps advance(centroids, rules, phases)
@@ -571,6 +575,12 @@ class Lloyd {
 
   void count_labels() {
     result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
+    if constexpr (requires { engine_.has_sums(); })
+      if (!engine_.has_sums()) {
+        for (std::int64_t point = 0; point < problem_.n(); ++point)
+          ++result_.counts[static_cast<std::size_t>(result_.labels[point])];
+        return;
+      }
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
       result_.counts[static_cast<std::size_t>(cluster)] = sums().count(cluster);
   }
