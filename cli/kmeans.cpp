@@ -476,18 +476,11 @@ Action setup_kmeans(Options& options, Session& session) {
                  "for how much it takes it");
   add_checkpoint_options(options, fit.checkpoint);
 
-  options.heading("On many processes, which mpirun starts");
+  options.heading(std::string(ranks_heading));
   options.flag(
       "--input-per-rank", arguments->input_per_rank,
       "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
-  options.value("--stall-timeout", "SECONDS",
-                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
-                            "or 20 times its own longest work]",
-                            WatchedCommunicator::usual),
-                [&session](const std::string& text) {
-                  const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);
-                  if (session.job) session.job->set_stall_limit(seconds);
-                });
+  add_stall_option(options, session);
 
   return [arguments, &session] {
     const auto start = core::Clock::now();

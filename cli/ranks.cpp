@@ -190,4 +190,15 @@ std::string note_of_binding(RankedJob& job, int threads) {
   return "";
 }
 
+void add_stall_option(Options& options, Session& session) {
+  options.value("--stall-timeout", "SECONDS",
+                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
+                            "or 20 times its own longest work]",
+                            WatchedCommunicator::usual),
+                [&session](const std::string& text) {
+                  const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);
+                  if (session.job) session.job->set_stall_limit(seconds);
+                });
+}
+
 }  // namespace gradus::cli

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "cli/processes.hpp"
+#include "cli/session.hpp"
 #include "cli/stall.hpp"
 #include "core/ranks.hpp"
 #include "mpi/process.hpp"
@@ -63,5 +65,10 @@ std::string_view without_rank(std::string_view message);
 /// A note for the user where ranks are bound to fewer processors than their share of the machine; empty where none is.
 /// All ranks call it together. `threads`: that this one's job will have.
 std::string note_of_binding(RankedJob& job, int threads);
+
+/// The heading of the options for ranks in the help.
+inline constexpr std::string_view ranks_heading = "On many processes, which mpirun starts";
+/// Adds --stall-timeout.
+void add_stall_option(Options& options, Session& session);
 
 }  // namespace gradus::cli

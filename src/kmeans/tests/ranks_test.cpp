@@ -20,6 +20,7 @@ namespace {
 
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
+using tests::common_error;
 using tests::contains;
 using tests::same_bits;
 using tests::ThreadRanks;
@@ -381,22 +382,6 @@ TEST(KMeansRanks, meet_once_in_an_iteration) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What goes wrong
-
-/// The message with which each rank ended, which is the same; of class E.
-template <class E>
-std::string common_error(int size, const std::function<void(Communicator&)>& job) {
-  ThreadRanks ranks(size);
-  const std::vector<std::exception_ptr> thrown = ranks.run(job);
-  std::string common;
-  for (const std::exception_ptr& each : thrown) {
-    const std::string message = tests::error_of<E>([&] {
-      if (each) std::rethrow_exception(each);
-    });
-    if (common.empty()) common = message;
-    EXPECT_EQ(message, common);
-  }
-  return common;
-}
 
 class KMeansRanksErrors : public testing::Test {
  protected:
