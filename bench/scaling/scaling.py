@@ -5,15 +5,18 @@
 
 Measures, in turns that are shuffled anew each time, all numbers of ranks of all inputs; a rank has one thread, and a
 core of its own. Every job writes its result, which has to be, to the byte, that of one process with a thread for each
-core; a job with another one ends the measurement. Beside them: as many threads in one process, the same points in many
-files and in one, and the sum of one iteration by itself among the same processes (measure_sums).
+core; a job with another one ends the measurement. Beside them: as many threads in one process, as many processes side by
+side that know nothing of each other, each with the share of a rank, the same points in many files and in one, and the sum
+of one iteration by itself among the same processes (measure_sums).
 
 The floor of a curve is the time of one rank for its share of the rows, and the sums as they are measured by
 themselves. The model is
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
-for an iteration of a fit: alpha and B are fitted to the sums alone, t_row and t_launch to the fits. What it says of many
+for an iteration of a fit: alpha and B are fitted to the sums alone, t_row and t_launch to the fits. Cores that are busy
+together are slower than one alone, and not all alike: ranks wait for the slowest. With that the model is told anew, with
+the speed that the processes side by side have. What it says of many
 machines, a rank on each, is a prediction, for a network whose figures are assumed.
 
 Needs nothing but Python: the program makes the points, and the page of the result.
@@ -69,10 +72,11 @@ class Shape:
 
 
 class Job:
-    """A command that is measured again and again: so many ranks of so many threads."""
+    """A command that is measured again and again: so many ranks of so many threads. `apart`: as many processes side by side
+    instead, each with a file of its own."""
 
-    def __init__(self, group, shape, files, ranks, threads):
-        self.group, self.shape, self.files, self.ranks, self.threads = group, shape, files, ranks, threads
+    def __init__(self, group, shape, files, ranks, threads, apart=False):
+        self.group, self.shape, self.files, self.ranks, self.threads, self.apart = group, shape, files, ranks, threads, apart
         self.samples = []
 
     def values(self, name):
@@ -178,14 +182,36 @@ class Scaling:
         self.jobs.append(job)
         return job
 
+    def measure_apart(self, job):
+        """A sample of the slowest one; each on a core of its own, where ranks have one."""
+        processors = sorted(os.sched_getaffinity(0))
+        bound = "none" not in self.binding and job.ranks <= len(processors)
+        outs = [self.folder / f"apart-{index}" for index in range(job.ranks)]
+        running = []
+        start = time.perf_counter()
+        for index, (file, out) in enumerate(zip(job.files, outs)):
+            shutil.rmtree(out, ignore_errors=True)
+            words = [str(word) for word in [self.options.program, *self.fit(job, [file], out)]]
+            pin = (lambda index=index: os.sched_setaffinity(0, {processors[index]})) if bound else None
+            running.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=pin))  # noqa: PLW1509
+        for process in running:
+            _, said = process.communicate()
+            if process.returncode != 0:
+                raise Failed(f"{job.shape.text()}, side by side: {said.decode()}")
+        took = time.perf_counter() - start
+        fits = [json.loads((out / "summary.json").read_text())["seconds"]["fit"] for out in outs]
+        return {"fit": max(fits), "fits": fits, "process": took}
+
+    def fit(self, job, files, out):
+        return ["kmeans", *files, "-k", job.shape.k, "--init", "first", "--tolerance", 0, "--max-iterations", job.shape.iterations,
+                "--threads", job.threads, "--quiet", "-o", out]
+
     def measure(self, job):
         """A sample, and the checksum of the bytes of its result."""
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
-        fit = [self.options.program, "kmeans", *job.files, "-k", job.shape.k, "--init", "first", "--tolerance", 0,
-               "--max-iterations", job.shape.iterations, "--threads", job.threads, "--quiet", "-o", out]
         start = time.perf_counter()
-        self.run([*(self.mpirun(job.ranks) if job.threads == 1 else []), *fit])
+        self.run([*(self.mpirun(job.ranks) if job.threads == 1 else []), self.options.program, *self.fit(job, job.files, out)])
         process = time.perf_counter() - start
         summary = json.loads((out / "summary.json").read_text())
         seconds = summary["seconds"]
@@ -207,6 +233,8 @@ class Scaling:
 
     def verified(self, job):
         """A sample of which the result is that of one process; the first one that is asked for is its."""
+        if job.apart:
+            return self.measure_apart(job)
         points = (job.group if job.group[0] == "weak" else job.group[0], job.shape.text())
         if points not in self.expected:
             _, self.expected[points] = self.measure(Job(job.group, job.shape, job.files, 1, self.cores))
@@ -227,11 +255,15 @@ class Scaling:
             file = [self.points(f"strong-{index}", shape)]
             for ranks in self.ranks:
                 self.add(("strong", index), shape, file, ranks, 1)
+                own = shape.of(shape.n // ranks)
+                self.add(("apart", "strong", index), shape, self.parts(f"share-{index}-{ranks}", own, ranks) if ranks > 1 else file,
+                         ranks, 1, True)
             if self.cores > 1:
                 self.add(("strong", index), shape, file, 1, self.most)
         files = self.parts("weak", weak, self.most)
         for ranks in self.ranks:
             self.add(("weak", ranks), weak.of(ranks * weak.n), files[:ranks], ranks, 1)
+            self.add(("apart", "weak", ranks), weak.of(ranks * weak.n), files[:ranks], ranks, 1, True)
         self.file_shape = None
         if self.options.files_gib > 0:
             d = 128
@@ -299,6 +331,10 @@ class Scaling:
         sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
         return job.shape.iterations * (job.shape.n / job.ranks * model["seconds_per_row"] + model["seconds_per_iteration"] + sums)
 
+    def apart(self, job):
+        """The processes side by side that have what the ranks of the job have."""
+        return next(other for other in self.jobs if other.apart and other.group[1:] == job.group and other.ranks == job.ranks)
+
     def curve(self, kind, title, jobs, model, link):
         alone = jobs[0].median() / jobs[0].shape.n * jobs[0].ranks  # seconds of a row on one rank
         points = []
@@ -307,14 +343,18 @@ class Scaling:
             modelled = self.model_seconds(job, model, link)
             # The end of a fit makes a sum too.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
+            apart = self.apart(job).median()
+            of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
             points.append({"ranks": job.ranks, "rows": job.shape.n, "variant": job.samples[0]["variant"], "seconds": seconds,
                            "lowest": min(job.values("fit")), "highest": max(job.values("fit")),
                            "process_seconds": job.median("process"),
                            "floor_seconds": alone * share + sums, "sums_seconds": sums,
-                           "model_seconds": modelled, "model_deviation": modelled / seconds - 1,
+                           "model_seconds": modelled, "model_deviation": modelled / seconds - 1, "apart_seconds": apart,
+                           "apart_efficiency": alone * share / apart,
+                           "busy_model_seconds": of_busy_cores, "busy_model_deviation": of_busy_cores / seconds - 1,
                            "efficiency": alone * share / seconds, "floor_efficiency": alone * share / (alone * share + sums)})
         return {"kind": kind, "title": title, **model, "greatest_deviation": max(abs(point["model_deviation"]) for point in points),
-                "points": points}
+                "greatest_busy_deviation": max(abs(point["busy_model_deviation"]) for point in points), "points": points}
 
     def rules(self, shape, model, numbers, link, cores=1):
         """Rows that a rank needs, so that as many ranks are 90 % of as many times as fast as one. None where the noise of a
@@ -379,7 +419,7 @@ class Scaling:
     def report(self, facts):
         contract = facts["groups"][0]["rows"][0]["contract"]
         link = self.fit_link()
-        ranked = [job for job in self.jobs if job.threads == 1]
+        ranked = [job for job in self.jobs if job.threads == 1 and not job.apart]
         weak_jobs = [job for job in ranked if job.group[0] == "weak"]
         groups, curves, checks = [], [], []
 
@@ -388,7 +428,7 @@ class Scaling:
                            "reached": value >= target if at_least else value <= target})
 
         for index, shape in enumerate(self.strong):
-            jobs = [job for job in self.jobs if job.group == ("strong", index)]
+            jobs = [job for job in self.jobs if job.group == ("strong", index)]  # the last one is the process with threads
             alike = [job for job in jobs if job.threads == 1]
             model = self.fit_model(alike + (weak_jobs if shape.words == self.weak.words else []), link)
             curves.append(self.curve("strong", f"strong, {shape.text()}", alike, model, link))
@@ -396,11 +436,16 @@ class Scaling:
             if self.most > 1:
                 check(f"{self.most} ranks x 1 thread against 1 x {self.most}, {shape.text()}", alike[-1].median() / jobs[-1].median(),
                       TARGETS["ranks"])
+                check(f"the same against {self.most} processes side by side, {shape.text()}",
+                      alike[-1].median() / self.apart(alike[-1]).median(), TARGETS["ranks"])
         curves.append(self.curve("weak", f"weak, {self.weak.text()} a rank", weak_jobs, model, link))
         for job, point in zip(weak_jobs, curves[-1]["points"]):
             groups.append(self.group_json(f"weak {job.ranks} ranks", [job], contract, [point]))
         if self.most > 1:
-            check(f"efficiency of {self.most} ranks, {curves[-1]['title']}", curves[-1]["points"][-1]["efficiency"], TARGETS["weak"], True)
+            last = curves[-1]["points"][-1]
+            check(f"efficiency of {self.most} ranks, {curves[-1]['title']}", last["efficiency"], TARGETS["weak"], True)
+            check(f"the same against {self.most} processes side by side, {curves[-1]['title']}", last["apart_seconds"] / last["seconds"],
+                  TARGETS["weak"], True)
         if self.file_shape:
             many, one = (job for job in self.jobs if job.group[0] == "files")
             for name, job in (("many files", many), ("one file", one)):
@@ -410,6 +455,7 @@ class Scaling:
                   many.median("total") / one.median("total"), TARGETS["files"])
         for curve in curves:
             check(f"the model's greatest deviation, {curve['title']}", curve["greatest_deviation"], TARGETS["model"])
+            check(f"the same with the speed of busy cores, {curve['title']}", curve["greatest_busy_deviation"], TARGETS["model"])
         rules = [{"shape": shape.text("n"), "ranks": ranks, "rows": rows} for shape, curve in zip(self.strong, curves)
                  for ranks, rows in self.rules(shape, curve, self.ranks, link)]
         command = shlex.join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])
@@ -418,6 +464,8 @@ class Scaling:
                 "ceilings": facts["ceilings"], "groups": groups,
                 "scaling": {"scale": self.options.scale, "repeats": len(self.jobs[0].samples), "mpirun": shlex.join(map(str, self.mpirun("P"))),
                             "curves": curves, "sums": link, "checks": checks, "rule": rules,
+                        "apart": [{"group": " ".join(map(str, job.group[1:])), "ranks": job.ranks, "fits": job.values("fits")}
+                                  for job in self.jobs if job.apart],
                             "predicted": self.predicted(self.strong[1], curves[1])}}
 
     def say(self, text):
@@ -428,10 +476,12 @@ class Scaling:
 def print_report(report):
     scaling = report["scaling"]
     for curve in scaling["curves"]:
-        print(f"\n{curve['title']}\n{'ranks':>6} {'fit s':>9} {'floor s':>9} {'model s':>9} {'off':>7} {'efficiency':>10} {'process s':>9}  variant")
+        print(f"\n{curve['title']}\n{'ranks':>6} {'fit s':>9} {'apart s':>9} {'floor s':>9} {'model s':>9} {'off':>7} {'busy off':>8} {'efficiency':>10} "
+              f"{'process s':>9}  variant")
         for point in curve["points"]:
-            print(f"{point['ranks']:>6} {point['seconds']:>9.4f} {point['floor_seconds']:>9.4f} {point['model_seconds']:>9.4f} "
-                  f"{100 * point['model_deviation']:>6.1f}% {point['efficiency']:>10.3f} {point['process_seconds']:>9.2f}  {point['variant']}")
+            print(f"{point['ranks']:>6} {point['seconds']:>9.4f} {point['apart_seconds']:>9.4f} {point['floor_seconds']:>9.4f} "
+                  f"{point['model_seconds']:>9.4f} {100 * point['model_deviation']:>6.1f}% {100 * point['busy_model_deviation']:>7.1f}% "
+                  f"{point['efficiency']:>10.3f} {point['process_seconds']:>9.2f}  {point['variant']}")
     if scaling["sums"]:
         print(f"\nsums: {1e6 * scaling['sums']['latency_seconds']:.1f} us a step, {1e-9 * scaling['sums']['bytes_per_second']:.2f} GB/s (fitted)")
     for one in scaling["checks"]:
