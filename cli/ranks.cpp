@@ -151,12 +151,19 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
   std::fflush(stderr);
-  // A launcher ends the others when one process ends with an error: not before that is said.
-  // The result of a job that went well is whole: who comes late to the end does not make a failure of it.
+  // A launcher ends the others when one process ends with an error: not before that is said. So also where one stops
+  // behind a job that went well; else the launcher would wait for it for ever.
   const double last_patience = result == 0 ? stall_limit_ : patience;
-  if (!process_.meet(0, all, last_patience)) end_alone(result);
+  const auto without_others = [&] {
+    if (result == 0)
+      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout); the result is whole\n",
+                 name_of(rank()), stall_limit_);
+    std::fflush(stderr);
+    return result == 0 ? 1 : result;
+  };
+  if (!process_.meet(0, all, last_patience)) end_alone(without_others());
   std::optional<Deadline> deadline;
-  if (last_patience > 0) deadline.emplace(last_patience, [result] { ::_exit(result); });
+  if (last_patience > 0) deadline.emplace(last_patience, [&] { ::_exit(without_others()); });
   process_.finish();
   return result;
 }
