@@ -12,7 +12,6 @@
 namespace gradus::kmeans_detail {
 namespace {
 
-using tests::contains;
 using tests::Data;
 using tests::Job;
 using tests::make_job;
