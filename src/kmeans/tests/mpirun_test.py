@@ -264,10 +264,26 @@ class Faults(KMeansCase):
                 (["-k", 3, "--standardize"], "--standardize"),
                 (["-k", 3, "--report", self.path("page.html")], "--report"),
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
-                (["-k", 3, "--device", "gpu"], "on several ranks")]])
+                (["-k", 3, "--device", "gpu:1000"], "GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
         result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
         self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+
+    def test_ranks_that_run_otherwise(self):
+        points = self.points()
+        alone = self.one(points, "-k", 3)
+        ways = [(["--device", "cpu"], ["--variant", "simd_large_dim"]), (["--threads", 2], ["--memory-limit", "1G"])]
+        if any(gpu["usable"] for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"]):
+            ways += [(["--device", "cpu"], ["--device", "gpu"]), (["--device", "gpu"], [])]
+        else:
+            self.refused_on_ranks(3, 4, points, "-k", 3, "--device", "gpu", says=["no GPU can be used"])
+        for first, others in ways:
+            out = self.path("otherwise")
+            shutil.rmtree(out, ignore_errors=True)
+            job = ["kmeans", points, "-k", 3, "-o", out, "--quiet"]
+            result = self.mpirun(1, *job, *first, ":", "-n", 2, GRADUS, *job, *others)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), (first, others))
+            self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
         folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # where it can be linked
