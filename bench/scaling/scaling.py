@@ -203,7 +203,7 @@ class Scaling:
         return {"fit": max(fits), "fits": fits, "process": took}
 
     def fit(self, job, files, out):
-        return ["kmeans", *files, "-k", job.shape.k, "--init", "first", "--tolerance", 0, "--max-iterations", job.shape.iterations,
+        return ["kmeans", *files, "-k", job.shape.k, "--device", "cpu", "--init", "first", "--tolerance", 0, "--max-iterations", job.shape.iterations,
                 "--threads", job.threads, "--quiet", "-o", out]
 
     def measure(self, job):
