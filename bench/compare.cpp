@@ -18,6 +18,7 @@ bool same_input(const Group& one, const Group& other) { return one.label == othe
 
 std::string row_text(const Group& group, const Row& row) {
   std::string text = group.title + ": " + row.variant + fmt::format(", {} threads", row.threads);
+  if (row.ranks > 1) text += fmt::format(" on each of {} ranks", row.ranks);
   if (row.pinning != Pinning::none) text += fmt::format(", {}", to_string(row.pinning));
   if (row.block_size > 0) text += fmt::format(", blocks of {}", row.block_size);
   return text;

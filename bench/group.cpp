@@ -243,8 +243,8 @@ ordered_json to_json(const Group& group) {
 }  // namespace
 
 bool same_settings(const Row& first, const Row& second) {
-  return first.variant == second.variant && first.threads == second.threads && first.pinning == second.pinning &&
-         first.block_size == second.block_size;
+  return first.variant == second.variant && first.threads == second.threads && first.ranks == second.ranks &&
+         first.pinning == second.pinning && first.block_size == second.block_size;
 }
 
 std::string_view to_string(Pinning pinning) {

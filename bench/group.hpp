@@ -63,7 +63,7 @@ struct BenchCallbacks : Making {
   std::function<void(const Group&)> group_done = {};  ///< after each group, so that a person sees figures early
 };
 
-/// The same variant with the same threads, pinning and block size.
+/// The same variant with the same threads, ranks, pinning and block size.
 bool same_settings(const Row& first, const Row& second);
 
 std::string_view to_string(Pinning pinning);

@@ -86,8 +86,8 @@ ordered_json read_json(const std::string& path) {
 namespace {
 
 /// Keys of a row that are members of Row of their own.
-constexpr std::array row_keys{"variant", "threads", "pinning", "block_size", "contract",   "trouble",
-                              "seconds", "speedup", "phases",  "samples",    "iterations", "rechecked"};
+constexpr std::array row_keys{"variant", "threads", "ranks",  "pinning", "block_size", "contract", "trouble",
+                              "seconds", "speedup", "phases", "samples", "iterations", "rechecked"};
 constexpr std::array group_keys{"label", "title", "verified", "rows"};
 
 Pinning pinning_of(const JsonValue& value) {
@@ -108,6 +108,7 @@ Row row_of(const JsonValue& value, const ProblemRow& problem) {
   Row row;
   row.variant = value["variant"].text();
   row.threads = value["threads"].whole();
+  if (value.has("ranks")) row.ranks = value["ranks"].whole();
   row.pinning = pinning_of(value["pinning"]);
   if (value.has("block_size")) row.block_size = value["block_size"].whole();  // an older file knows no GPU
   const std::span<const core::VariantInfo> ladder = problem.ladder->variants();

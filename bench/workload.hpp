@@ -41,6 +41,7 @@ struct Row {
   std::size_t index = 0;  ///< its place in the group
   std::string variant;
   int threads = 0;
+  int ranks = 1;  ///< processes of MPI, each with so many threads; of a file of bench/scaling/scaling.py
   Pinning pinning = Pinning::none;
   int block_size = 0;  ///< of a GPU variant; 0: its own choice
   bool on_gpu = false;

@@ -30,12 +30,13 @@ std::vector<std::string> cells_of(const bench::Change& change) {
   const auto time = [](const bench::Row& one) {
     return one.trouble.empty() ? bench::milliseconds(one.seconds.median) : std::string("-");
   };
-  std::vector<std::string> cells = {row.variant,
-                                    fmt::format("{}", row.threads),
-                                    std::string(bench::to_string(row.pinning)),
-                                    row.block_size > 0 ? fmt::format("{}", row.block_size) : "-",
-                                    time(*change.before),
-                                    time(row)};
+  std::vector<std::string> cells = {
+      row.variant,
+      row.ranks > 1 ? fmt::format("{} x {}", row.ranks, row.threads) : fmt::format("{}", row.threads),
+      std::string(bench::to_string(row.pinning)),
+      row.block_size > 0 ? fmt::format("{}", row.block_size) : "-",
+      time(*change.before),
+      time(row)};
   const bool both = change.before->trouble.empty() && row.trouble.empty();
   cells.push_back(both ? fmt::format("{:.3f}", change.ratio.estimate) : "-");
   cells.push_back(both && change.ratio.low > 0 ? fmt::format("{:.3f} to {:.3f}", change.ratio.low, change.ratio.high)

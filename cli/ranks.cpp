@@ -12,6 +12,7 @@
 
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
+#include "execution/devices.hpp"
 #include "gradus/version.hpp"
 
 namespace gradus::cli {
@@ -101,6 +102,18 @@ std::string RankedJob::name_of(int rank) const {
                      index < machines_.size() ? fmt::format(" ({})", machines_[index]) : std::string());
 }
 
+int RankedJob::rank_on_machine() const {
+  const auto own = machines_.begin() + rank();
+  return static_cast<int>(std::count(machines_.begin(), own, *own));
+}
+
+int gpu_of_rank(const RankedJob& job) {
+  const int place = job.rank_on_machine();
+  if (place == 0) return 0;                                          // without a look at the GPUs
+  const auto gpus = static_cast<int>(execution::see_gpus().size());  // without those that CUDA_VISIBLE_DEVICES hides
+  return gpus > 0 ? place % gpus : 0;
+}
+
 std::string_view without_rank(std::string_view message) {
   std::string_view rest = message;
   const auto take = [&rest](std::string_view word) {
@@ -151,12 +164,19 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   if (failed - all.begin() == rank()) say();
   std::fflush(stdout);
   std::fflush(stderr);
-  // A launcher ends the others when one process ends with an error: not before that is said.
-  // The result of a job that went well is whole: who comes late to the end does not make a failure of it.
+  // A launcher ends the others when one process ends with an error: not before that is said. So also where one stops
+  // behind a job that went well; else the launcher would wait for it for ever.
   const double last_patience = result == 0 ? stall_limit_ : patience;
-  if (!process_.meet(0, all, last_patience)) end_alone(result);
+  const auto without_others = [&] {
+    if (result == 0)
+      fmt::print(stderr, "gradus: {} has waited for the others' end for {} s (--stall-timeout); the result is whole\n",
+                 name_of(rank()), stall_limit_);
+    std::fflush(stderr);
+    return result == 0 ? 1 : result;
+  };
+  if (!process_.meet(0, all, last_patience)) end_alone(without_others());
   std::optional<Deadline> deadline;
-  if (last_patience > 0) deadline.emplace(last_patience, [result] { ::_exit(result); });
+  if (last_patience > 0) deadline.emplace(last_patience, [&] { ::_exit(without_others()); });
   process_.finish();
   return result;
 }

@@ -36,6 +36,8 @@ class RankedJob {
   /// See WatchedCommunicator.
   void set_stall_limit(double seconds);
 
+  int rank_on_machine() const;  ///< among those with the same machine's name
+
   /// "rank 3 of 8" with the machine's name: "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
   /// A message that begins as those of core::Ranks do, "rank 3 of 8: …", with the machine's name.
@@ -55,6 +57,9 @@ class RankedJob {
   std::vector<std::string> machines_;  ///< of each rank
   double stall_limit_ = WatchedCommunicator::usual;
 };
+
+/// The GPU of this process where nobody names one: those of a machine take its GPUs in turn.
+int gpu_of_rank(const RankedJob& job);
 
 /// The texts, without NUL in them, that work() returns on the first rank, on all of them. All call it together.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);

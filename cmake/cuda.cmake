@@ -162,4 +162,8 @@ endif()
 # As on the processor, nothing is contracted: a fused operation is written as one.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
+# Two fifths less GPU code in programs and wheels; the driver unpacks it when a kernel is first called.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-compress-mode=size>")
+endif()
 message(STATUS "GPU variants: by ${CMAKE_CUDA_COMPILER} for ${CMAKE_CUDA_ARCHITECTURES}")

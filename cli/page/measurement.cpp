@@ -44,7 +44,8 @@ Rows best_rows(const Group& group) {
 
 std::string settings_text(const Row& row) {
   if (row.on_gpu) return row.block_size > 0 ? fmt::format("blocks of {}", row.block_size) : "GPU";
-  return fmt::format("{} thread{}{}", row.threads, row.threads == 1 ? "" : "s",
+  const std::string ranks = row.ranks > 1 ? fmt::format("{} ranks, ", row.ranks) : std::string();
+  return fmt::format("{}{} thread{}{}", ranks, row.threads, row.threads == 1 ? "" : "s",
                      row.pinning == Pinning::none ? "" : fmt::format(", {}", bench::to_string(row.pinning)));
 }
 
@@ -239,6 +240,7 @@ void add_rates(Page& page, const Rows& best) {
 void add_rows(Page& page, const Group& group) {
   PageTable table{{{"variant", true},
                    {"threads"},
+                   {"ranks"},
                    {"pin"},
                    {"block"},
                    {"median ms"},
@@ -261,8 +263,8 @@ void add_rows(Page& page, const Group& group) {
   if (troubled) table.columns.push_back({"", true});
   for (const Row& row : group.rows) {
     std::vector<PageTable::Cell>& cells = table.rows.emplace_back();
-    cells = {row.variant, fmt::format("{}", row.threads), std::string(bench::to_string(row.pinning)),
-             row.block_size > 0 ? fmt::format("{}", row.block_size) : "-"};
+    cells = {row.variant, fmt::format("{}", row.threads), row.ranks > 1 ? fmt::format("{}", row.ranks) : "-",
+             std::string(bench::to_string(row.pinning)), row.block_size > 0 ? fmt::format("{}", row.block_size) : "-"};
     if (row.trouble.empty()) {
       for (const double seconds : {row.seconds.median, row.seconds.lowest, row.seconds.highest})
         cells.emplace_back(fmt::format("{:.6g}", milliseconds(seconds)));
@@ -501,10 +503,16 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  add_inputs(page, report);
+  const bool of_scaling = file.has("scaling");  // all of its inputs are one job at several sizes
+  if (of_scaling) add_scaling(page, file["scaling"]);
+  else add_inputs(page, report);
   for (const Group& group : report.groups) {
     page.heading(3, group.title);
     page.faint("verified: " + group.verified);
+    if (of_scaling) {
+      add_rows(page, group);
+      continue;
+    }
     const Rows rows = sound_rows(group);
     const Rows best = best_rows(group);
     add_best_times(page, best);

@@ -119,7 +119,18 @@ void bind_execution(nb::module_& module) {
           },
           nb::arg("device"), nb::arg("variant").none(), nb::arg("threads").none(), nb::arg("pinning"),
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
-          nb::arg("progress").none());
+          nb::arg("progress").none())
+      .def_prop_rw(
+          "communicator",
+          [](const Request& request) {
+            return std::optional(reinterpret_cast<std::uint64_t>(request.execution.communicator));
+          },
+          // The address of what gradus_mpi_open() gave.
+          [](Request& request, std::optional<std::uint64_t> address) {
+            request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
+          },
+          nb::for_setter(nb::arg("address").none()));
+  module.def("seconds_in_library", [] { return seconds_in_library; });
 }
 
 }  // namespace gradus::python

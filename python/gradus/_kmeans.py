@@ -10,7 +10,7 @@ import numpy as np
 from gradus import _arrays, _core
 from gradus._errors import UsageError
 from gradus._gpu import OnGpu
-from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, stream_number
+from gradus._options import MemoryEstimate, Progress, RunReport, names_arguments, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -121,24 +121,32 @@ def kmeans(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
+    communicator: Any = None,
 ) -> KMeansResult:
     """Clusters the rows of `points`. `init`: "k-means++", "k-means||", "random", "first" or an array of centroids.
 
     `fewer_distinct`: what happens where there are fewer different points than clusters. "error", or "accept": the surplus
     clusters repeat a centroid and have no points.
+
+    `communicator`: one of mpi4py, whose processes all make this call. `points`, `weights` and the labels are then the rows
+    of this process, in the order of the ranks; all else is that of all rows, and the same everywhere.
     """
-    _check_seed(seed)
-    _numbers_fit(restarts=restarts, max_iterations=max_iterations)
-    stream = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, stream)
-    init, given = _init(init, rows.dtype, stream)
-    weighed = _weights(weights, rows, stream, init=given)
-    labels = _arrays.new((len(rows),), _LABEL, rows, stream)
-    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = _core.kmeans(
-        rows, labels, clusters, init, given, weighed, restarts, max_iterations, tolerance, changed, empty, fewer_distinct,
-        metric, seed, running,
-    )  # fmt: skip
+
+    def prepared() -> tuple[Any, ...]:
+        _check_seed(seed)
+        _numbers_fit(restarts=restarts, max_iterations=max_iterations)
+        number = stream_number(stream)
+        rows = _arrays.matrix(points, "points", None, number)
+        method, given = _init(init, rows.dtype, number)
+        weighed = _weights(weights, rows, number, init=given)
+        labels = _arrays.new((len(rows),), _LABEL, rows, number)
+        return (
+            rows, labels, clusters, method, given, weighed, restarts, max_iterations, tolerance, changed, empty, fewer_distinct, metric, seed,
+            request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+        )  # fmt: skip
+
+    (rows, labels, *_), result = run(communicator, _core.kmeans, prepared)
+    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report = result
     return KMeansResult(
         _arrays.come_out(centroids, rows),
         _arrays.come_out(labels, rows),
@@ -171,17 +179,20 @@ def kmeans_initial_centroids(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
+    communicator: Any = None,
 ) -> KMeansInitialCentroids:
     """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are."""
-    _check_seed(seed)
-    stream = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, stream)
-    init, given = _init(init, rows.dtype, stream)
-    weighed = _weights(weights, rows, stream, init=given)
-    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    centroids, chosen, report = _core.kmeans_initial_centroids(
-        rows, clusters, init, given, weighed, fewer_distinct, metric, seed, running
-    )
+
+    def prepared() -> tuple[Any, ...]:
+        _check_seed(seed)
+        number = stream_number(stream)
+        rows = _arrays.matrix(points, "points", None, number)
+        method, given = _init(init, rows.dtype, number)
+        weighed = _weights(weights, rows, number, init=given)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        return rows, clusters, method, given, weighed, fewer_distinct, metric, seed, running
+
+    (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
     return KMeansInitialCentroids(
         _arrays.come_out(centroids, rows), _arrays.come_out(chosen, rows), RunReport(*report)
     )
@@ -192,14 +203,14 @@ def kmeans_predict(
     centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
     return_inertia: Literal[False] = ..., device: str = ..., variant: str | None = ..., threads: int | None = ...,
     pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
-    progress: Progress | None = ...,
+    progress: Progress | None = ..., communicator: Any = ...,
 ) -> Array: ...  # fmt: skip
 @overload
 def kmeans_predict(
     centroids: Any, points: Any, *, weights: Any = ..., metric: str = ..., out: Array | None = ...,
     return_inertia: Literal[True], device: str = ..., variant: str | None = ..., threads: int | None = ...,
     pinning: str = ..., block_size: int | None = ..., memory_limit: int | None = ..., stream: Any = ...,
-    progress: Progress | None = ...,
+    progress: Progress | None = ..., communicator: Any = ...,
 ) -> tuple[Array, float]: ...  # fmt: skip
 @names_arguments
 def kmeans_predict(
@@ -218,17 +229,22 @@ def kmeans_predict(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
+    communicator: Any = None,
 ) -> Array | tuple[Array, float]:
     """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
     point contributes as much as its weight says."""
-    stream = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, stream)
-    means = _arrays.matrix(centroids, "centroids", rows.dtype, stream)
-    weighed = _weights(weights, rows, stream, centroids=means)
-    read = (rows, means) if weighed is None else (rows, means, weighed)
-    labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=stream)
-    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    inertia, _ = _core.kmeans_predict(means, rows, labels, weighed, metric, running)
+
+    def prepared() -> tuple[Any, ...]:
+        number = stream_number(stream)
+        rows = _arrays.matrix(points, "points", None, number)
+        means = _arrays.matrix(centroids, "centroids", rows.dtype, number)
+        weighed = _weights(weights, rows, number, centroids=means)
+        read = (rows, means) if weighed is None else (rows, means, weighed)
+        labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=number)
+        running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress)
+        return means, rows, labels, weighed, metric, running
+
+    (_, rows, labels, *_), (inertia, _) = run(communicator, _core.kmeans_predict, prepared)
     found = out if out is not None else _arrays.come_out(labels, rows)
     return (found, inertia) if return_inertia else found
 
@@ -247,15 +263,20 @@ def kmeans_transform(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
+    communicator: Any = None,
 ) -> Array:
     """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity."""
-    stream = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, stream)
-    means = _arrays.matrix(centroids, "centroids", rows.dtype, stream)
-    _arrays.on_one_gpu(points=rows, centroids=means)
-    distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means, stream=stream)
-    running = request(device, None, threads, pinning, block_size, memory_limit, stream, progress)
-    _core.kmeans_transform(means, rows, distances, metric, running)
+
+    def prepared() -> tuple[Any, ...]:
+        number = stream_number(stream)
+        rows = _arrays.matrix(points, "points", None, number)
+        means = _arrays.matrix(centroids, "centroids", rows.dtype, number)
+        _arrays.on_one_gpu(points=rows, centroids=means)
+        distances = _arrays.output(out, (len(rows), len(means)), rows.dtype, rows, means, stream=number)
+        running = request(device, None, threads, pinning, block_size, memory_limit, number, progress)
+        return means, rows, distances, metric, running
+
+    (_, rows, distances, *_), _ = run(communicator, _core.kmeans_transform, prepared)
     return out if out is not None else _arrays.come_out(distances, rows)
 
 

@@ -67,6 +67,19 @@ def request(
     )
 
 
+def run(
+    communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]
+) -> tuple[tuple[Any, ...], Result]:
+    """prepared(), and the function of the compiled part with what it gives, of which the last is the request: in this
+    process, or with those of a communicator of mpi4py."""
+    if communicator is not None:
+        from gradus import mpi
+
+        return mpi.run(communicator, function, prepared)
+    arguments = prepared()
+    return arguments, function(*arguments)
+
+
 @dataclass(frozen=True)
 class RunReport:
     """What every result says of the run that gave it."""

@@ -3,6 +3,9 @@
 #include "core/same_call.hpp"
 #include "cpu/row_hash.hpp"
 
+#include "execution/gpu_support.hpp"
+#include "gradus/communicator.hpp"
+
 namespace gradus::kmeans_detail {
 
 using core::call_line;
@@ -41,19 +44,22 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
   Execution here = execution;
   here.stop = ranks.stop();
   ranks.agree([&] {
-    const auto refuse = [](const std::string& what) {
-      throw UnsupportedError(what + " on several ranks; the variants of kmeans that do run there: " +
-                             core::names_of_those_with(&Variant::on_ranks, variants()));
-    };
     for (const execution::NamedPlace& place : places)
       if (!place.place.is_host())
         throw UnsupportedError(std::string(place.what) + ": they lie on " + execution::gpu_number(place.place.gpu) +
-                               ", where no variant runs on several ranks; copy them to host memory");
-    if (here.device == Device::gpu) refuse("no variant runs on a GPU");
-    if (runs_variant == RunsVariant::yes && !here.variant.empty())
+                               "; on several ranks they are looked at in host memory, from where the variants for GPUs "
+                               "take a copy: leave them there, or copy them there");
+    if (runs_variant == RunsVariant::no) {
+      if (here.device == Device::gpu)
+        throw UnsupportedError(
+            "this call does not run on a GPU on several ranks; leave the device to the library, or ask for the CPU");
+      here.device = Device::cpu;
+    } else if (!here.variant.empty()) {
       if (const Variant& variant = core::find_variant(variants(), here.variant, Room::name); !variant.on_ranks)
-        refuse("kmeans variant '" + std::string(variant.name) + "' does not run");
-    here.device = Device::cpu;
+        throw UnsupportedError("kmeans variant '" + std::string(variant.name) +
+                               "' does not run on several ranks; the variants of kmeans that do run there: " +
+                               core::names_of_those_with(&Variant::on_ranks, variants()));
+    }
   });
   const std::string own = call_line("element type", std::string(sizeof(T) == 4 ? "f32" : "f64")) +
                           call_line("columns", points.columns()) + call;
@@ -63,6 +69,19 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
   if (ranks.rows() > std::int64_t{1} << 36)
     throw InputError("points: " + std::to_string(ranks.rows()) + " rows on all ranks are more than the supported 2^36");
   return here;
+}
+
+execution::Machine machine_of_rank(const Execution& execution) {
+  execution::Machine machine = execution::this_machine();
+  std::vector<execution::Gpu> gpus = machine.gpus();
+  const auto usable = std::max<std::int64_t>(1, std::ranges::count_if(gpus, &execution::Gpu::usable));
+  const auto sharers = static_cast<std::uint64_t>((execution.communicator->neighbours() + usable - 1) / usable);
+  for (execution::Gpu& gpu : gpus) {
+    gpu.granted_bytes = execution::to_plan_with(gpu) / std::max<std::uint64_t>(1, sharers);
+    if (execution.gpu_memory_limit > 0) gpu.granted_bytes = std::min(gpu.granted_bytes, execution.gpu_memory_limit);
+  }
+  machine.gpus = execution::Gpus(std::move(gpus));
+  return machine;
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 #include "mpi/process.hpp"
 
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -67,3 +69,29 @@ extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* vers
   static gradus::mpi::MpiProcess process;
   return &process;
 }
+
+// For the Python package (python/gradus/mpi.py), by functions of C, whose errors are texts.
+
+/// What MPI says of itself, as this process has loaded it.
+extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+/// A gradus::Communicator on the MPI_Comm at `comm`, of so many bytes, for a caller of this version; null with what was
+/// wrong in `why`. All of its processes call it together, and gradus_mpi_close() afterwards.
+extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
+                                                               char* why, std::size_t why_size) {
+  try {
+    if (std::string_view(version) == GRADUS_VERSION_STRING)
+      return gradus::detail::mpi_communicator(comm, bytes).release();
+    std::snprintf(why, why_size, "it is that of Gradus %s, and not of %s", GRADUS_VERSION_STRING, version);
+  } catch (const std::exception& error) {
+    std::snprintf(why, why_size, "%s", error.what());
+  }
+  return nullptr;
+}
+
+extern "C" GRADUS_EXPORT void gradus_mpi_close(gradus::Communicator* communicator) { delete communicator; }

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from kit import GRADUS, Case
+from kit import GRADUS, Case, content
 
 # More processes than cores; as root in a container.
 ENVIRONMENT = {
@@ -53,6 +53,20 @@ class RanksCase(Case):
             job.kill()
             raise
         return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
+
+    def ranks_of(self, out):
+        """The processes of the job that writes there, by their ranks."""
+        found = {}
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = content(f"/proc/{process}/cmdline").split(b"\0")
+                variables = content(f"/proc/{process}/environ").split(b"\0")
+            except OSError:
+                continue
+            rank = [one for one in variables if one.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            if words[0] == GRADUS.encode() and out.encode() in words and rank:
+                found[int(rank[0].partition(b"=")[2])] = int(process)
+        return found
 
     def said(self, result):
         return [line for line in result.stderr.splitlines() if line.startswith("gradus: ")]

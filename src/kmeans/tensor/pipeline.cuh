@@ -240,7 +240,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
 #ifdef GRADUS_WARPGROUP_PRODUCT
   using Memory = typename Shape::Memory;
   constexpr bool resident = Shape::resident;
-  constexpr int warps = 4 * Shape::groups;
+  constexpr int readers =
+      128 * Shape::groups;  // each arrives, as racecheck wants it: one lane for its warp is no faster
   extern __shared__ unsigned char dynamic_shared[];
   Memory& memory =
       *reinterpret_cast<Memory*>(dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
@@ -251,11 +252,11 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < pipeline_stages; ++stage) {
       filled[stage].start(1);
-      emptied[stage].start(warps);
+      emptied[stage].start(readers);
     }
     for (int slot = 0; slot < Shape::point_slots; ++slot) {
       points_came[slot].start(1);
-      points_left[slot].start(warps);
+      points_left[slot].start(readers);
     }
     cuda::make_barriers_known();
   }
@@ -304,7 +305,6 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
   }
   cuda::take_registers<Shape::registers>();
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const bool is_first_lane = threadIdx.x % 32 == 0;
   const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
   const TensorLengths largest = *job.largest;
   // Sixteen columns of a chunk are a product.
@@ -344,21 +344,20 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
         }
         if (before >= 0) {
           cuda::wait_for_products<1>();
-          if (is_first_lane) emptied[before].arrive();
+          emptied[before].arrive();
         }
         before = stage.index;
         stage.advance();
       }
       cuda::wait_for_products<0>();
       cuda::pin(scores);
-      if (is_first_lane) emptied[before].arrive();
+      emptied[before].arrive();
       search.look(scores, memory.half_squares[halves.index], cluster_tile * Shape::clusters);
       halves.advance();
       if (++cluster_tile == job.cluster_tiles) cluster_tile = 0;
     }
     search.finish(job, static_cast<std::int64_t>(tile) * Shape::points + warp * 16);
-    __syncwarp();  // all lanes are done with the tile
-    if (is_first_lane) points_left[slot.index].arrive();
+    points_left[slot.index].arrive();
     slot.advance();
   }
 #else

@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -263,10 +264,26 @@ class Faults(KMeansCase):
                 (["-k", 3, "--standardize"], "--standardize"),
                 (["-k", 3, "--report", self.path("page.html")], "--report"),
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
-                (["-k", 3, "--device", "gpu"], "on several ranks")]])
+                (["-k", 3, "--device", "gpu:1000"], "GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
         result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
         self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+
+    def test_ranks_that_run_otherwise(self):
+        points = self.points()
+        alone = self.one(points, "-k", 3)
+        ways = [(["--device", "cpu"], ["--variant", "simd_large_dim"]), (["--threads", 2], ["--memory-limit", "1G"])]
+        if any(gpu["usable"] for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"]):
+            ways += [(["--device", "cpu"], ["--device", "gpu"]), (["--device", "gpu"], [])]
+        else:
+            self.refused_on_ranks(3, 4, points, "-k", 3, "--device", "gpu", says=["no GPU can be used"])
+        for first, others in ways:
+            out = self.path("otherwise")
+            shutil.rmtree(out, ignore_errors=True)
+            job = ["kmeans", points, "-k", 3, "-o", out, "--quiet"]
+            result = self.mpirun(1, *job, *first, ":", "-n", 2, GRADUS, *job, *others)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), (first, others))
+            self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
         folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # where it can be linked
@@ -317,19 +334,6 @@ class Ended(KMeansCase):
     def setUp(self):
         super().setUp()
         self.succeed("generate", "uniform", "-n", 200000, "-d", 8, "-o", self.path("points.npy"))
-
-    def ranks_of(self, out):
-        found = {}
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                words = content(f"/proc/{process}/cmdline").split(b"\0")
-                variables = content(f"/proc/{process}/environ").split(b"\0")
-            except OSError:
-                continue
-            rank = [one for one in variables if one.startswith(b"OMPI_COMM_WORLD_RANK=")]
-            if words[0] == GRADUS.encode() and out.encode() in words and rank:
-                found[int(rank[0].partition(b"=")[2])] = int(process)
-        return found
 
     def end(self, number, rank, *, seconds, within, options=(), more=()):
         """What is said when this signal came to the rank, or to mpirun where it is None; or, without a signal, when the
@@ -420,6 +424,60 @@ class Ended(KMeansCase):
     def test_a_launcher_that_does_not_clean_up(self):
         _, said = self.end(signal.SIGKILL, 1, seconds=0.3, within=12, options=["--enable-recovery"], more=["--stall-timeout", "2"])
         self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
+
+
+class Scaling(RanksCase):
+    """bench/scaling/scaling.py, on inputs that are too small to say anything of speed."""
+
+    def scaling(self, program, *more):
+        script = os.path.join(os.path.dirname(kit.DATA), "bench", "scaling", "scaling.py")
+        command = [sys.executable, script, "--program", program, "--sums", os.path.join(os.path.dirname(GRADUS), "measure_sums"), "--scale", 0.02,
+                   "--ranks", "1,2,3", "--mpirun-options=--oversubscribe", "--repeats", 2, "--json", self.path("s.json"), "--folder", self.folder, *more]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False,
+                              env=dict(os.environ, **ENVIRONMENT))
+
+    def test_the_result_and_its_page(self):
+        result = self.scaling(GRADUS, "--files-gib", 0.01, "--page", self.path("s.html"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        answer = json.loads(content(self.path("s.json")))
+        curves = answer["scaling"]["curves"]
+        self.assertEqual([curve["kind"] for curve in curves], ["strong", "strong", "weak"])
+        charts = self.charts_of(self.path("s.html"))
+        for curve in curves:
+            self.assertIn(curve["title"], result.stdout)
+            points = curve["points"]
+            self.assertEqual([point["ranks"] for point in points], [1, 2, 3])
+            self.assertEqual([point["rows"] / points[0]["rows"] for point in points], [1, 2, 3] if curve["kind"] == "weak" else [1, 1, 1])
+            self.assertEqual(points[0]["floor_seconds"], points[0]["seconds"])
+            shown = charts["time by ranks: " + curve["title"]]
+            for row, point in zip(shown[1:], points, strict=True):
+                by_name = dict(zip(shown[0], row))
+                self.assertEqual([float(by_name[name]) for name in ("ranks", "measured", "floor", "model")],
+                                 [point[key] for key in ("ranks", "seconds", "floor_seconds", "model_seconds")])
+        # A group for each input, each row of which has its samples; the floor is of the sums that were measured.
+        self.assertEqual([len(group["rows"]) for group in answer["groups"]], [4, 4, 1, 1, 1, 1, 1])
+        for group in answer["groups"]:
+            self.assertTrue(all(len(row["samples"]) == 2 for row in group["rows"]))
+        sums = {(point["ranks"], point["bytes"]): point["seconds"] for point in answer["scaling"]["sums"]["points"]}
+        few = curves[0]["points"]
+        for point in few[1:]:
+            self.assertAlmostEqual(point["sums_seconds"], 31 * sums[point["ranks"], 8 * (16 * 33 + 1)])
+            self.assertAlmostEqual(point["floor_seconds"], few[0]["seconds"] / point["ranks"] + point["sums_seconds"])
+        self.assertIn("Predicted, not measured", content(self.path("s.html"), "r"))
+        self.assertEqual([int(row[0]) for row in charts["predicted efficiency by machines"][1:]], [2**power for power in range(11)])
+        compared = self.succeed("compare", self.path("s.json"), self.path("s.json"))
+        self.assertIn("3 x 1", compared.stdout)
+
+    def test_a_wrong_result_ends_it(self):
+        wrong = self.file("wrong", f'''#!/bin/sh
+"{GRADUS}" "$@" || exit
+if [ "$OMPI_COMM_WORLD_RANK" = 0 ] && [ "$OMPI_COMM_WORLD_SIZE" = 2 ]; then for out in "$@"; do :; done; echo >>"$out/labels.npy"; fi
+''')
+        os.chmod(wrong, 0o755)
+        result = self.scaling(wrong, "--files-gib", 0)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the result of 2 ranks is not that of one process", result.stderr)
+        self.assertFalse(os.path.exists(self.path("s.json")))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,116 @@
+"""k-means on the rows of many processes of MPI, which the functions take as `communicator=`:
+
+    from mpi4py import MPI
+    result = gradus.kmeans(rows_of_this_process, 4096, communicator=MPI.COMM_WORLD)
+
+Gradus meets MPI in a library of its own, which is opened by the first such call. It has to be of the MPI of mpi4py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import sys
+from typing import Any, Callable, Iterator, TypeVar
+
+from gradus import _core, _errors
+from gradus._errors import Error, UnsupportedError, UsageError
+
+Result = TypeVar("Result")
+
+_VARIABLE = "GRADUS_MPI_LIBRARY"
+_NAME = "libgradus_mpi_process.so"
+
+
+def library() -> str:
+    """The file by which Gradus meets MPI: that of the package, or the one that GRADUS_MPI_LIBRARY names."""
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", _NAME)
+    return os.environ.get(_VARIABLE, own)
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(file: str) -> ctypes.CDLL:
+    # Stays open to the end of the process, as MPI does.
+    try:
+        functions = ctypes.CDLL(file)
+        functions.gradus_mpi_library_version.restype = ctypes.c_char_p
+        functions.gradus_mpi_open.restype = ctypes.c_void_p
+        functions.gradus_mpi_open.argtypes = [
+            ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t,
+        ]  # fmt: skip
+        functions.gradus_mpi_close.restype = None
+        functions.gradus_mpi_close.argtypes = [ctypes.c_void_p]
+    except (OSError, AttributeError) as error:
+        raise UnsupportedError(
+            f"communicator: the library by which Gradus meets MPI cannot be used ({error}); install Gradus where "
+            f"MPI is (GRADUS_MPI=ON), or name the {_NAME} of an installation in {_VARIABLE}"
+        ) from error
+    return functions
+
+
+def library_version() -> str:
+    """What the MPI of that library says of itself. UnsupportedError where there is no such library."""
+    version: bytes = _opened(library()).gradus_mpi_library_version()
+    return version.decode()
+
+
+def _checked(communicator: Any) -> Any:
+    """The module MPI of mpi4py, to which the communicator belongs; which is of our MPI."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(communicator, mpi.Intracomm) or communicator == mpi.COMM_NULL:
+        raise UsageError(
+            f"communicator: {communicator!r}; one of mpi4py is needed whose processes are of one group, such as MPI.COMM_WORLD"
+        )
+    ours, theirs = library_version(), mpi.Get_library_version().rstrip("\0")
+    if ours != theirs:
+        raise UnsupportedError(
+            f"communicator: it is of {theirs!r}, but {library()!r} is of {ours!r}; both have to be of the same MPI: "
+            "install mpi4py from source (pip install --no-binary mpi4py mpi4py), or build Gradus, with that of the other"
+        )
+    return mpi
+
+
+def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
+    """prepared() on all processes. Where it fails on one, nobody is left waiting for it: all raise."""
+    caught: Exception | None = None
+    try:
+        result = prepared()
+    except Exception as error:  # noqa: BLE001: whatever it is, the others have to know
+        caught = error
+    troubles = communicator.allgather(None if caught is None else (type(caught).__name__, str(caught)))
+    if caught is not None:
+        raise caught
+    for rank, trouble in enumerate(troubles):
+        if trouble is not None:
+            kind = getattr(_errors, trouble[0], Error)
+            raise kind(f"rank {rank} of {communicator.size}: {trouble[1]}")
+    return result
+
+
+@contextlib.contextmanager
+def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
+    """The request on a copy of the communicator, which no message of the caller's is mistaken in."""
+    mpi = sys.modules["mpi4py.MPI"]
+    functions = _opened(library())
+    why = ctypes.create_string_buffer(500)
+    opened = functions.gradus_mpi_open(
+        _core.version().encode(), mpi._addressof(communicator), mpi._sizeof(communicator), why, len(why)
+    )
+    if not opened:
+        raise UnsupportedError(f"communicator: {why.value.decode()}")
+    try:
+        request.communicator = opened
+        yield
+    finally:
+        request.communicator = None
+        functions.gradus_mpi_close(opened)
+
+
+def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
+    """prepared(), and the function of the compiled part with what it gives, of which the last is the request."""
+    _checked(communicator)
+    arguments = _agreed(communicator, prepared)
+    with _joined(communicator, arguments[-1]):
+        return arguments, function(*arguments)

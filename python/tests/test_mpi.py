@@ -1,0 +1,137 @@
+"""Rows on several processes: the bits of one process, and errors that all of them raise."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import gradus
+import numpy as np
+import pytest
+
+mpi4py = pytest.importorskip("mpi4py", reason="mpi4py is not installed (Debian: python3-mpi4py)")
+if not shutil.which("mpirun"):
+    pytest.skip("there is no mpirun (Debian: openmpi-bin)", allow_module_level=True)
+import gradus.mpi  # noqa: E402
+
+try:
+    gradus.mpi.library_version()
+except gradus.UnsupportedError as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+BEGINNING = """
+import sys
+import gradus, numpy
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+points = numpy.random.default_rng(3).normal(size=(1000, 5)).astype("f4")
+weights = numpy.arange(1000, dtype="f4") % 7
+cuts = [0, 0, 350, 1000]  # the first one has no rows
+own = slice(cuts[comm.rank], cuts[comm.rank + 1])
+"""
+
+
+def mpirun(tmp_path, script, ranks=3, **environment):
+    file = tmp_path / "script.py"
+    file.write_text(BEGINNING + script)
+    return subprocess.run(
+        ["mpirun", "-n", str(ranks), sys.executable, str(file)],
+        capture_output=True, text=True, timeout=240, env={**os.environ, **ENVIRONMENT, **environment},
+    )  # fmt: skip
+
+
+def test_the_bits_of_one_process(tmp_path):
+    done = mpirun(tmp_path, """
+same = lambda a, b: a.dtype == b.dtype and a.tobytes() == b.tobytes()
+for options in ({}, {"init": "k-means||", "restarts": 2, "seed": 5}, {"metric": "cosine", "init": points[:9]}, {"weights": weights}):
+    local = dict(options, weights=weights[own]) if "weights" in options else options
+    one = gradus.kmeans(points, 9, threads=1, **options)
+    several = gradus.kmeans(points[own], 9, threads=1, communicator=comm, **local)
+    assert same(several.centroids, one.centroids) and same(several.labels, one.labels[own]) and same(several.counts, one.counts), options
+    assert (several.inertia, several.iterations, several.restart) == (one.inertia, one.iterations, one.restart)
+    assert [line[:3] for line in several.history] == [line[:3] for line in one.history]
+first = gradus.kmeans_initial_centroids(points, 9, seed=2)
+ours = gradus.kmeans_initial_centroids(points[own], 9, seed=2, communicator=comm)
+assert same(ours.centroids, first.centroids) and same(ours.rows, first.rows)
+labels, inertia = gradus.kmeans_predict(one.centroids, points, return_inertia=True)
+of_own, of_all = gradus.kmeans_predict(one.centroids, points[own], return_inertia=True, communicator=comm)
+assert same(of_own, labels[own]) and of_all == inertia
+assert same(gradus.kmeans_transform(one.centroids, points[own], communicator=comm), gradus.kmeans_transform(one.centroids, points)[own])
+# A part of the processes, and one of its own.
+half = comm.Split(comm.rank % 2)
+rows = points[half.rank::half.size]
+together = numpy.concatenate(half.allgather(rows))
+assert same(gradus.kmeans(rows, 4, communicator=half).centroids, gradus.kmeans(together, 4).centroids)
+assert same(gradus.kmeans(points, 4, communicator=MPI.COMM_SELF).labels, gradus.kmeans(points, 4).labels)
+print("right", flush=True)
+""")
+    assert (done.returncode, done.stdout.count("right")) == (0, 3), done.stderr
+
+
+def test_errors_come_to_all(tmp_path):
+    done = mpirun(tmp_path, """
+def raised(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert all(word in str(error) for word in words), str(error)
+    else:
+        raise AssertionError(words)
+bad = points.copy()
+bad[700, 1] = numpy.nan
+raised(gradus.InputError, ["rank 2 of 3", "row 700, column 1", "NaN"], lambda: gradus.kmeans(bad[own], 3, communicator=comm))
+# What Python refuses before the library is called, on one of them alone.
+text = points[own].astype(str) if comm.rank == 1 else points[own]
+raised(gradus.InputError, ["real numbers are needed"] + ["rank 1 of 3"] * (comm.rank != 1), lambda: gradus.kmeans(text, 3, communicator=comm))
+raised(gradus.UsageError, ["rank 1 of 3", "clusters"], lambda: gradus.kmeans(points[own], 3 + (comm.rank == 1), communicator=comm))
+wide = points[own].astype("f8" if comm.rank == 2 else "f4")
+raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
+raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))
+raised(gradus.UsageError, ["one of mpi4py"], lambda: gradus.kmeans(points[own], 3, communicator=MPI.COMM_NULL))
+assert gradus.kmeans(points[own], 3, communicator=comm).counts.sum() == 1000  # and it still works
+print("right", flush=True)
+""")
+    assert (done.returncode, done.stdout.count("right")) == (0, 3), done.stderr
+
+
+def test_another_mpi_and_no_library(tmp_path):
+    script = """
+MPI.Get_library_version = lambda: "MPICH Version: 4.3"
+try:
+    gradus.kmeans(points[own], 3, communicator=comm)
+except gradus.UnsupportedError as error:
+    assert "'MPICH Version: 4.3'" in str(error) and gradus.mpi.library_version() in str(error), str(error)
+    print("right", flush=True)
+"""
+    done = mpirun(tmp_path, script)
+    assert (done.returncode, done.stdout.count("right")) == (0, 3), done.stderr
+    script = """
+try:
+    gradus.kmeans(points[own], 3, communicator=comm)
+except gradus.UnsupportedError as error:
+    assert "/nowhere/none.so" in str(error) and "GRADUS_MPI_LIBRARY" in str(error), str(error)
+    print("right", flush=True)
+"""
+    done = mpirun(tmp_path, script, GRADUS_MPI_LIBRARY="/nowhere/none.so")
+    assert (done.returncode, done.stdout.count("right")) == (0, 3), done.stderr
+
+
+def test_what_is_no_communicator():
+    with pytest.raises(gradus.UsageError, match="one of mpi4py is needed"):
+        gradus.kmeans(np.ones((4, 2)), 1, communicator=7)
+
+
+def test_the_program_on_several_processes(tmp_path):
+    np.save(tmp_path / "points.npy", np.random.default_rng(1).normal(size=(500, 3)))
+    program = [sys.executable, "-m", "gradus", "kmeans", str(tmp_path / "points.npy"), "-k", "4", "--quiet", "-o"]
+    for start, out in (([], "one"), (["mpirun", "-n", "3"], "three")):
+        subprocess.run([*start, *program, str(tmp_path / out)], check=True, timeout=240, env={**os.environ, **ENVIRONMENT})
+    for name in ("labels.npy", "centroids.npy"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "three" / name).read_bytes()

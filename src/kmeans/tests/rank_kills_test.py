@@ -1,0 +1,217 @@
+"""Ranks that are killed, stopped or asked to end, at random moments: nobody hangs, no file is torn, and what is left goes
+on, on another number of ranks, to the bytes of the job that nothing interrupted.
+
+GRADUS_RANK_KILLS says how many (4), GRADUS_RANK_KILLS_SEED with which seed, GRADUS_RANK_KILLS_BESIDE how many jobs run side by
+side (2). ./dev test --full asks for 300.
+"""
+
+import collections
+import concurrent.futures
+import os
+import random
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import zipfile
+
+import kit
+from kit import write_npy
+
+_ranks = kit.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpirun_test.py"))
+
+STALL = 5  # seconds; on a busy machine a job may come to the end of them by itself
+GRACE = 10  # beyond that no process is left
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
+WORKS = ("read", "seed", "iterate", "write")  # what of it takes long
+
+
+def progress_of(checkpoint):
+    """What a job had come to. The archive is whole, or this throws."""
+    if not os.path.exists(checkpoint):
+        return "before the first checkpoint"
+    with zipfile.ZipFile(checkpoint) as archive:
+        if archive.testzip() is not None:
+            raise AssertionError("torn: " + checkpoint)
+        names = archive.namelist()
+    if "centroids.npy" in names:
+        return "iterating"
+    return "choosing first centroids" if "chosen.npy" in names else "behind a fit"
+
+
+class RankKillCase(_ranks.RanksCase):
+    def make_works(self):
+        """Of each work the arguments, and of the job that nothing interrupts the files and its seconds, to the moment when the
+        ranks have started and opened their files, and from there."""
+        self.works = {}
+        for work in WORKS:
+            points = self.path(work + ".npy")
+            if work == "read":
+                points = self.path(work + ".csv")  # rank 0 reads it, and sends the others their rows
+                self.succeed("generate", "uniform", "-n", 120000, "-d", 6, "-o", points)
+                fit = [points, "-k", 20, "--max-iterations", 8, "--init", "first"]
+            elif work == "seed":
+                self.succeed("generate", "uniform", "-n", 60000, "-d", 6, "-o", points)
+                fit = [points, "-k", 250, "--max-iterations", 3]
+            elif work == "iterate":
+                self.succeed("generate", "uniform", "-n", 60000, "-d", 6, "-o", points)
+                fit = [points, "-k", 60, "--max-iterations", 40, "--restarts", 2, "--init", "random"]
+            else:
+                values = [(row * 7919) % 251 for row in range(1500000)]
+                write_npy(points, "|u1", (1500000, 1), raw=bytes(values))
+                fit = [points, "-k", 5, "--max-iterations", 2, "--init", "first"]
+            fit += ["--tolerance", 0, "--threads", 1]
+            expected = self.one(*fit)
+            out = self.path("timed")
+            started = time.monotonic()
+            job = self.start(3, "kmeans", *fit, "-o", out, "--quiet")
+            while not os.path.exists(out):
+                self.assertIsNone(job.poll())
+                time.sleep(0.002)
+            begun = time.monotonic()
+            job.communicate()
+            self.assertEqual(self.files_of(out), expected)
+            self.works[work] = fit, expected, begun - started, time.monotonic() - begun
+
+    def left_of(self, out, limit, but=()):
+        """What is left of the job after so many seconds, but these processes: each rank with its state."""
+        deadline = time.monotonic() + limit
+        while left := {rank: process for rank, process in self.ranks_of(out).items() if process not in but}:
+            if time.monotonic() > deadline:
+                return [f"rank {rank}: {self.state_of(process)}" for rank, process in sorted(left.items())]
+            time.sleep(0.05)
+        return []
+
+    def state_of(self, process):
+        try:
+            with open(f"/proc/{process}/status", encoding="ascii") as status:
+                return next(line for line in status if line.startswith("State:")).strip()
+        except OSError:
+            return "gone meanwhile"
+
+    def one_kill(self, number, seed):
+        """What is to be counted of it."""
+        chance = random.Random(f"{seed} {number}")
+        work = WORKS[number % len(WORKS)]
+        fit, expected, of_start, of_work = self.works[work]
+        ranks = chance.choice((2, 3, 5))
+        cleans_up = chance.random() < 0.75
+        how = SIGNALS[chance.randrange(len(SIGNALS))]
+        folder = self.path("kill-%d" % number)
+        os.mkdir(folder)
+        out, checkpoint = os.path.join(folder, "out"), os.path.join(folder, "fit.npz")
+        saved = ["--checkpoint", checkpoint, "--resume", "--checkpoint-every", chance.choice(("0.002s", "0.02s", "1"))]
+        about = f"kill {number} of seed {seed}: {work}, {how.name}, {ranks} ranks, {'' if cleans_up else 'no '}cleaning launcher"
+
+        in_work = chance.random() < 0.85
+        after = chance.uniform(0, 1.05 * of_work if in_work else of_start)
+        job = self.start(ranks, "kmeans", *fit, *saved, "--stall-timeout", STALL, "-o", out,
+                         options=[] if cleans_up else ["--enable-recovery"])
+        said = []  # read as it comes, so that nobody waits for who reads
+        readers = [threading.Thread(target=lambda stream=stream: said.append(stream.read())) for stream in (job.stdout, job.stderr)]
+        for reader in readers:
+            reader.start()
+        victim = chance.randrange(ranks)
+        process, left = None, []
+        try:
+            while in_work and job.poll() is None and not os.path.exists(out):
+                time.sleep(0.005)
+            time.sleep(after)
+            while job.poll() is None and process is None:
+                process = self.ranks_of(out).get(victim)
+            if process is not None:
+                try:
+                    os.kill(process, how)
+                except ProcessLookupError:
+                    process = None
+            started = time.monotonic()
+            stopped = {process} if how == signal.SIGSTOP and process and not cleans_up else set()
+            limit = GRACE + (STALL if how == signal.SIGSTOP or not cleans_up else 0)
+            left = self.left_of(out, limit, stopped)
+            # A process that is stopped when the others need nothing more of it: they have ended well, and the launcher waits.
+            behind = how == signal.SIGSTOP and os.path.exists(out) and "summary.json" in os.listdir(out) and self.ranks_of(out) == {victim: process}
+            if left and behind:
+                stopped = {process}
+            else:
+                self.assertEqual(left, [], f"{about}, rank {victim}: processes are left after {limit} s")
+            if stopped:  # which the launcher leaves as it is: where it goes on, it ends as well
+                for one in stopped:
+                    os.kill(one, signal.SIGCONT)
+                self.assertEqual(self.left_of(out, GRACE + STALL), [], f"{about}: it goes on without the others")
+            took = time.monotonic() - started
+            if cleans_up:
+                job.wait(GRACE + STALL)
+        finally:
+            for one in self.ranks_of(out).values():
+                os.kill(one, signal.SIGKILL)
+            job.kill()
+            job.wait()
+            for reader, stream in zip(readers, (job.stdout, job.stderr)):
+                reader.join()
+                stream.close()
+
+        if left:
+            self.assertNotIn("--stall-timeout", "".join(said), f"{about}: the others knew of it, but it was left")
+            self.assertEqual(job.returncode, 0, f"{about}: {said}")
+        # Whole, or not there at all. A result that is there may be one from before the kill.
+        files = os.listdir(out) if os.path.exists(out) else []
+        whole = bool(files)
+        if whole:
+            self.assertEqual(self.files_of(out), expected, f"{about}: a torn result, {files}, {said}")
+        elif process is None:
+            self.assertIn("--stall-timeout", "".join(said), f"{about}: it ended by itself without a result")
+        elif cleans_up and how != signal.SIGSTOP:
+            self.assertNotEqual(job.returncode, 0, about)
+        if process is not None and how == signal.SIGSTOP and not whole:
+            self.assertIn("has waited" if "has waited" in "".join(said) else "has not started within", "".join(said), about)
+        before = progress_of(checkpoint)
+
+        others = chance.choice([number for number in (1, 2, 3, 4, 5) if number != ranks])
+        shutil.rmtree(out, ignore_errors=True)
+        words = ["kmeans", *fit, *saved, "-o", out]
+        if others == 1:
+            again = kit.gradus(*words)
+        else:
+            again = self.mpirun(others, *words, timeout=300)
+        self.assertEqual(again.returncode, 0, f"{about}, then {others}: {again.stderr}")
+        self.assertEqual(self.files_of(out), expected, f"{about}, then {others} ranks after '{before}'")
+        says = "begins anew" if before == "before the first checkpoint" else "the fit was done" if before == "behind a fit" else "is resumed"
+        self.assertTrue(says in again.stderr or before == "behind a fit" and "is resumed" in again.stderr, f"{about}: {again.stderr}")
+        self.assertEqual(sorted(os.listdir(folder)), ["fit.npz", "out"], about)
+        shutil.rmtree(folder)
+        outcome = ("behind the end of the others" if left else before if not whole else "result there" if process is not None
+                   else "done before it")
+        return work, how.name if process is not None else "none, done" if whole else "none, its own limit", outcome, took, cleans_up
+
+    def check_kills(self, kills, seed, beside):
+        self.make_works()
+        results, wrong, killed, begun = [], [], [], 0
+        with concurrent.futures.ThreadPoolExecutor(beside) as pool:
+            # Some are done before their moment comes.
+            while len(killed) + len(wrong) < kills and begun < 5 * kills + 20:
+                more = range(begun, begun + kills - len(killed) - len(wrong))
+                begun = more.stop
+                for one in [pool.submit(self.one_kill, number, seed) for number in more]:
+                    try:
+                        results.append(one.result())
+                    except (AssertionError, subprocess.TimeoutExpired) as error:
+                        wrong.append(str(error))
+                        print(f"\nWRONG: {error}", flush=True)
+                killed = [one for one in results if not one[1].startswith("none")]
+        print(f"\nseed {seed}: {begun} jobs, {len(killed)} of them hit while they ran; {len(wrong)} wrong; each other one went on to the bytes of "
+              "the job that nothing interrupted")
+        for title, key in (("signal", 1), ("work", 0), ("found", 2)):
+            counts = collections.Counter(one[key] for one in killed)
+            print(f"  by {title}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+        print(f"  without a launcher that cleans up: {sum(not one[4] for one in killed)}")
+        for name in sorted({one[1] for one in killed}):
+            print(f"  longest time to the end of all processes, {name}: {max(one[3] for one in killed if one[1] == name):.1f} s")
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(len(killed), kills)
+
+
+class RankKills(RankKillCase):
+    def test_kills(self):
+        seed = int(os.environ.get("GRADUS_RANK_KILLS_SEED", random.SystemRandom().randrange(1000000)))
+        self.check_kills(int(os.environ.get("GRADUS_RANK_KILLS", 4)), seed, int(os.environ.get("GRADUS_RANK_KILLS_BESIDE", 2)))
