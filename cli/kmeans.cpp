@@ -376,9 +376,9 @@ void require_names(const Arguments& arguments) {
                      "; the name has {rank} in it, as points-{rank}.npy");
 }
 
-/// On several ranks: UnsupportedError for what wants all rows in one place; and what a person should know of how the
-/// launcher has placed them.
-void prepare_ranks(const Arguments& arguments, const Session& session) {
+/// On several ranks: UnsupportedError for what wants all rows in one place; the GPU of this one; and what a person
+/// should know of how the launcher has placed them.
+void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
                            " needs all points in one process, and mpirun has started several; "
@@ -388,6 +388,7 @@ void prepare_ranks(const Arguments& arguments, const Session& session) {
   if (arguments.chooses()) refuse("the choice among several -k");
   if (!arguments.page.empty()) refuse("--report");
   if (!arguments.options.graph_file.empty()) refuse("--dump-graph");
+  if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
   const int threads = cpu::thread_count(session.execution);
   if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
 }
@@ -476,18 +477,11 @@ Action setup_kmeans(Options& options, Session& session) {
                  "for how much it takes it");
   add_checkpoint_options(options, fit.checkpoint);
 
-  options.heading("On many processes, which mpirun starts");
+  options.heading(std::string(ranks_heading));
   options.flag(
       "--input-per-rank", arguments->input_per_rank,
       "INPUT is a file of each rank's own: {rank} in its name, and in that of --weights, is the rank's number");
-  options.value("--stall-timeout", "SECONDS",
-                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
-                            "or 20 times its own longest work]",
-                            WatchedCommunicator::usual),
-                [&session](const std::string& text) {
-                  const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);
-                  if (session.job) session.job->set_stall_limit(seconds);
-                });
+  add_stall_option(options, session);
 
   return [arguments, &session] {
     const auto start = core::Clock::now();

@@ -18,6 +18,7 @@
 #include "cli/destination.hpp"
 #include "cli/output.hpp"
 #include "cli/pair_histogram_count.hpp"
+#include "cli/ranks.hpp"
 #include "cli/report.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
@@ -73,22 +74,31 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
                 std::optional<io::Frame> frame, core::Clock::time_point start) {
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
-  Counter<T> counter(arguments, session, reader.is_trajectory());
-  Destination destination(arguments.output, session.execution.stop, true);
+  std::optional<Counter<T>> counter;
+  std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
-  if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+  core::agree(session.ranks(), [&] {
+    counter.emplace(arguments, session, reader.is_trajectory());
+    if (!session.is_first()) return;
+    opened.emplace(arguments.output, session.execution.stop, true);
+    if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
+  });
+  if (session.job && !arguments.others.empty())
+    require_same_file(*session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
   while (frame) {
-    naming_frame(reader.is_trajectory(), frames.number(), [&] { counter.add(*frame); });
+    naming_frame(reader.is_trajectory(), frames.number(), [&] { counter->add(*frame); });
     const core::Clock::time_point read_start = core::Clock::now();
     frame = frames.next();
     read += core::seconds_since(read_start);
   }
   session.end_progress();
-  const Sum& sum = counter.finish();
+  const Sum& sum = counter->finish();
   note_tiny_edges(session, sum.parts.front().histogram.edges);
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);
+  if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
+  Destination& destination = *opened;
   const auto write_start = core::Clock::now();
   const Table table = table_of(arguments, sum, radials);
   const auto summary = [&] {
@@ -121,6 +131,7 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
   }
   if (!destination.is_file()) session.print(csv_text(table.columns));
   session.note(closing_line(sum, dtype, core::seconds_since(start)) +
+               (session.job ? fmt::format(" on each of {} ranks", session.job->size()) : "") +
                (destination.is_file() ? fmt::format("; wrote '{}'", arguments.output) : ""));
   return 0;
 }
@@ -136,6 +147,17 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   while (reader.skip()) ++frames;
   return frames;
+}
+
+/// On several ranks: UnsupportedError for standard input, which only the first one has; and what a person should know
+/// of how the launcher has placed them.
+void prepare_ranks(const std::vector<std::string>& inputs, const Session& session) {
+  if (std::ranges::find(inputs, "-") != inputs.end())
+    throw UnsupportedError(
+        "standard input comes to one process, and mpirun has started several, each of which reads all of the input; "
+        "name a file");
+  const std::string note = note_of_binding(*session.job, cpu::thread_count(session.execution));
+  if (!note.empty()) session.note(note);
 }
 
 void add_space_options(Options& options, Arguments& arguments) {
@@ -205,34 +227,42 @@ Action setup_pair_histogram(Options& options, Session& session) {
   options.flag("--centers", arguments->centers, "also a column with the middle of each bin");
   add_atom_options(options, *arguments);
   add_space_options(options, *arguments);
+  options.heading(std::string(ranks_heading));
+  add_stall_option(options, session);
   return [arguments, &session] {
     const auto start = core::Clock::now();
     bench::check_bins(arguments->bins, arguments->edges);
     const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
                                           arguments->other_weights, arguments->edges};
     arguments->reading.threads = cpu::thread_count(session.execution);
-    require_one_standard_input(inputs);
-    require_table_for_header(arguments->reading, inputs);
-    require_no_input_overwritten({arguments->output, arguments->page}, inputs);
-    io::FrameReader reader(arguments->input, arguments->reading, arguments->needs_labels());
-    if (!reader.is_trajectory()) {  // what is missing is refused before anything is read
-      if (arguments->frames.is_given())
-        throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
-      PairHistogramBins bins = arguments->bins;
-      const Box box{arguments->box, arguments->box_origin};
-      bench::complete_bins(bins, box.lengths);
-      if (arguments->radial) volume_of(*arguments, box);
-    }
-    if (arguments->frames.needs_count()) arguments->frames.resolve(frames_of(*arguments));
-    WantedFrames frames(reader, arguments->frames);
+    if (session.job) prepare_ranks(inputs, session);
+    std::optional<io::FrameReader> reader;
+    core::agree(session.ranks(), [&] {
+      require_one_standard_input(inputs);
+      require_table_for_header(arguments->reading, inputs);
+      require_no_input_overwritten({arguments->output, arguments->page}, inputs);
+      reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
+      if (!reader->is_trajectory()) {  // what is missing is refused before anything is read
+        if (arguments->frames.is_given())
+          throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
+        PairHistogramBins bins = arguments->bins;
+        const Box box{arguments->box, arguments->box_origin};
+        bench::complete_bins(bins, box.lengths);
+        if (arguments->radial) volume_of(*arguments, box);
+      }
+      if (arguments->frames.needs_count()) arguments->frames.resolve(frames_of(*arguments));
+    });
+    WantedFrames frames(*reader, arguments->input, arguments->frames, session);
     std::optional<io::Frame> frame = frames.next();
-    if (!frame)
+    core::agree(session.ranks(), [&] {
+      if (frame) return;
       throw InputError(fmt::format("'{}': --frames {} takes none of its {}, counted from 0", arguments->input,
                                    arguments->frames.text(),
                                    counted(arguments->input == "-" ? frames.seen() : frames_of(*arguments), "frame")));
+    });
     const bool single = frame->points.type() == io::ElementType::f32;
-    return single ? count_pairs<float>(*arguments, session, reader, frames, std::move(frame), start)
-                  : count_pairs<double>(*arguments, session, reader, frames, std::move(frame), start);
+    return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), start)
+                  : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), start);
   };
 }
 
@@ -242,13 +272,19 @@ Action setup_pair_histogram(Options& options, Session& session) {
 
 ProblemCommands pair_histogram_commands();
 ProblemCommands pair_histogram_commands() {
-  return {.commands = {{"pair-histogram", "count pairs of points by their distance",
+  return {.commands = {{"pair-histogram",
+                        "count pairs of points by their distance",
                         "gradus pair-histogram atoms.npy --bin-width 0.05 --box 40,40,40 --rdf -o rdf.csv\n"
                         "gradus pair-histogram stars.csv --edges edges.csv --cross galaxies.csv\n"
                         "gradus pair-histogram lab-atoms.npy --bin-width 500 --bins 80\n"
                         "gradus pair-histogram trajectory.xyz --bin-width 0.05 --rdf --partial --frames ::10",
-                        Common::job, "pair_histogram", pairs::setup_pair_histogram,
-                        "gradus pair-histogram points.npy --bin-width 2 --bins 50", "count their pairs by distance"}},
+                        Common::job,
+                        "pair_histogram",
+                        pairs::setup_pair_histogram,
+                        "gradus pair-histogram points.npy --bin-width 2 --bins 50",
+                        "count their pairs by distance",
+                        {},
+                        true}},
           .examples = {
               {"verify", "gradus verify pair-histogram --variant openmp_privatized --threads 1,2"},
               {"bench", "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40"}}};

@@ -17,6 +17,7 @@
 #include "bench/pair_histogram.hpp"
 #include "cli/input.hpp"
 #include "cli/pair_histogram.hpp"
+#include "cli/ranks.hpp"
 #include "cli/session.hpp"
 #include "core/phases.hpp"
 #include "io/trajectory.hpp"
@@ -45,11 +46,13 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
                         function);
   } catch (const UsageError& error) {
     constexpr std::string_view role = "edges: ";
-    const std::string_view message = error.what();
+    const std::string_view all = error.what();
+    const std::string_view message = without_rank(all);
+    const std::string rank(all.substr(0, all.size() - message.size()));
     if (arguments.box.empty() && message.starts_with("box: the three vectors"))
-      throw InputError(fmt::format("'{}': {}", arguments.input, message));
+      throw InputError(fmt::format("{}'{}': {}", rank, arguments.input, message));
     if (arguments.edges.empty() || !message.starts_with(role)) throw;
-    throw InputError(fmt::format("'{}': {}", arguments.edges, message.substr(role.size())));
+    throw InputError(fmt::format("{}'{}': {}", rank, arguments.edges, message.substr(role.size())));
   }
 }
 
@@ -139,7 +142,8 @@ class Counter {
     reading.type = sizeof(T) == 4 ? io::ElementType::f32 : io::ElementType::f64;
     if (!arguments.others.empty()) {
       others_reader_.emplace(arguments.others, reading, arguments.cross_selection.has_value());
-      if (others_reader_->is_trajectory()) others_frames_.emplace(*others_reader_, arguments.frames);
+      if (others_reader_->is_trajectory())
+        others_frames_.emplace(*others_reader_, arguments.others, arguments.frames, session);
       else others_.points.values = read_matrix_as<T>(arguments.others, reading);
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
@@ -148,6 +152,9 @@ class Counter {
     if (!arguments.edges.empty()) options_.bins.edges = bench::read_edges(arguments.edges, reading);
     sum_.read += core::seconds_since(start);
   }
+
+  /// Whether the others come from frames too, one for each of the points'.
+  bool pairs_frames() const { return others_frames_.has_value(); }
 
   void add(const io::Frame& frame) {
     const Box box = box_of(frame);
@@ -158,15 +165,19 @@ class Counter {
     const bool folds_by_itself = arguments_.box.empty() && is_trajectory_ && !box.lengths.empty();
     const std::int64_t folded_before = sum_.folded_atoms;
     naming_inputs(arguments_, [&] {
-      io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
-      io::PointsOf<T> others;
-      if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
-      if (arguments_.fold || folds_by_itself) {
-        points = in_box(points, "points", box);
-        if (others_reader_) others = in_box(others, "others", box);
-      }
-      if (arguments_.partial) add_kinds(frame, points);
-      else add_sides(frame, points, others);
+      std::vector<Pairs> all;
+      core::agree(session_.ranks(), [&] {
+        io::PointsOf<T> points = std::get<io::PointsOf<T>>(frame.points.values);
+        io::PointsOf<T> others;
+        if (others_reader_) others = std::get<io::PointsOf<T>>(others_.points.values);
+        if (arguments_.fold || folds_by_itself) {
+          points = in_box(points, "points", box);
+          if (others_reader_) others = in_box(others, "others", box);
+        }
+        if (arguments_.partial) all = of_kinds(frame, points);
+        else all.push_back(of_sides(frame, points, others));
+      });
+      for (const Pairs& pairs : all) count(pairs);
     });
     if (sum_.folded_atoms > folded_before) ++sum_.folded_frames;
     if (arguments_.radial) sum_.inverse_volumes += 1 / volume_of(arguments_, box);
@@ -226,8 +237,21 @@ class Counter {
     return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
   }
 
+  /// Some points and their weights.
+  struct Side {
+    io::PointsOf<T> points;
+    io::VectorOf<T> weights;
+  };
+  /// The pairs among some points, or between them and others.
+  struct Pairs {
+    std::size_t part = 0;  ///< of the sum
+    Side points;
+    std::optional<Side> others;
+    std::int64_t both = 0;  ///< as in Part
+  };
+
   /// One kind of pairs: among the selected points, or between them and others.
-  void add_sides(const io::Frame& frame, const io::PointsOf<T>& points, const io::PointsOf<T>& others) {
+  Pairs of_sides(const io::Frame& frame, const io::PointsOf<T>& points, const io::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
@@ -235,17 +259,18 @@ class Counter {
     const auto weights_of = [&](const io::VectorOf<T>& weights, const std::vector<std::int64_t>& some) {
       return weights.view.empty() ? weights : picked(weights, some);
     };
-    Side side{picked(points, rows), weights_of(weights_, rows)};
+    Pairs pairs{.points = {picked(points, rows), weights_of(weights_, rows)}};
     if (others_reader_) {
       const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
       if (!other_weights_.view.empty() && other_weights_.view.size() != others.view.rows())
         throw InputError(fmt::format("other weights: there are {} weights for {} others", other_weights_.view.size(),
                                      others.view.rows()));
-      return count(sum_.parts[0], side, Side{picked(others, other_rows), weights_of(other_weights_, other_rows)}, 0);
+      pairs.others = Side{picked(others, other_rows), weights_of(other_weights_, other_rows)};
+      return pairs;
     }
-    if (!arguments_.cross_selection) return count(sum_.parts[0], side, std::nullopt, 0);
+    if (!arguments_.cross_selection) return pairs;
     const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, frame, arguments_.input);
-    if (other_rows == rows) return count(sum_.parts[0], side, std::nullopt, 0);
+    if (other_rows == rows) return pairs;
     std::vector<std::int64_t> both;
     std::ranges::set_intersection(rows, other_rows, std::back_inserter(both));
     if (!both.empty() && !weights_.view.empty())
@@ -253,11 +278,13 @@ class Counter {
           "'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
           "them have nothing in common",
           arguments_.input, both.size()));
-    count(sum_.parts[0], side, Side{picked(points, other_rows), weights_of(weights_, other_rows)}, std::ssize(both));
+    pairs.others = Side{picked(points, other_rows), weights_of(weights_, other_rows)};
+    pairs.both = std::ssize(both);
+    return pairs;
   }
 
   /// All pairs of kinds.
-  void add_kinds(const io::Frame& frame, const io::PointsOf<T>& points) {
+  std::vector<Pairs> of_kinds(const io::Frame& frame, const io::PointsOf<T>& points) {
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
     const Kinds kinds(frame, rows, arguments_.input == "-" ? "standard input" : "'" + arguments_.input + "'");
@@ -266,34 +293,35 @@ class Counter {
         for (std::size_t second = first; second < kinds.names.size(); ++second)
           sum_.parts.emplace_back().first = kinds.names[first], sum_.parts.back().second = kinds.names[second];
     if (sum_.parts.empty()) throw InputError(fmt::format("'{}': --partial: there are no atoms", arguments_.input));
-    std::size_t number = 0;
+    std::vector<Side> sides;
+    for (const std::vector<std::int64_t>& some : kinds.rows) sides.push_back({picked(points, some), {}});
+    std::vector<Pairs> all;
     for (std::size_t first = 0; first < kinds.names.size(); ++first)
-      for (std::size_t second = first; second < kinds.names.size(); ++second, ++number) {
+      for (std::size_t second = first; second < kinds.names.size(); ++second) {
+        const std::size_t number = all.size();
         if (number >= sum_.parts.size() || sum_.parts[number].first != kinds.names[first] ||
             sum_.parts[number].second != kinds.names[second])
           throw InputError(
               fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
-        const Side side{picked(points, kinds.rows[first]), {}};
-        if (first == second) count(sum_.parts[number], side, std::nullopt, 0);
-        else count(sum_.parts[number], side, Side{picked(points, kinds.rows[second]), {}}, 0);
+        Pairs& pairs = all.emplace_back();
+        pairs.part = number;
+        pairs.points = sides[first];
+        if (first != second) pairs.others = sides[second];
       }
-    if (number != sum_.parts.size())
+    if (all.size() != sum_.parts.size())
       throw InputError(
           fmt::format("'{}': --partial: the kinds of atoms are not those of the first frame", arguments_.input));
+    return all;
   }
-
-  /// Some points and their weights.
-  struct Side {
-    io::PointsOf<T> points;
-    io::VectorOf<T> weights;
-  };
 
   void check_weights(std::int64_t points) const {
     if (!weights_.view.empty() && weights_.view.size() != points)
       throw InputError(fmt::format("weights: there are {} weights for {} points", weights_.view.size(), points));
   }
 
-  void count(Part& part, const Side& points, const std::optional<Side>& others, std::int64_t both) {
+  void count(const Pairs& wanted_pairs) {
+    const auto& [number, points, others, both] = wanted_pairs;
+    Part& part = sum_.parts[number];
     PairHistogramMemory<T> memory;
     memory.weights = points.weights.view;
     if (others) {
@@ -301,7 +329,9 @@ class Counter {
       memory.other_weights = others->weights.view;
     }
     PairHistogramResult result = pair_histogram(points.points.view, options_, memory, session_.execution);
-    sum_.memory = std::max(sum_.memory, memory_of(points.points.view, memory, result.report.variant));
+    core::agree(session_.ranks(), [&] {
+      sum_.memory = std::max(sum_.memory, memory_of(points.points.view, memory, result.report.variant));
+    });
     if (both > 0) {  // a point at no distance from itself, once for each that is on both sides
       const auto pairs = static_cast<std::uint64_t>(both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= pairs;

@@ -3,10 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <variant>
 #include <vector>
 
 #include "bench/parse.hpp"
+#include "core/ranks.hpp"
+#include "cpu/row_hash.hpp"
+#include "cpu/threads.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
@@ -14,6 +19,36 @@ namespace gradus::cli {
 namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Of all that a frame holds, and of whether there is one.
+std::uint64_t hash_of(const std::optional<io::Frame>& frame, const Session& session) {
+  if (!frame) return 0;
+  std::uint64_t hash = 1;
+  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ (hash >> 29) ^ word) * 0x9e3779b97f4a7c15; };
+  const auto add_rows = [&]<class T>(MatrixView<const T> rows) {
+    add(sizeof(T));
+    add(static_cast<std::uint64_t>(rows.rows()));
+    add(static_cast<std::uint64_t>(rows.columns()));
+    add(cpu::hash_of_rows(rows, 0, cpu::thread_count(session.execution), session.execution.stop));
+  };
+  const auto add_numbers = [&](const std::vector<double>& numbers) {
+    add_rows(MatrixView<const double>(numbers.data(), std::ssize(numbers), 1));
+  };
+  std::visit([&](const auto& points) { add_rows(points.view); }, frame->points.values);
+  add_numbers(frame->box);
+  add_numbers(frame->box_origin);
+  add(std::hash<std::string>()(frame->undecided_box));
+  const io::AtomLabels& labels = frame->labels;
+  for (const auto* words : {&labels.types, &labels.elements, &labels.names, &labels.residues}) {
+    add(*words ? 1 : 2);
+    if (!*words) continue;
+    for (const std::string& word : (*words)->words) add(std::hash<std::string>()(word));
+    for (const std::int32_t atom : (*words)->of_atoms) add(static_cast<std::uint64_t>(atom));
+  }
+  if (labels.ids)
+    for (const std::int64_t id : *labels.ids) add(static_cast<std::uint64_t>(id));
+  return hash;
+}
 
 }  // namespace
 
@@ -76,6 +111,26 @@ std::optional<std::int64_t> FrameRange::next(std::int64_t frame) const {
 }
 
 std::optional<io::Frame> WantedFrames::next() {
+  core::Ranks* const ranks = session_.ranks();
+  if (ranks == nullptr) return next_here();
+  std::optional<io::Frame> frame;
+  require_same_file(*ranks, path_, [&] {
+    frame = next_here();
+    return hash_of(frame, session_);
+  });
+  return frame;
+}
+
+void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read) {
+  const std::vector<std::uint64_t> hashes = ranks.gather(read);
+  if (std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes.front(); })) return;
+  ranks.agree([&] {
+    if (hashes[static_cast<std::size_t>(ranks.rank())] != hashes.front())
+      throw InputError(fmt::format("'{}': here it is another file than on rank 0", path));
+  });
+}
+
+std::optional<io::Frame> WantedFrames::next_here() {
   const std::optional<std::int64_t> wanted = range_.next(seen_);
   if (!wanted) return std::nullopt;
   for (; seen_ < *wanted; ++seen_)

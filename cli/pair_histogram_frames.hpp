@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "cli/session.hpp"
 #include "io/trajectory.hpp"
 
 namespace gradus::cli {
@@ -35,12 +38,17 @@ class FrameRange {
   bool single_ = false;
 };
 
-/// The wanted frames of a file, one after the other.
+/// InputError on all ranks where one of them reads another hash from the file than the first one.
+void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
+
+/// The wanted frames of a file, one after the other. Of several ranks each reads all of them.
 class WantedFrames {
  public:
-  WantedFrames(io::FrameReader& reader, const FrameRange& range) : reader_(reader), range_(range) {}
+  WantedFrames(io::FrameReader& reader, std::string path, const FrameRange& range, const Session& session)
+      : reader_(reader), path_(std::move(path)), range_(range), session_(session) {}
 
-  /// The next wanted frame; nothing where there is none.
+  /// The next wanted frame; nothing where there is none. All ranks call it together: InputError where one of them has
+  /// another frame than the first one.
   std::optional<io::Frame> next();
   /// Of the frame that next() gave last, counted from 0.
   std::int64_t number() const { return number_; }
@@ -48,8 +56,12 @@ class WantedFrames {
   std::int64_t seen() const { return seen_; }
 
  private:
+  std::optional<io::Frame> next_here();
+
   io::FrameReader& reader_;
+  std::string path_;
   const FrameRange& range_;
+  const Session& session_;
   std::int64_t number_ = -1;
   std::int64_t seen_ = 0;
 };

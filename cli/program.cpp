@@ -67,10 +67,12 @@ void add_threads(Options& options, Execution& execution) {
   });
 }
 
-void add_device(Options& options, Execution& execution) {
+void add_device(Options& options, Session& session) {
   options.value("--device", "auto|cpu|gpu[:N]", "where to run; auto takes a GPU if it helps [auto]",
-                [&execution](const std::string& text) {
-                  if (text.starts_with("gpu:")) {
+                [&session](const std::string& text) {
+                  Execution& execution = session.execution;
+                  session.names_gpu = text.starts_with("gpu:");
+                  if (session.names_gpu) {
                     execution.device = Device::gpu;
                     execution.gpu = static_cast<int>(parse_whole("--device", text.substr(4), 0, 1023));
                     return;
@@ -91,7 +93,7 @@ void add_limits(Options& options, Execution& execution) {
 void add_job_options(Options& options, Session& session, std::string_view problem) {
   Execution& execution = session.execution;
   options.heading(std::string(job_heading));
-  add_device(options, execution);
+  add_device(options, session);
   options.value("--variant", "NAME", fmt::format("run this variant ('gradus list {}') instead of the best", problem),
                 [&execution, problem](const std::string& text) {
                   bench::variant_info(bench::find_problem(problem), text);
@@ -274,7 +276,7 @@ int run(int argument_count, char** arguments, Session& session) {
     if (command.common == Common::job) add_job_options(options, session, command.problem);
     if (command.common == Common::place) {
       options.heading(std::string(job_heading));
-      add_device(options, session.execution);
+      add_device(options, session);
       add_threads(options, session.execution);
       add_limits(options, session.execution);
     }

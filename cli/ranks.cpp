@@ -12,6 +12,7 @@
 
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
+#include "execution/devices.hpp"
 #include "gradus/version.hpp"
 
 namespace gradus::cli {
@@ -99,6 +100,18 @@ std::string RankedJob::name_of(int rank) const {
   const auto index = static_cast<std::size_t>(rank);
   return fmt::format("rank {} of {}{}", rank, size(),
                      index < machines_.size() ? fmt::format(" ({})", machines_[index]) : std::string());
+}
+
+int RankedJob::rank_on_machine() const {
+  const auto own = machines_.begin() + rank();
+  return static_cast<int>(std::count(machines_.begin(), own, *own));
+}
+
+int gpu_of_rank(const RankedJob& job) {
+  const int place = job.rank_on_machine();
+  if (place == 0) return 0;                                          // without a look at the GPUs
+  const auto gpus = static_cast<int>(execution::see_gpus().size());  // without those that CUDA_VISIBLE_DEVICES hides
+  return gpus > 0 ? place % gpus : 0;
 }
 
 std::string_view without_rank(std::string_view message) {
@@ -195,6 +208,17 @@ std::string note_of_binding(RankedJob& job, int threads) {
           job.name_of(static_cast<int>(rank)), all[rank].processors, all[rank].share,
           all[rank].threads == 1 ? "1 thread" : fmt::format("{} threads", all[rank].threads));
   return "";
+}
+
+void add_stall_option(Options& options, Session& session) {
+  options.value("--stall-timeout", "SECONDS",
+                fmt::format("a rank that waits longer for the others says so, and the job ends; 0: however long [{:g}, "
+                            "or 20 times its own longest work]",
+                            WatchedCommunicator::usual),
+                [&session](const std::string& text) {
+                  const double seconds = parse_real("--stall-timeout", text, 0, WatchedCommunicator::most);
+                  if (session.job) session.job->set_stall_limit(seconds);
+                });
 }
 
 }  // namespace gradus::cli

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "cli/processes.hpp"
+#include "cli/session.hpp"
 #include "cli/stall.hpp"
 #include "core/ranks.hpp"
 #include "mpi/process.hpp"
@@ -34,6 +36,8 @@ class RankedJob {
   /// See WatchedCommunicator.
   void set_stall_limit(double seconds);
 
+  int rank_on_machine() const;  ///< among those with the same machine's name
+
   /// "rank 3 of 8" with the machine's name: "rank 3 of 8 (node17)".
   std::string name_of(int rank) const;
   /// A message that begins as those of core::Ranks do, "rank 3 of 8: …", with the machine's name.
@@ -54,6 +58,9 @@ class RankedJob {
   double stall_limit_ = WatchedCommunicator::usual;
 };
 
+/// The GPU of this process where nobody names one: those of a machine take its GPUs in turn.
+int gpu_of_rank(const RankedJob& job);
+
 /// The texts, without NUL in them, that work() returns on the first rank, on all of them. All call it together.
 std::vector<std::string> texts_of_first(core::Ranks& ranks, const std::function<std::vector<std::string>()>& work);
 
@@ -63,5 +70,10 @@ std::string_view without_rank(std::string_view message);
 /// A note for the user where ranks are bound to fewer processors than their share of the machine; empty where none is.
 /// All ranks call it together. `threads`: that this one's job will have.
 std::string note_of_binding(RankedJob& job, int threads);
+
+/// The heading of the options for ranks in the help.
+inline constexpr std::string_view ranks_heading = "On many processes, which mpirun starts";
+/// Adds --stall-timeout.
+void add_stall_option(Options& options, Session& session);
 
 }  // namespace gradus::cli

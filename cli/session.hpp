@@ -52,6 +52,7 @@ std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
   Execution execution;       ///< of the common options; `stop` is the process's own, `progress` draws the bar
+  bool names_gpu = false;    ///< the options name one by its number
   bool json = false;         ///< results as JSON on standard output instead of text
   bool quiet = false;        ///< no messages and no progress
   bool colour = false;       ///< standard output is a terminal and NO_COLOR is not set

@@ -16,6 +16,7 @@
 
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
+#include "tests/helpers.hpp"
 
 namespace gradus::tests {
 
@@ -153,5 +154,21 @@ class ThreadRanks {
   std::string left_;   ///< that one of them is done
   std::string ended_;  ///< why nobody can meet any more
 };
+
+/// The message with which each rank ended, which is the same; of class E.
+template <class E>
+std::string common_error(int size, const std::function<void(Communicator&)>& job) {
+  ThreadRanks ranks(size);
+  const std::vector<std::exception_ptr> thrown = ranks.run(job);
+  std::string common;
+  for (const std::exception_ptr& each : thrown) {
+    const std::string message = error_of<E>([&] {
+      if (each) std::rethrow_exception(each);
+    });
+    if (common.empty()) common = message;
+    EXPECT_EQ(message, common);
+  }
+  return common;
+}
 
 }  // namespace gradus::tests

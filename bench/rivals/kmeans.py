@@ -529,7 +529,7 @@ def versions():
     import importlib.metadata
 
     found = {}
-    for package in ("scikit-learn", "faiss-cpu", "numpy", "scipy"):
+    for package in ("scikit-learn", "scikit-learn-intelex", "faiss-cpu", "numpy", "scipy"):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

@@ -1,8 +1,8 @@
-"""gradus in Python: what a call costs above the same call in C++, memory, import; and KMeans beside scikit-learn's, from
-the same start, end to end, with the default threads of both.
+"""gradus in Python: what a call costs above the same call in C++, memory, import; and KMeans beside those of scikit-learn,
+scikit-learn-intelex and FAISS, from the same start, end to end, with the default threads of each.
 
-The seconds of the C++ call are those that the library measures itself, report.phases["total"], of the very call whose
-whole time Python takes: the two are alternate to the nanosecond.
+The seconds of the C++ call are those of the very call whose whole time Python takes: the two are alternate to the
+nanosecond.
 """
 
 import json
@@ -44,7 +44,8 @@ def predict_overhead(rounds):
     python, native = [], []
     for _ in range(rounds):
         python.append(1e6 * seconds_of(lambda: gradus.kmeans_predict(centroids, points)))
-        native.append(1e6 * _core.kmeans_predict(centroids, points, labels, None, "euclidean", running)[1][3]["total"])
+        _core.kmeans_predict(centroids, points, labels, None, "euclidean", running)
+        native.append(1e6 * _core.seconds_in_library())
     model = gradus.KMeans(10, init=centroids, n_init=1, max_iter=1).fit(points)
     estimator = [1e6 * seconds_of(lambda: model.predict(points)) for _ in range(rounds // 10)]
     above = statistics.median(a - b for a, b in zip(python, native))
@@ -58,39 +59,26 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 def job_ratios(repeats):
     """Whole calls over the C++ call inside them: the function, and the estimator's fit."""
     import gradus
-    import gradus.cluster
+    from gradus import _core
 
     results = []
     for rows, columns, dtype, clusters in JOBS:
         points = uniform(rows, columns, dtype)
         first = points[:clusters].copy()
-        inside = []
 
         def function():
-            result = gradus.kmeans(points, clusters, init=first, max_iterations=ITERATIONS, tolerance=0)
-            inside.append(result.report.phases["total"])
-
-        kept = gradus.cluster.kmeans
-
-        def recording(*arguments, **named):
-            result = kept(*arguments, **named)
-            inside.append(result.report.phases["total"])
-            return result
+            gradus.kmeans(points, clusters, init=first, max_iterations=ITERATIONS, tolerance=0)
 
         def estimator():
             gradus.KMeans(clusters, init=first, n_init=1, max_iter=ITERATIONS, tol=0).fit(points)
 
-        gradus.cluster.kmeans = recording
         ratios = {"function": [], "estimator": []}
         seconds = []
-        try:
-            for _ in range(repeats):
-                for name, call in (("function", function), ("estimator", estimator)):
-                    whole = seconds_of(call)
-                    ratios[name].append(whole / inside[-1])
-                    seconds.append(inside[-1])
-        finally:
-            gradus.cluster.kmeans = kept
+        for _ in range(repeats):
+            for name, call in (("function", function), ("estimator", estimator)):
+                whole = seconds_of(call)
+                seconds.append(_core.seconds_in_library())
+                ratios[name].append(whole / seconds[-1])
         middle = {name: statistics.median(values) for name, values in ratios.items()}
         long_enough = statistics.median(seconds) >= 0.010
         results.append({"n": rows, "d": columns, "dtype": dtype, "k": clusters, "cpp_seconds": statistics.median(seconds),
@@ -141,6 +129,56 @@ def beside_scikit_learn(repeats):
                 "ratios": ratios, "reached": all(ratio >= 1 for ratio in ratios.values()),
             })
             note(f"beside scikit-learn: {rows} x {columns} {dtype}")
+    note("")
+    return results
+
+
+FITS = [*JOBS, (100_000, 8, "f4", 8), (20_000, 784, "f4", 10), (500_000, 16, "f8", 64)]
+
+
+def fits_of_others(repeats):
+    """Seconds of whole fits of equally many iterations through Python, by turns: from an array to a fitted model with
+    its centroids and labels. FAISS clusters float32 alone; its labels are those of a search after the training."""
+    import faiss
+    import gradus
+    import sklearn.cluster
+    import sklearnex.cluster
+
+    classes = {"Gradus": gradus.KMeans, "scikit-learn": sklearn.cluster.KMeans,
+               "scikit-learn-intelex": sklearnex.cluster.KMeans}
+    results = []
+    for rows, columns, dtype, clusters in FITS:
+        points = uniform(rows, columns, dtype)
+        first = points[:clusters].copy()
+
+        def estimator(kind):
+            return kind(clusters, init=first, n_init=1, max_iter=ITERATIONS, tol=0).fit(points).inertia_
+
+        def trained():
+            job = faiss.Kmeans(columns, clusters, niter=ITERATIONS, nredo=1, min_points_per_centroid=1,
+                               max_points_per_centroid=1 << 30)
+            job.train(points, init_centroids=first)
+            return float(job.index.search(points, 1)[0].sum())
+
+        calls = {name: (lambda kind=kind: estimator(kind)) for name, kind in classes.items()}
+        if dtype == "f4":
+            calls["FAISS"] = trained
+        times = {name: [] for name in calls}
+        inertia = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # max_iter is reached
+            for _ in range(repeats + 1):
+                for name, call in calls.items():
+                    start = time.perf_counter()
+                    inertia[name] = call()
+                    times[name].append(time.perf_counter() - start)
+        for values in times.values():
+            values.pop(0)  # the first call makes threads
+        ratios = {name: statistics.median(b / a for a, b in zip(times["Gradus"], times[name]))
+                  for name in times if name != "Gradus"}
+        results.append({"n": rows, "d": columns, "k": clusters, "dtype": dtype, "seconds": times, "ratios": ratios,
+                        "inertia": inertia, "reached": all(ratio >= 1 for ratio in ratios.values())})
+        note(f"fits of others: {rows} x {columns} {dtype}")
     note("")
     return results
 
@@ -221,6 +259,7 @@ def run(options, folder):
         "memory": memory(pathlib.Path(folder)),
         "import": importing(options.repeats),
         "scikit_learn": beside_scikit_learn(options.repeats),
+        "fits": fits_of_others(options.repeats),
     }
     one = results["predict"]
     print(f"predict 100 x 8: {one['python_us']:.1f} us, of which C++ {one['cpp_us']:.1f}; above it {one['above_us']:.1f} us "
@@ -241,4 +280,9 @@ def run(options, folder):
                   f"{r['ratios']['predict']:.2f}", f"{r['ratios']['transform']:.2f}",
                   "equal" if r["labels_different"] == 0 else f"{r['labels_different']} differ", verdict(r)]
                  for r in results["scikit_learn"]])
+    print(f"\nwhole fits of {ITERATIONS} iterations: Gradus, and how many times as long the others take")
+    print_table(["KMeans", "Gradus ms", "scikit-learn", "intelex", "FAISS", ">= 1"],
+                [[f"{r['n']:,} x {r['d']} {r['dtype']}, K {r['k']}", f"{1e3 * statistics.median(r['seconds']['Gradus']):.1f}",
+                  *(f"{r['ratios'][name]:.2f}" if name in r["ratios"] else "-"
+                    for name in ("scikit-learn", "scikit-learn-intelex", "FAISS")), verdict(r)] for r in results["fits"]])
     return results, True

@@ -58,12 +58,12 @@ struct Execution {
   /// written after what the caller put into it before the call; when the call returns its results are there, for any
   /// stream. Ignored where no view lies on a GPU.
   void* stream = nullptr;
-  /// The ranks among which the rows of the problem are split (gradus/communicator.hpp), or null: all of them are here.
-  /// The views of points, weights and labels are then those of this rank's rows, of which there may be none; the rows
-  /// of all ranks, one rank's after the other's, are the problem. All ranks make the same call, with the same options.
-  /// The result is, to the bit, that of one process; what belongs to rows (labels, distances) is that of this rank's
-  /// rows. An error is thrown on all ranks: that of the lowest rank that has one. UnsupportedError where a call does
-  /// not know ranks. The object must outlive the call; one call at a time may use it.
+  /// The ranks that do the job together (gradus/communicator.hpp), or null: this process does it alone. All of them
+  /// make the same call, with the same options. The views of k-means are those of this rank's rows, of which there may
+  /// be none: the rows of all ranks, one rank's after the other's, are the problem. Those of other calls are the whole
+  /// problem, the same on all ranks. The result is, to the bit, that of one process; of rows it has this rank's. An
+  /// error is thrown on all ranks: that of the lowest rank that has one. UnsupportedError where a call does not know
+  /// ranks. The object must outlive the call; one call at a time may use it.
   Communicator* communicator = nullptr;
 };
 

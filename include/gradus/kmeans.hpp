@@ -29,8 +29,8 @@
 /// read.
 ///
 /// Ranks (Execution::communicator): the rows are split over them, and all that is said here of one process is true of
-/// all of them together, to the bit. Labels, distances and the report are those of this rank's rows; row numbers are
-/// among all. In host memory, by the CPU variants of the contract "same bits"; up to 2^36 rows.
+/// all of them together, to the bit. Labels, distances and report are those of this rank's rows, in host memory; row
+/// numbers are among all, up to 2^36. Each rank may run another variant of the contract "same bits", on CPU or GPU.
 ///
 /// Complexity of an iteration: O(n k d) operations at most and one reading of the points; memory beyond the input:
 /// O(n) for labels (and for bounds, where a variant keeps them) and O(threads k d).

@@ -29,6 +29,11 @@
 /// Execution::stream says when the memory may be read. Beside them a job keeps 3 n elements on the GPU, and 16 n bytes
 /// where it filters, or 8 n for weights.
 ///
+/// Ranks: with Execution::communicator every rank gives all points, others and weights, the same ones (UsageError where
+/// they differ), and gets the whole result: what is shared out among the ranks is the pairs, and so the work, but not
+/// the memory. The variants of the processor from simd_brute_force on run on ranks; for all else UnsupportedError names
+/// them.
+///
 /// Complexity: O(n^2) pairs at most; where the largest edge is small against the extent of the points, O(n) times the
 /// number of neighbours; where bins are wide, less than the number of pairs, for whole groups are counted at once.
 #pragma once

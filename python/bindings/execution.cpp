@@ -130,6 +130,7 @@ void bind_execution(nb::module_& module) {
             request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
           },
           nb::for_setter(nb::arg("address").none()));
+  module.def("seconds_in_library", [] { return seconds_in_library; });
 }
 
 }  // namespace gradus::python

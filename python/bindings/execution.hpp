@@ -28,6 +28,9 @@ void bind_execution(nb::module_& module);
 
 Fields to_python(const RunReport& report);
 
+/// How long this thread's last call of the library took, so that what Python adds to it can be measured.
+inline thread_local double seconds_in_library = 0;
+
 /// A job without the interpreter's lock. Now and then it takes the lock, lets Python handle signals and calls the
 /// caller's function; what these raise stops the job and comes out of run().
 class Job {
@@ -41,7 +44,9 @@ class Job {
     std::optional<decltype(run(execution_))> result;
     try {
       const nb::gil_scoped_release release;
+      const Clock::time_point start = Clock::now();
       result.emplace(run(execution_));
+      seconds_in_library = std::chrono::duration<double>(Clock::now() - start).count();
     } catch (const InterruptedError&) {
       if (!raised_) throw;
     }

@@ -8,6 +8,7 @@ same bits on every machine and any number of threads, an integer `random_state` 
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
 from numbers import Integral, Number, Real
 from typing import Any, Callable, ClassVar, NoReturn
@@ -157,7 +158,8 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    if _is_plain(centers) and centers.dtype == dtype and np.isfinite(centers).all():
+    """The search for NaN is left to what computes, where nothing else is to be done."""
+    if _is_plain(centers) and centers.dtype == dtype:
         return centers
     return check_array(centers, dtype=dtype, order="C")
 
@@ -303,13 +305,20 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """scikit-learn reads the signature anew for each fit, which takes longer than some fits."""
         return super()._get_param_names()  # type: ignore[no-any-return]
 
+    @classmethod
+    @functools.cache
+    def _parameters(cls) -> Callable[[KMeans], tuple[Any, ...]]:
+        return operator.attrgetter(*cls._get_param_names())
+
     def _validate_params(self) -> None:
         """What scikit-learn's check has let through once is not checked again: that takes a tenth of a millisecond."""
-        values = [(name, getattr(self, name)) for name in self._get_param_names()]
-        if any(type(value) not in _SIMPLE for _, value in values):
+        values = self._parameters()(self)
+        types = tuple(map(type, values))
+        if not _SIMPLE.issuperset(types):
             return super()._validate_params()  # type: ignore[no-any-return]
-        told = ((name, type(value), None if type(value) is np.ndarray else value) for name, value in values)
-        given = (type(self), *told)
+        if np.ndarray in types:
+            values = tuple(None if type(value) is np.ndarray else value for value in values)
+        given = (type(self), types, values)
         if given not in _passed:
             super()._validate_params()
             if len(_passed) >= 1000:
@@ -354,7 +363,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             if self.verbose:
                 self._print(result, rows)
         except InputError as error:
-            self._explain(rows, error)
+            self._explain(error, rows, init)
 
         used = np.count_nonzero(result.counts)
         if used < self.n_clusters:
@@ -364,8 +373,10 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        for name, value in _fitted(result).items():
-            setattr(self, name, _like(value, X))
+        fitted = _fitted(result)
+        if type(X) is not np.ndarray:
+            fitted = {name: _like(value, X) for name, value in fitted.items()}
+        vars(self).update(fitted)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -423,13 +434,15 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             validate_data(self, rows, reset=reset, skip_check_array=True)
         self.n_features_in_ = columns
 
-    def _explain(self, rows: Any, error: InputError) -> NoReturn:
+    def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
         """Says it as scikit-learn does, where that has words for it, and then as Gradus does: with row and column."""
-        if isinstance(rows, np.ndarray):
-            try:
+        try:
+            if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
-            except ValueError as usual:
-                raise InputError(f"{usual}\n{error}") from error
+            if isinstance(init, np.ndarray):
+                assert_all_finite(init)
+        except ValueError as usual:
+            raise InputError(f"{usual}\n{error}") from error
         raise error
 
     def _choose_n_init(self) -> None:
@@ -565,14 +578,14 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 **self._where(),
             )
         except InputError as error:
-            self._explain(rows, error)
+            self._explain(error, rows)
 
     def _transform(self, X: Any, method: str) -> Any:
         rows, centers = self._rows_and_centers(X, method)
         try:
             return _like(kmeans_transform(centers, rows, metric=self.metric, **self._where()), X)
         except InputError as error:
-            self._explain(rows, error)
+            self._explain(error, rows)
 
 
 def _iterations(result: KMeansResult) -> int:

@@ -1,7 +1,7 @@
 """Calls with whatever arrays there can be: each gives a result or one of the documented errors, and writes no input.
 
-GRADUS_GENERATED_CALLS says how many; ./dev test --full makes many more than the usual number, and under the address
-sanitizer where that is at hand."""
+GRADUS_GENERATED_CALLS says how many; ./dev test --full makes many more than the usual number, and as many again under
+the sanitizers of addresses and of undefined behaviour."""
 
 import os
 

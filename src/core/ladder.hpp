@@ -154,7 +154,7 @@ struct Variant {
   bool deterministic = true;  ///< gives its own bits again on as many threads; `same_bits` on any number
   bool device_input = false;  ///< takes views of GPU memory; the frame brings all other views there
   bool writes_graph = false;  ///< writes its graph of tasks where the options name a file
-  bool on_ranks = false;      ///< its rows may be split over ranks: see Execution::communicator
+  bool on_ranks = false;      ///< ranks may do its work together: see Execution::communicator
   bool rival = false;         ///< another library, which need not be on the machine; never chosen
   /// Whether it can do a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;

@@ -493,19 +493,28 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   return many_points ? walk_kernel<T, TileWalk<T, 4, 4>>() : walk_kernel<T, TileWalk<T, 4, 1>>();
 }
 
+template <class T>
+struct OrderedFit {
+  OrderedFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
+      : job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem))), engine(job),
+        kernel(pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors)),
+        ordered(job, engine.device(), 32 * kernel.points_per_thread) {
+    engine.use(kernel, execution, "cuda_ordered");
+    core::add_phase(phases, "prepare", core::seconds_since(start));
+  }
+
+  CudaFit<T> job;
+  core::Clock::time_point start = core::Clock::now();
+  PersistentEngine<T> engine;
+  WalkKernel<T> kernel;
+  OrderedPoints<T> ordered;
+};
+
 }  // namespace
 
 template <class T>
 KMeansResult<T> cuda_ordered(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  CudaFit<T> job(problem, execution, Layout::rows, cuda_ordered_bytes(shape_of(problem)));
-  const auto start = core::Clock::now();
-  PersistentEngine<T> engine(job);
-  const WalkKernel<T> kernel =
-      pick_kernel<T>(problem.d(), problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors);
-  const OrderedPoints<T> ordered(job, engine.device(), 32 * kernel.points_per_thread);
-  engine.use(kernel, execution, "cuda_ordered");
-  core::add_phase(phases, "prepare", core::seconds_since(start));
-  return lloyd(problem, execution, engine, phases);
+  return whole_fit<OrderedFit<T>>(problem, execution, phases);
 }
 
 template KMeansResult<float> cuda_ordered(const Problem<float>&, const Execution&, std::vector<Phase>&);

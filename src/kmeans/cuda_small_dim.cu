@@ -340,18 +340,27 @@ WalkKernel<T> kernel_for(const SmallDimJob<T>& device, bool many_points) {
   return pick_kernel<T>(device.d, many_points);
 }
 
+template <class T>
+struct SmallDimFit {
+  SmallDimFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
+      : job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem))), engine(job),
+        copy(copy_in_float(job, engine.device())) {
+    const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
+    engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");
+    core::add_phase(phases, "prepare", core::seconds_since(start));
+  }
+
+  CudaFit<T> job;
+  core::Clock::time_point start = core::Clock::now();
+  PersistentEngine<T> engine;
+  cuda::DeviceBuffer<float> copy;
+};
+
 }  // namespace
 
 template <class T>
 KMeansResult<T> cuda_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  CudaFit<T> job(problem, execution, Layout::rows, cuda_small_dim_bytes(shape_of(problem)));
-  const auto start = core::Clock::now();
-  PersistentEngine<T> engine(job);
-  const cuda::DeviceBuffer<float> copy = copy_in_float(job, engine.device());
-  const bool many_points = problem.n() >= std::int64_t{2048} * job.gpu().multiprocessors;
-  engine.use(kernel_for(engine.device(), many_points), execution, "cuda_small_dim");
-  core::add_phase(phases, "prepare", core::seconds_since(start));
-  return lloyd(problem, execution, engine, phases);
+  return whole_fit<SmallDimFit<T>>(problem, execution, phases);
 }
 
 template KMeansResult<float> cuda_small_dim(const Problem<float>&, const Execution&, std::vector<Phase>&);

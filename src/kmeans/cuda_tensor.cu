@@ -44,6 +44,7 @@
 #include "cuda/tensor_map.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/cuda_exact_update.cuh"
+#include "kmeans/gpu/rank_passes.hpp"
 #include "kmeans/tensor/chain.cuh"
 #include "kmeans/tensor/half_rows.cuh"
 #include "kmeans/tensor/pipeline.cuh"
@@ -199,7 +200,7 @@ struct StepOutcome {
 };
 
 template <class T>
-class TensorEngine {
+class TensorEngine final : public RankPasses<T> {
  public:
   using LeavesLabelsOnGpu = void;
 
@@ -265,20 +266,37 @@ class TensorEngine {
     return {static_cast<std::int64_t>(host_outcome_[0].counters.changed)};
   }
 
-  const ExactSums<T>& sums() const { return sums_; }
+  const ExactSums<T>& sums() const override { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    const cuda::Stream& stream = job_.stream();
     if (!labels_are_current) run_pass(centroids);
     fetch(labels);
+    return own_inertia().template round<double>();
+  }
+
+  std::int64_t make_pass(MatrixView<const T> centroids) override {
+    run_pass(centroids);
+    fetch_sums(device_sums_, sums_, job_.stream());
+    const std::int64_t changed = host_outcome_[0].counters.changed;
+    moved_since_ordered_ += changed;
+    if (is_worth_ordering(changed)) order_points();
+    return changed;
+  }
+
+  void bring_labels(std::int32_t* labels) override {
+    cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), job_.stream());
+  }
+
+  core::ExactAccumulator own_inertia() override {
+    const cuda::Stream& stream = job_.stream();
     point_at_centroids();
     const Statistics& statistics = job_.problem().statistics;
     exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, statistics.inertia, inertia_.cleared(stream));
     cuda::check_launch("exact_inertia_by_rows");
-    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream).template round<double>();
+    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream);
   }
 
-  double rechecked() const {
+  double rechecked() const override {
     return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
   }
 
@@ -595,10 +613,7 @@ class TensorEngine {
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     fetch_sums(device_sums_, sums_, stream);
-    if (labels) {
-      cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), stream);
-      return;
-    }
+    if (labels) return bring_labels(labels);
     cuda::check(cudaMemcpyAsync(job_.problem().labels_on_gpu, labels_.data(), static_cast<std::size_t>(filter_.n) * 4,
                                 cudaMemcpyDeviceToDevice, stream),
                 "cudaMemcpyAsync");
@@ -646,16 +661,24 @@ class TensorEngine {
   std::int64_t rechecked_ = 0;
 };
 
+template <class T>
+struct TensorFit {
+  TensorFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
+      : job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem)), engine(job) {
+    block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
+    core::add_phase(phases, "prepare", core::seconds_since(start));
+  }
+
+  CudaFit<T> job;
+  core::Clock::time_point start = core::Clock::now();
+  TensorEngine<T> engine;
+};
+
 }  // namespace
 
 template <class T>
 KMeansResult<T> cuda_tensor(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  block_threads(execution, Tile<true>::threads);  // checked; but the tiles fix the number of threads
-  CudaFit<T> job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem));
-  const auto start = core::Clock::now();
-  TensorEngine<T> engine(job);
-  core::add_phase(phases, "prepare", core::seconds_since(start));
-  return lloyd(problem, execution, engine, phases);
+  return whole_fit<TensorFit<T>>(problem, execution, phases);
 }
 
 template KMeansResult<float> cuda_tensor(const Problem<float>&, const Execution&, std::vector<Phase>&);

@@ -158,10 +158,23 @@ void check_checkpoint(const room::Variant& variant, const KMeansCheckpoint& chec
       "' has no checkpoints, for its sums depend on their order; the variants that have them: " + names);
 }
 
+const room::Variant& wanted_variant(const room::Shape& shape, const Execution& execution) {
+  const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
+  const bool is_asked_for = !execution.variant.empty() || execution.device != Device::automatic;
+  if (execution.communicator == nullptr || is_asked_for || variant.backend != core::Backend::cuda) return variant;
+  return room::choose(shape, room::machine_of_rank(execution), execution.device);
+}
+
+/// Whether all is done on the GPU, where the points are or are brought. On ranks the variant alone runs there, on a
+/// copy of its own.
+bool stays_on_gpu(const room::Variant& variant, const Execution& execution) {
+  return variant.device_input && execution.communicator == nullptr;
+}
+
 /// `points`: where they lie; `others`: what lies beside them; `execution`: as execution::run_where_it_lies() gives it.
 const room::Variant& select(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                             MemoryPlace points = {}, std::initializer_list<execution::NamedPlace> others = {}) {
-  const room::Variant& variant = execution::wanted_variant(room::variants(), room::choose, shape, execution, "kmeans");
+  const room::Variant& variant = wanted_variant(shape, execution);
   execution::check_takes_device_input(room::variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_beside(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
@@ -229,7 +242,7 @@ std::uint64_t host_memory(const room::Shape& shape, const KMeansOptions& options
 /// The copies that make the choice of first centroids and iterations fast are made where there is memory for them.
 room::SeedingFilter seeding_filter(const room::Shape& shape, const KMeansOptions& options, const Execution& execution,
                                    const room::Variant& variant, Extent extent = Extent::fit) {
-  if (variant.device_input) return room::SeedingFilter::never;  // it chooses on the GPU
+  if (stays_on_gpu(variant, execution)) return room::SeedingFilter::never;  // it chooses on the GPU
   const std::uint64_t needed =
       host_memory(shape, options, execution, variant, room::SeedingFilter::where_it_pays, extent);
   return execution::has_memory(needed, execution) ? room::SeedingFilter::where_it_pays : room::SeedingFilter::never;
@@ -459,7 +472,7 @@ class Beginning {
             const Execution& execution, Extent extent, core::Ranks* ranks)
       : options_(options), ranks_(ranks), here_(checked(points, options, memory, execution, extent, ranks)),
         weights_(room::weights_of_rank(ranks, points, memory.weights)),
-        shape_(shape_of(public_shape(points, !weights_.empty()), options)),
+        shape_(shape_of_fit(points, !weights_.empty(), options, ranks)),
         variant_(room::found_on_ranks(ranks,
                                       [&]() -> const room::Variant& {
                                         return select(
@@ -481,7 +494,7 @@ class Beginning {
     MatrixView<const T> given;
     if (options.init == KMeansInit::given)
       given = in_host_memory(memory.initial_centroids, "initial centroids", here_, copied_centroids_);
-    prepared_.emplace(points, weights_, given, options.metric, here_, variant_.device_input,
+    prepared_.emplace(points, weights_, given, options.metric, here_, stays_on_gpu(variant_, here_),
                       device_memory(shape_, here_, variant_), phases_, ranks);
     const core::PhaseTimer timer(phases_, "examine");
     different_points_ = prepared_->different_points(options);
@@ -507,6 +520,13 @@ class Beginning {
   }
 
  private:
+  static room::Shape shape_of_fit(MatrixView<const T> points, bool weighted, const KMeansOptions& options,
+                                  core::Ranks* ranks) {
+    room::Shape shape = shape_of(public_shape(points, weighted), options);
+    if (ranks != nullptr) shape.first_distances = 0;  // none that a GPU would make faster
+    return shape;
+  }
+
   static Execution checked(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution, Extent extent, core::Ranks* ranks) {
     core::agree(ranks, [&] {
@@ -713,8 +733,9 @@ KMeansInitialCentroids<T> initial_centroids(MatrixView<const T> points, const KM
   });
   Beginning<T> beginning(points, options, memory, execution, Extent::first_centroids, ranks);
   room::FirstCentroids<T> first = beginning.first_centroids(0);
-  RunReport report{.device = execution::device_name(beginning.variant().device_input, beginning.here()),
-                   .threads = cpu::thread_count(beginning.here())};
+  RunReport report{
+      .device = execution::device_name(stays_on_gpu(beginning.variant(), beginning.here()), beginning.here()),
+      .threads = cpu::thread_count(beginning.here())};
   finish_report(report, std::move(beginning.phases()), start);
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
@@ -779,7 +800,8 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   Matrix<T> copied_centroids;
   std::vector<Phase> phases;
   Prepared<T> prepared(points, weights, in_host_memory(centroids, "centroids", here, copied_centroids), metric, here,
-                       variant.device_input, variant.memory(shape, cpu::thread_count(here)).device, phases, ranks);
+                       stays_on_gpu(variant, here), variant.memory(shape, cpu::thread_count(here)).device, phases,
+                       ranks);
   prepared.require_distances(centroids.rows());
   room::Problem<T> problem = prepared.problem();
   problem.metric = metric;

@@ -30,8 +30,9 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
 enum class RunsVariant : bool { no, yes };
 
 /// How the job runs on this rank, with the ranks' stop token. UsageError unless all ranks have the same `call`, type
-/// and number of columns; UnsupportedError where one of the places is a GPU's, or a device or a variant is asked for
-/// that does not run on ranks. Afterwards the ranks know all rows, of which there is one at least (InputError).
+/// and number of columns; UnsupportedError where one of the places is a GPU's, or a variant is asked for that does not
+/// run on ranks, or a GPU for a call that runs no variant. Afterwards the ranks know all rows, of which there is one at
+/// least (InputError).
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                          const std::string& call, const Execution& execution, RunsVariant runs_variant);
@@ -41,6 +42,9 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points,
                          const Execution& execution, RunsVariant runs_variant) {
   return begin_on_ranks(ranks, points, std::span(places.begin(), places.size()), call, execution, runs_variant);
 }
+
+/// This machine, with a rank's share of its GPUs' memory: for a choice of the library's.
+execution::Machine machine_of_rank(const Execution& execution);
 
 /// This rank's weights: none where no rank has any. InputError where one that has rows has no weights, but others do.
 template <class T>

@@ -14,6 +14,7 @@
 #include "pair_histogram/cell.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
+#include "pair_histogram/ranks.hpp"
 
 namespace gradus {
 
@@ -59,7 +60,11 @@ const room::Variant& select(const room::Shape& shape, const Execution& execution
 std::uint64_t host_memory(const room::Shape& shape, const Execution& execution, const room::Variant& variant) {
   // Edges and thresholds of the bins; edges, counts and weights of the result.
   const std::uint64_t bin_bytes = shape.weighted ? 40 : 32;
+  const std::int64_t travels =  // and the sum of what did
+      execution.communicator == nullptr ? 0
+                                        : room::words_on_ranks(shape.bins + 2, shape.weighted ? shape.sum_words : 0);
   return bin_bytes * static_cast<std::uint64_t>(shape.bins + 2) +
+         2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(travels) +
          variant.memory(shape, cpu::thread_count(execution)).host;
 }
 
@@ -107,8 +112,9 @@ PairHistogramResult finish(const room::Problem<T>& problem, const room::Histogra
 
 MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const PairHistogramOptions& options,
                                      const Execution& execution) {
-  execution::check_execution(execution);
-  const Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  execution::check_execution(execution, execution::TakesRanks::yes);
+  Execution here = execution::run_where_it_lies(shape.place, "points", execution);
+  if (here.communicator != nullptr) here.device = Device::cpu;
   const room::Shape sizes = room::describe_shape(shape, options, here);
   // Which variant the points would have chosen is not known: the most that one of them takes.
   MemoryEstimate most;
@@ -134,24 +140,30 @@ namespace {
 
 template <class T>
 PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions& options,
-                          const PairHistogramMemory<T>& memory, const Execution& execution) {
+                          const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution here = where_views_lie(points, memory, execution);
-  room::Problem<T> problem = room::describe(points, options, memory, here);
+  const Execution here = ranks == nullptr ? where_views_lie(points, memory, execution)
+                                          : room::begin_on_ranks(*ranks, points, options, memory, execution);
+  room::Problem<T> problem;
   const auto examine = [&] {
     const core::PhaseTimer timer(phases, "examine");
     room::examine(problem, cpu::thread_count(here));
   };
   const bool examine_on_gpu = is_bound_for_gpu(here);
-  if (!examine_on_gpu) examine();
-  const room::Shape shape = problem.shape();
-  const room::Variant& variant = select(shape, here);
-  execution::check_memory(host_memory(shape, here, variant), here);
+  room::Shape shape;
+  const room::Variant* chosen = nullptr;
+  core::agree(ranks, [&] {
+    problem = room::describe(points, options, memory, here);
+    if (!examine_on_gpu) examine();
+    shape = problem.shape();
+    chosen = &select(shape, here);
+    execution::check_memory(host_memory(shape, here, *chosen), here);
+  });
+  const room::Variant& variant = *chosen;
 
   const int threads = variant.backend == core::Backend::sequential ? 1 : cpu::thread_count(here);
-  PairHistogramResult result;
-  {
+  const auto run = [&](const Execution& how) {
     const cpu::PinnedTeam team(threads, here.pinning);
     std::shared_ptr<cuda::Job> gpu;
     if (variant.device_input) {
@@ -164,7 +176,25 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
       // Now that the weights were looked at.
       execution::check_memory(host_memory(problem.shape(), here, variant), here);
     }
-    result = finish(problem, variant.run(problem, here, phases));
+    return variant.run(problem, how, phases);
+  };
+  PairHistogramResult result;
+  if (ranks == nullptr) {
+    result = finish(problem, run(here));
+  } else {
+    room::Histogram own;
+    room::agree_at_length(*ranks, [&](const auto& look) {
+      Execution how = here;
+      how.stop = problem.stop = execution.stop;
+      how.progress = [&](const Progress& progress) {
+        if (here.progress) here.progress(progress);
+        look();
+      };
+      own = run(how);
+    });
+    problem.stop = here.stop;
+    const room::Histogram all = room::sum_of_ranks(*ranks, own);
+    ranks->agree([&] { result = finish(problem, all); });
   }
   result.report.variant = variant.name;
   result.report.device = execution::device_name(variant.device_input, here);
@@ -181,7 +211,12 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  return execution::within_memory([&] { return count(points, options, memory, execution); });
+  const auto job = [&](core::Ranks* ranks) {
+    return execution::within_memory([&] { return count(points, options, memory, execution, ranks); });
+  };
+  if (execution.communicator == nullptr) return job(nullptr);
+  core::Ranks ranks(*execution.communicator, execution.stop);
+  return ranks.run([&] { return job(&ranks); });
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \

@@ -1,4 +1,4 @@
-// How the variants deal out pairs of points: as pairs of tiles, and the pairs of tiles among threads.
+// How the variants deal out pairs of points: as pairs of tiles, and the pairs of tiles among ranks and threads.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,36 @@
 
 #include "core/failure.hpp"
 #include "cpu/threads.hpp"
+#include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 #include "gradus/execution.hpp"
 
 namespace gradus::pair_histogram_detail {
 
-/// Calls body(part, item) for each item of [0, count), from `threads` threads, part by part. Honours a stop request
-/// and reports progress between the items, which should not take longer than some milliseconds; those that may look at
-/// the request themselves, and leave anything behind. What body or the report throws ends the work and is thrown on.
+/// Which of `count` items are this rank's: every size-th one, for those that stand side by side take about as long.
+/// What an item stands for must be the same on all ranks, whatever the number of their threads. Without ranks all are.
+struct Hand {
+  std::int64_t first = 0;
+  std::int64_t step = 1;
+  std::int64_t count = 0;
+
+  Hand(const Execution& execution, std::int64_t count_of_all) : count(count_of_all) {
+    if (execution.communicator == nullptr) return;
+    first = execution.communicator->rank();
+    step = execution.communicator->size();
+    count = (std::max(count_of_all - first, std::int64_t{0}) + step - 1) / step;
+  }
+  std::int64_t operator[](std::int64_t number) const { return first + number * step; }
+};
+
+/// Calls body(part, item) for each item of [0, all), or on ranks for each of this rank's, from `threads` threads, part
+/// by part. Honours a stop request and reports progress between the items, which should not take longer than some
+/// milliseconds; those that may look at the request themselves, and leave anything behind. What body or the report
+/// throws ends the work and is thrown on.
 template <class Body>
-void for_each_item(const Execution& execution, int threads, std::int64_t count, const Body& body) {
+void for_each_item(const Execution& execution, int threads, std::int64_t all, const Body& body) {
+  const Hand hand(execution, all);
+  const std::int64_t count = hand.count;
   cpu::SharedWork work(count, threads, 1);
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
@@ -29,7 +49,7 @@ void for_each_item(const Execution& execution, int threads, std::int64_t count, 
     failure.run([&] {
       auto reported = std::chrono::steady_clock::now();
       for (cpu::Range item = work.next(part); item.size() > 0; item = work.next(part)) {
-        body(part, item.begin);
+        body(part, hand[item.begin]);
         // The counts order nothing: what the body wrote is read after the barrier at the end of the loop over the
         // parts.
         const std::int64_t finished = done.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "core/atomic_file.hpp"
-#include "core/stop.hpp"
+#include "core/same_call.hpp"
 #include "core/text.hpp"
+#include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_job.hpp"
 
@@ -26,37 +27,11 @@ constexpr int format = 1;
 // ---------------------------------------------------------------------------------------------------------------------
 // What job it is
 
-std::uint64_t mixed(std::uint64_t word) {  // the end of MurmurHash3, by Austin Appleby
-  word = (word ^ word >> 33) * 0xff51afd7ed558ccd;
-  word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53;
-  return word ^ word >> 33;
-}
-
-/// Of a row with its number. Several chains, for one would wait for each of its products.
-template <class T>
-std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
-  constexpr std::int64_t chains = 4;
-  std::array<std::uint64_t, chains> hashes{};
-  const auto add = [&](std::int64_t dim, std::uint64_t& hash) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, row + dim, sizeof(T));
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 32;
-  };
-  std::int64_t dim = 0;
-  for (; dim + chains <= columns; dim += chains)
-    for (std::int64_t chain = 0; chain < chains; ++chain) add(dim + chain, hashes[static_cast<std::size_t>(chain)]);
-  for (; dim < columns; ++dim) add(dim, hashes[0]);
-  std::uint64_t hash = mixed(static_cast<std::uint64_t>(number) + 1);
-  for (const std::uint64_t each : hashes) hash = mixed(hash + each);
-  return hash;
-}
-
 /// The sum of the rows' hashes, which does not depend on who has which of them.
 template <class T>
 std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
-  std::uint64_t total = 0;
   if (!rows.place().is_host()) {
+    std::uint64_t total = 0;
     if constexpr (cuda::is_compiled) {
       constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
       const std::int64_t most =
@@ -69,22 +44,7 @@ std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t f
     }
     return total;
   }
-  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns());
-  const int threads = rows.rows() <= stretch ? 1 : cpu::thread_count(execution);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
-  for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
-    if (execution.stop.stop_requested()) continue;
-    for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
-      total += hash_of_row(rows.row(row), rows.columns(), first + row);
-  }
-  core::honour_stop(execution.stop, "stopped while looking at the points");
-  return total;
-}
-
-std::string hash_line(const char* what, std::uint64_t hash) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return std::string(what) + "=" + text + "\n";
+  return cpu::hash_of_rows(rows, first, cpu::thread_count(execution), execution.stop);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -176,8 +136,9 @@ std::string job_text(const std::string& call, MatrixView<const T> points, Vector
   const std::int64_t rows = ranks == nullptr ? points.rows() : ranks->rows();
   return "format=" + std::to_string(format) + "\n" + "element type=" + (sizeof(T) == 4 ? "f32" : "f64") +
          "\nrows=" + std::to_string(rows) + "\ncolumns=" + std::to_string(points.columns()) + "\n" + call +
-         hash_line("hash of the points", hashes[0]) + hash_line("hash of the weights", hashes[1]) +
-         hash_line("hash of the initial centroids", hashes[2]);
+         core::call_line("hash of the points", cpu::hash_text(hashes[0])) +
+         core::call_line("hash of the weights", cpu::hash_text(hashes[1])) +
+         core::call_line("hash of the initial centroids", cpu::hash_text(hashes[2]));
 }
 
 template <class T>

@@ -12,6 +12,10 @@
 //
 //   void update(centroids)             the means of the clusters that have weight; the other rows stay as they are
 //
+// one whose finish() may leave the sums out, where no mean is ever taken,
+//
+//   bool has_sums()
+//
 // and one that can iterate by itself, on a GPU,
 //
 //   Steps advance(centroids, rules, phases)
@@ -21,10 +25,16 @@
 // the sums do not decide. An engine with a type LeavesLabelsOnGpu writes them to Problem::labels_on_gpu where finish()
 // is given none.
 //
+// One that keeps the labels of its passes elsewhere provides
+//
+//   void bring_labels(labels)          those of the last pass
+//
+// and pass() need not write them: the frame asks where it looks at single points.
+//
 // On ranks (Problem::ranks) an engine knows its own points alone: its sums are of these, and finish() leaves their
 // inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end, and
 // all that follows is done by each of them from the same numbers. Engines with ExactSums alone run there, and none that
-// iterates or updates by itself.
+// iterates or updates by itself: a GPU's take part by single passes (gpu/rank_passes.hpp).
 //
 // Between two iterations the fit is two sets of centroids and the history: the labels, by which the next pass counts
 // what changed, are those of the centroids before. That is what checkpoints hold (lloyd/checkpoints.hpp), and why a fit
@@ -102,6 +112,11 @@ concept LeavesLabelsOnGpu = requires {
   typename Engine::LeavesLabelsOnGpu;
 };
 
+template <class Engine>
+concept KeepsLabels = requires(Engine engine, std::int32_t* labels) {
+  engine.bring_labels(labels);
+};
+
 /// A point that was taken out of its cluster to start an empty one anew.
 struct Relocation {
   std::int64_t point = 0;  ///< on ranks its number among all
@@ -143,7 +158,7 @@ std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int
 template <class T, class Engine>
 class Lloyd {
   using Sums = std::remove_cvref_t<decltype(std::declval<Engine&>().sums())>;
-  static constexpr bool takes_ranks = std::is_same_v<Sums, ExactSums<T>>;
+  static constexpr bool takes_ranks = std::is_same_v<Sums, ExactSums<T>> && !IteratesItself<T, Engine>;
 
  public:
   Lloyd(const Problem<T>& problem, const Execution& execution, Engine& engine, std::vector<Phase>& phases)
@@ -218,6 +233,15 @@ class Lloyd {
     return outcome;
   }
 
+  /// Those of the last pass. All ranks ask together, for a GPU may fail to give them.
+  const std::int32_t* labels() {
+    if (!std::exchange(labels_are_here_, true))
+      core::agree(problem_.ranks, [&] {
+        if constexpr (KeepsLabels<Engine>) engine_.bring_labels(result_.labels.data());
+      });
+    return result_.labels.data();
+  }
+
   Outcome pass_on_ranks() requires takes_ranks {
     Outcome outcome;
     const std::span<const std::uint64_t> changed = add_up(1, [&](std::span<std::uint64_t> words) {
@@ -229,6 +253,7 @@ class Lloyd {
 
   /// Of all ranks.
   Outcome whole_pass() {
+    labels_are_here_ = !takes_ranks || problem_.ranks == nullptr;
     if constexpr (takes_ranks)
       if (problem_.ranks != nullptr) return pass_on_ranks();
     return pass();
@@ -287,7 +312,8 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    if constexpr (LeavesLabelsOnGpu<Engine>) return;  // it writes all of them when it is asked for them
+    if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>)
+      return;  // it writes all of them when it is asked for them
     const std::int64_t stretch = core::stretch_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
@@ -347,11 +373,11 @@ class Lloyd {
   std::vector<std::int32_t> empty_clusters(const FloatSums<T>& sums) const {
     return clusters_that([&](std::int64_t cluster) { return !(sums.weight(cluster) > 0); });
   }
-  std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) const {
+  std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
     // Weights that vanish beside the largest: the points tell.
-    const std::vector<bool> with_weight = clusters_with_weight(problem_, result_.labels.data());
+    const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
 
@@ -372,7 +398,7 @@ class Lloyd {
         throw Error("cluster " + std::to_string(empty.front()) + " became empty in iteration " +
                     std::to_string(result_.iterations + 1) + " (--empty relocate or keep goes on instead)");
       if (problem_.empty == EmptyCluster::relocate)
-        relocations = relocate<T>(problem_, result_.centroids.view(), result_.labels.data(), empty, threads_);
+        relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty, threads_);
     }
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
@@ -470,7 +496,7 @@ class Lloyd {
       for (const DoubtfulMean& mean : before) find(mean.cluster);
       leave_doubtful();
     }
-    exact_means<T>(problem_, result_.labels.data(), relocations, doubtful, next.view(), threads_);
+    exact_means<T>(problem_, labels(), relocations, doubtful, next.view(), threads_);
   }
 
   std::vector<int> finest_bits(const std::vector<int>& enough) const {
@@ -571,6 +597,12 @@ class Lloyd {
 
   void count_labels() {
     result_.counts.assign(static_cast<std::size_t>(problem_.k()), 0);
+    if constexpr (requires { engine_.has_sums(); })
+      if (!engine_.has_sums()) {
+        for (std::int64_t point = 0; point < problem_.n(); ++point)
+          ++result_.counts[static_cast<std::size_t>(result_.labels[point])];
+        return;
+      }
     for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
       result_.counts[static_cast<std::size_t>(cluster)] = sums().count(cluster);
   }
@@ -594,6 +626,7 @@ class Lloyd {
   int threads_;
   KMeansResult<T> result_;
   const Matrix<T>* before_ = nullptr;  ///< the centroids before the last iteration, where they are still there
+  bool labels_are_here_ = true;        ///< those of the last pass, in result_
   bool inertia_is_explained_ = false;
   double price_of_doubts_ = 0;  ///< so far
 };

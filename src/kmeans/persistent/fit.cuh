@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include "kmeans/gpu/cuda_common.hpp"
+#include "kmeans/gpu/rank_passes.hpp"
 #include "kmeans/persistent/results.cuh"
 
 namespace gradus::kmeans_detail {
@@ -28,9 +29,9 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine for lloyd(), around the kernel of a walk.
+/// The engine for lloyd() and for ranks, around the kernel of a walk.
 template <class T>
-class PersistentEngine {
+class PersistentEngine final : public RankPasses<T> {
  public:
   using LeavesLabelsOnGpu = void;
 
@@ -127,20 +128,35 @@ class PersistentEngine {
     return {static_cast<std::int64_t>(host_outcome_[0].changed)};
   }
 
-  const ExactSums<T>& sums() const { return sums_; }
+  const ExactSums<T>& sums() const override { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    const cuda::Stream& stream = job_.stream();
     if (!labels_are_current) run_pass(centroids);
     fetch(labels);
+    return own_inertia().template round<double>();
+  }
+
+  std::int64_t make_pass(MatrixView<const T> centroids) override {
+    run_pass(centroids);
+    fetch_sums(device_sums_, sums_, job_.stream());
+    return static_cast<std::int64_t>(host_outcome_[0].changed);
+  }
+
+  void bring_labels(std::int32_t* labels) override {
+    if (device_.wide_labels) fetch_labels<std::uint16_t>(labels);
+    else fetch_labels<std::uint8_t>(labels);
+  }
+
+  core::ExactAccumulator own_inertia() override {
+    const cuda::Stream& stream = job_.stream();
     const Statistics& statistics = job_.problem().statistics;
     exact_inertia<<<static_cast<unsigned int>(8 * job_.gpu().multiprocessors), 256, 0, stream>>>(
         device_, statistics.inertia, inertia_.cleared(stream));
     cuda::check_launch("exact_inertia");
-    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream).template round<double>();
+    return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream);
   }
 
-  double rechecked() const {
+  double rechecked() const override {
     return assignments_ > 0 ? static_cast<double>(rechecked_) / static_cast<double>(assignments_) : 0.0;
   }
 
@@ -156,6 +172,7 @@ class PersistentEngine {
 
   // Iterations at most between two looks of the host.
   static std::int64_t past_steps(const Problem<T>& problem) {
+    if (problem.ranks != nullptr) return 1;  // the kernel makes single passes, and others the iterations of them
     const auto fitting = static_cast<std::int64_t>(cuda_history_bytes / past_bytes(problem));
     return std::max<std::int64_t>(1, std::min<std::int64_t>({fitting, cuda_history_limit, problem.max_iterations}));
   }
@@ -233,9 +250,7 @@ class PersistentEngine {
   void fetch(std::int32_t* labels) {
     if (!labels) place(job_.problem().labels_on_gpu);
     fetch_sums(device_sums_, sums_, job_.stream());
-    if (!labels) return;
-    if (device_.wide_labels) fetch_labels<std::uint16_t>(labels);
-    else fetch_labels<std::uint8_t>(labels);
+    if (labels) bring_labels(labels);
   }
 
   template <class Label>

@@ -43,6 +43,10 @@ class SimdEngine {
 
   const ExactSums<T>& sums() const { return sums_; }
 
+  /// To move every point from no cluster to its own takes as long as to find which that is: with no iteration to
+  /// follow, as in kmeans_predict(), nobody reads the sums. On ranks they carry the counts.
+  bool has_sums() const { return problem_.max_iterations > 0 || problem_.ranks != nullptr; }
+
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
     if (labels_are_current) return total_inertia(problem_, centroids, labels, threads_);
     core::ExactTotal inertia;
@@ -173,8 +177,10 @@ class SimdEngine {
     if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
-      worker.moves = true;
-      move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
+      if (has_sums()) {
+        worker.moves = true;
+        move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
+      }
       for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];
       changed += count;

@@ -1,7 +1,5 @@
 """`gradus kmeans` on several ranks, as mpirun starts them: the files of one process, and every fault said once."""
 
-import concurrent.futures
-import itertools
 import json
 import os
 import random
@@ -14,27 +12,11 @@ import time
 import unittest
 
 import kit
-from kit import GRADUS, Case, content, gradus, write_npy
+from kit import GRADUS, content, gradus, write_npy
+from mpirun import ENVIRONMENT, RanksCase
 
-# More processes than cores; as root in a container.
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 # What may differ between one process and several: what says where and how long it ran.
 OF_THE_RUN = ("variant", "device", "threads", "rechecked", "memory_bytes", "seconds", "resumed")
-
-
-def why_not():
-    if not shutil.which("mpirun"):
-        return "there is no mpirun (Debian: openmpi-bin)"
-    if not os.path.exists(os.path.join(os.path.dirname(GRADUS), "libgradus_mpi_process.so")):
-        return "the program was built without MPI (GRADUS_MPI)"
-    if "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ:
-        return "a sanitizer takes what MPI does with memory for errors"
-    return ""
 
 
 def lattice(n, d, seed=1, levels=7):
@@ -43,71 +25,8 @@ def lattice(n, d, seed=1, levels=7):
     return [numbers.randrange(levels) - levels // 2 + (0.25 if column % 3 == 0 else 0) for _ in range(n) for column in range(d)]
 
 
-class RanksCase(Case):
-    def setUp(self):
-        if why_not():
-            self.skipTest(why_not())
-        super().setUp()
-        self.numbers = itertools.count()
-
-    def start(self, ranks, *arguments, options=(), program=GRADUS, **more):
-        return subprocess.Popen(["mpirun", "-n", str(ranks), *options, program, *map(str, arguments)],
-                                env=dict(os.environ, **ENVIRONMENT), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                **more)
-
-    def mpirun(self, ranks, *arguments, stdin="", timeout=60, **more):
-        job = self.start(ranks, *arguments, stdin=subprocess.PIPE, **more)
-        try:
-            stdout, stderr = job.communicate(stdin, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            job.kill()
-            raise
-        return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
-
-    def ranks_of(self, out):
-        """The processes of the job that writes there, by their ranks."""
-        found = {}
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                words = content(f"/proc/{process}/cmdline").split(b"\0")
-                variables = content(f"/proc/{process}/environ").split(b"\0")
-            except OSError:
-                continue
-            rank = [one for one in variables if one.startswith(b"OMPI_COMM_WORLD_RANK=")]
-            if words[0] == GRADUS.encode() and out.encode() in words and rank:
-                found[int(rank[0].partition(b"=")[2])] = int(process)
-        return found
-
-    def said(self, result):
-        return [line for line in result.stderr.splitlines() if line.startswith("gradus: ")]
-
-    def refused_on_ranks(self, ranks, status, *arguments, says=(), beside=(), **more):
-        """All ranks end with this status, one of them says so, and nothing stands under -o. `beside`: the arguments of
-        two more ranks."""
-        out = self.path("refused-%d" % next(self.numbers))
-        words = ["kmeans", *arguments, "-o", out]
-        if beside:
-            words += [":", "-n", 2, GRADUS, "kmeans", *beside, "-o", out]
-        started = time.time()
-        # mpirun need not wait for what has said all it had to say.
-        result = self.mpirun(ranks, *words, options=["--mca", "odls_base_sigkill_timeout", "0"], **more)
-        self.assertEqual(result.returncode, status, result.stderr)
-        self.assertLess(time.time() - started, 20)
-        self.assertEqual(len(self.said(result)), 1, result.stderr)
-        for expected in says:
-            self.assertIn(expected, self.said(result)[0])
-        self.assertEqual(result.stdout, "")
-        self.assertFalse(os.path.exists(out))
-        return self.said(result)[0]
-
-    def together(self, *jobs):
-        """Side by side: where a process ends with an error, mpirun waits for a second or two."""
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            return [one.result() for one in [pool.submit(job) for job in jobs]]
-
-    def all_refused(self, *jobs):
-        """The arguments of refused_on_ranks(), the last one of each is what it says."""
-        return self.together(*[lambda job=job: self.refused_on_ranks(*job[:-1], **job[-1]) for job in jobs])
+class KMeansCase(RanksCase):
+    COMMAND = "kmeans"
 
     def files_of(self, folder):
         files = {name: content(os.path.join(folder, name)) for name in os.listdir(folder)}
@@ -168,7 +87,7 @@ OPTIONS = (
 )
 
 
-class Enumerated(RanksCase):
+class Enumerated(KMeansCase):
     """Every number of ranks, shape, initialisation and option with others, in an order that is not by any of them."""
 
     STEPS = 16
@@ -208,7 +127,7 @@ class Enumerated(RanksCase):
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
 
-class Inputs(RanksCase):
+class Inputs(KMeansCase):
     def test_several_files_are_as_one(self):
         values = lattice(700, 4)
         whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)
@@ -277,7 +196,7 @@ class Inputs(RanksCase):
         self.assertEqual(self.mpirun(3, "kmeans", "--help").stdout, self.succeed("kmeans", "--help").stdout)
 
 
-class Faults(RanksCase):
+class Faults(KMeansCase):
     def test_a_wrong_value_is_named_by_its_row_among_all_and_its_file(self):
         values = lattice(400, 3)
         whole = write_npy(self.path("whole.npy"), "<f4", (400, 3), values)
@@ -345,10 +264,26 @@ class Faults(RanksCase):
                 (["-k", 3, "--standardize"], "--standardize"),
                 (["-k", 3, "--report", self.path("page.html")], "--report"),
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
-                (["-k", 3, "--device", "gpu"], "on several ranks")]])
+                (["-k", 3, "--device", "gpu:1000"], "GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
         result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
         self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+
+    def test_ranks_that_run_otherwise(self):
+        points = self.points()
+        alone = self.one(points, "-k", 3)
+        ways = [(["--device", "cpu"], ["--variant", "simd_large_dim"]), (["--threads", 2], ["--memory-limit", "1G"])]
+        if any(gpu["usable"] for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"]):
+            ways += [(["--device", "cpu"], ["--device", "gpu"]), (["--device", "gpu"], [])]
+        else:
+            self.refused_on_ranks(3, 4, points, "-k", 3, "--device", "gpu", says=["no GPU can be used"])
+        for first, others in ways:
+            out = self.path("otherwise")
+            shutil.rmtree(out, ignore_errors=True)
+            job = ["kmeans", points, "-k", 3, "-o", out, "--quiet"]
+            result = self.mpirun(1, *job, *first, ":", "-n", 2, GRADUS, *job, *others)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), (first, others))
+            self.assertEqual(self.files_of(out), alone, (first, others))
 
     def test_no_library_for_mpi(self):
         folder = tempfile.mkdtemp(prefix="gradus_alone_", dir=os.path.dirname(GRADUS))  # where it can be linked
@@ -393,7 +328,7 @@ class Faults(RanksCase):
         self.refused_on_ranks(3, 1, points, "-k", 3, program=program, says=["labels.npy'", "File too large"])
 
 
-class Ended(RanksCase):
+class Ended(KMeansCase):
     """Processes that end, or stop, in the middle of it: nobody waits for long, and no result is left."""
 
     def setUp(self):

@@ -5,13 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <mutex>
-#include <numeric>
 
-#include "core/philox.hpp"
 #include "gradus/kmeans_criteria.hpp"
 #include "kmeans/problem.hpp"
-#include "kmeans/tests/job.hpp"
+#include "kmeans/tests/ranks_job.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
 
@@ -20,114 +17,17 @@ namespace {
 
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
+using tests::all_inits;
+using tests::common_error;
 using tests::contains;
+using tests::Data;
+using tests::Job;
+using tests::make_job;
+using tests::make_points;
 using tests::same_bits;
+using tests::Size;
+using tests::split;
 using tests::ThreadRanks;
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Problems
-
-enum class Data {
-  plain,       ///< whole and half numbers about some places
-  wild,        ///< magnitudes far apart: sums do not decide all means
-  duplicates,  ///< few different rows, and exact ties everywhere
-  ends         ///< all rows of a kind one after the other, the last ones far away
-};
-
-template <class T>
-Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
-  Matrix<T> points(n, d);
-  const core::Philox random(17, static_cast<std::uint64_t>(data));
-  for (std::int64_t row = 0; row < n; ++row)
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      const auto index = static_cast<std::uint64_t>(row * d + dim);
-      double value = 0;
-      switch (data) {
-        case Data::plain:
-          value = static_cast<double>(random.below(index, 400)) / 2 + static_cast<double>(100 * (row % 7));
-          break;
-        case Data::wild:
-          value = std::ldexp(random.uniform(index) - 0.5, static_cast<int>(random.bits(index) % 60) - 30);
-          break;
-        case Data::duplicates: value = static_cast<double>((row + dim) % 5) - 2; break;
-        case Data::ends: value = row + 3 >= n ? 1e6 : std::floor(static_cast<double>(row) / 10); break;
-      }
-      points(row, dim) = static_cast<T>(value);
-    }
-  return points;
-}
-
-/// Some are zero, and the largest is the last.
-template <class T>
-std::vector<T> make_weights(std::int64_t n) {
-  std::vector<T> weights;
-  const core::Philox random(18);
-  for (std::int64_t row = 0; row < n; ++row)
-    weights.push_back(static_cast<T>(row % 9 == 4 ? 0.0 : 0.25 + random.uniform(static_cast<std::uint64_t>(row))));
-  weights.back() = 1000;
-  return weights;
-}
-
-/// The first row of each rank, and the number of all.
-std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
-  std::vector<std::int64_t> first{0};
-  for (int rank = 1; rank < ranks; ++rank) {
-    if (how == "even") first.push_back(n * rank / ranks);
-    else if (how == "last") first.push_back(0);  // which has all
-    else first.push_back(std::min(n, first.back() + (rank % 2 == 0 ? 0 : 1 + n / 3)));
-  }
-  first.push_back(n);
-  return first;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// What is compared
-
-std::string difference(const std::vector<KMeansIteration>& a, const std::vector<KMeansIteration>& b) {
-  if (a.size() != b.size()) return "the number of iterations";
-  for (std::size_t index = 0; index < a.size(); ++index)
-    if (!same_bits(&a[index].inertia, &b[index].inertia, 1) || a[index].changed != b[index].changed ||
-        !same_bits(&a[index].shift, &b[index].shift, 1))
-      return "iteration " + std::to_string(index + 1);
-  return "";
-}
-
-/// Empty where a rank has what one process gave.
-template <class T>
-std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
-  if (!same_bits(one.centroids, rank.centroids)) return "centroids";
-  if (rank.labels.size() != rows || !same_bits(one.labels.data() + first, rank.labels.data(), rows)) return "labels";
-  if (one.counts != rank.counts) return "counts";
-  if (!same_bits(&one.inertia, &rank.inertia, 1)) return "inertia";
-  if (one.iterations != rank.iterations || one.converged != rank.converged || one.stop_reason != rank.stop_reason ||
-      one.restart != rank.restart)
-    return "the end";
-  return difference(one.history, rank.history);
-}
-
-template <class T>
-struct Job {
-  Matrix<T> points;
-  std::vector<T> weights;
-  KMeansOptions options;
-  Matrix<T> given;
-  std::string variant;
-
-  KMeansMemory<T> memory(std::int64_t first, std::int64_t rows) const {
-    KMeansMemory<T> memory;
-    if (!weights.empty()) memory.weights = {weights.data() + first, rows};
-    if (options.init == KMeansInit::given) memory.initial_centroids = given.view();
-    return memory;
-  }
-  Execution execution(Communicator* communicator) const {
-    Execution execution;
-    execution.variant = variant;
-    execution.threads = 1;
-    execution.communicator = communicator;
-    return execution;
-  }
-  MatrixView<const T> rows(std::int64_t first, std::int64_t count) const { return points.view().slice(first, count); }
-};
 
 /// A communicator with a fault.
 enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone };
@@ -179,50 +79,11 @@ template <class T>
 std::string differs(const Job<T>& job, int size, const std::string& how, Fault fault = Fault::none) {
   const std::int64_t n = job.points.rows();
   const KMeansResult<T> one = kmeans(job.points, job.options, job.memory(0, n), job.execution(nullptr));
-  const std::vector<std::int64_t> first = split(n, size, how);
-  std::mutex mutex;
-  std::string found;
-  ThreadRanks ranks(size);
-  const std::vector<std::exception_ptr> thrown = ranks.run([&](Communicator& communicator) {
+  return tests::differs(one, size, how, [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
     Faulty faulty(communicator, fault);
-    const std::int64_t from = first[static_cast<std::size_t>(faulty.rank())];
-    const std::int64_t rows = first[static_cast<std::size_t>(faulty.rank()) + 1] - from;
-    const KMeansResult<T> own =
-        kmeans(job.rows(from, rows), job.options, job.memory(from, rows), job.execution(&faulty));
-    if (const std::string what = difference(one, own, from, rows); !what.empty()) {
-      const std::lock_guard lock(mutex);
-      found += what + " on rank " + std::to_string(faulty.rank()) + "; ";
-    }
+    return kmeans(job.rows(from, rows), job.options, job.memory(from, rows), job.execution(&faulty));
   });
-  for (const std::exception_ptr& each : thrown) try {
-      if (each) std::rethrow_exception(each);
-    } catch (const std::exception& error) {
-      found += std::string(error.what()) + "; ";
-    }
-  return found;
 }
-
-template <class T>
-Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMeansInit init, bool weighted) {
-  Job<T> job;
-  job.points = make_points<T>(n, d, data);
-  if (weighted) job.weights = make_weights<T>(n);
-  job.options.clusters = k;
-  job.options.init = init;
-  job.options.seed = 5;
-  job.options.fewer_distinct = KMeansFewerDistinct::accept;
-  job.given = Matrix<T>(k, d);
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
-    for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
-  return job;
-}
-
-constexpr KMeansInit all_inits[] = {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random,
-                                    KMeansInit::first, KMeansInit::given};
-
-struct Size {
-  std::int64_t n, d, k;
-};
 
 template <class T>
 class KMeansRanks : public testing::Test {};
@@ -281,7 +142,7 @@ TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   using T = TypeParam;
   int run = 0;
   for (const Variant& variant : variants()) {
-    if (!variant.on_ranks) continue;
+    if (!variant.on_ranks || tests::runs_on_gpu(variant)) continue;  // those: gpu_ranks_test.cpp
     for (const std::int64_t d : {1, 3, 16}) {
       if (!variant.supports({900, d, 12, sizeof(T), false}, execution::this_machine())) continue;
       Job<T> job = make_job<T>(900, d, 12, Data::plain, KMeansInit::kmeans_plus_plus, false);
@@ -381,22 +242,6 @@ TEST(KMeansRanks, meet_once_in_an_iteration) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What goes wrong
-
-/// The message with which each rank ended, which is the same; of class E.
-template <class E>
-std::string common_error(int size, const std::function<void(Communicator&)>& job) {
-  ThreadRanks ranks(size);
-  const std::vector<std::exception_ptr> thrown = ranks.run(job);
-  std::string common;
-  for (const std::exception_ptr& each : thrown) {
-    const std::string message = tests::error_of<E>([&] {
-      if (each) std::rethrow_exception(each);
-    });
-    if (common.empty()) common = message;
-    EXPECT_EQ(message, common);
-  }
-  return common;
-}
 
 class KMeansRanksErrors : public testing::Test {
  protected:
@@ -503,11 +348,14 @@ TEST_F(KMeansRanksErrors, name_the_variants_that_run) {
   const std::string teaching =
       error<UnsupportedError>([](int, Call& call) { call.execution.variant = "openmp_reduce"; });
   EXPECT_TRUE(contains(teaching, "'openmp_reduce' does not run on several ranks")) << teaching;
-  EXPECT_TRUE(contains(teaching, "'simd_small_dim', 'simd_grid', 'simd_large_dim', 'simd_bounds'")) << teaching;
-  const std::string gpu = error<UnsupportedError>([](int rank, Call& call) {
-    if (rank == 1) call.execution.device = Device::gpu;
-  });
-  EXPECT_TRUE(contains(gpu, "rank 1 of 4: no variant runs on a GPU")) << gpu;
+  EXPECT_TRUE(contains(teaching, "'simd_small_dim', 'simd_grid', 'simd_large_dim', 'simd_bounds', 'cuda_small_dim'"))
+      << teaching;
+  if (!execution::why_no_gpu(execution::this_machine()).empty()) {
+    const std::string gpu = error<UnsupportedError>([](int rank, Call& call) {
+      if (rank == 1) call.execution.device = Device::gpu;
+    });
+    EXPECT_TRUE(contains(gpu, "rank 1 of 4: no GPU can be used: ")) << gpu;
+  }
   const std::string pinned =
       error<UnsupportedError>([](int, Call& call) { call.execution.pinning = Pinning::compact; });
   EXPECT_TRUE(contains(pinned, "--bind-to")) << pinned;

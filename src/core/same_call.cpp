@@ -1,0 +1,46 @@
+#include "core/same_call.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace gradus::core {
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string call_line(const char* name, const std::string& value) { return std::string(name) + "=" + value + "\n"; }
+
+std::string text_of(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
+
+void require_same_call(Ranks& ranks, const std::string& own) {
+  const std::vector<char> first = ranks.from(0, [&] { return std::vector<char>(own.begin(), own.end()); });
+  ranks.agree([&] {
+    std::vector<std::string> mine = lines_of(own);
+    std::vector<std::string> theirs = lines_of({first.begin(), first.end()});
+    const std::size_t lines = std::max(mine.size(), theirs.size());
+    mine.resize(lines, "nothing of that");
+    theirs.resize(lines, "nothing of that");
+    for (std::size_t index = 0; index < lines; ++index)
+      if (mine[index] != theirs[index])
+        throw UsageError("'" + mine[index] + "' here, but '" + theirs[index] +
+                         "' on rank 0; all ranks must make the same call with the same options");
+  });
+}
+
+}  // namespace gradus::core

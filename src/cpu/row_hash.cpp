@@ -1,0 +1,73 @@
+#include "cpu/row_hash.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "core/stop.hpp"
+
+namespace gradus::cpu {
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t word) {  // the end of MurmurHash3, by Austin Appleby
+  word = (word ^ word >> 33) * 0xff51afd7ed558ccd;
+  word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53;
+  return word ^ word >> 33;
+}
+
+template <class T>
+void add(std::uint64_t& hash, const T& value) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof(T));
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  hash ^= hash >> 32;
+}
+
+/// Of a row with its number. In long rows several chains, for one would wait for each of its products.
+template <class T>
+std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
+  constexpr std::int64_t chains = 4;
+  std::uint64_t hash = mixed(static_cast<std::uint64_t>(number) + 1);
+  if (columns < chains) {
+    for (std::int64_t dim = 0; dim < columns; ++dim) add(hash, row[dim]);
+    return mixed(hash);
+  }
+  std::array<std::uint64_t, chains> hashes{};
+  std::int64_t dim = 0;
+  for (; dim + chains <= columns; dim += chains)
+    for (std::int64_t chain = 0; chain < chains; ++chain)
+      add(hashes[static_cast<std::size_t>(chain)], row[dim + chain]);
+  for (; dim < columns; ++dim) add(hashes[0], row[dim]);
+  for (const std::uint64_t each : hashes) hash = mixed(hash + each);
+  return hash;
+}
+
+}  // namespace
+
+template <class T>
+std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop) {
+  std::uint64_t total = 0;
+  const std::int64_t stretch = core::stretch_length(rows.rows(), rows.columns() + 2);
+  if (rows.rows() <= stretch) threads = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
+  for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
+      total += hash_of_row(rows.row(row), rows.columns(), first + row);
+  }
+  core::honour_stop(stop, "stopped while looking at the points");
+  return total;
+}
+
+template std::uint64_t hash_of_rows(MatrixView<const float>, std::int64_t, int, const std::stop_token&);
+template std::uint64_t hash_of_rows(MatrixView<const double>, std::int64_t, int, const std::stop_token&);
+
+std::string hash_text(std::uint64_t hash) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+}  // namespace gradus::cpu

@@ -1,0 +1,61 @@
+#include "kmeans/gpu/rank_passes.hpp"
+
+#include "core/phases.hpp"
+
+namespace gradus::kmeans_detail {
+
+namespace {
+
+/// The engine of the frame.
+template <class T>
+class PassEngine {
+ public:
+  PassEngine(const Problem<T>& problem, const StartPasses<T>& start) : problem_(problem), start_(start) {}
+
+  Outcome pass(MatrixView<const T> centroids, std::int32_t* /*labels*/, std::vector<Phase>& phases) {
+    RankPasses<T>& passes = started(phases);
+    const core::PhaseTimer timer(phases, "assign");
+    return {passes.make_pass(centroids)};
+  }
+
+  const ExactSums<T>& sums() const { return passes_->sums(); }
+
+  void bring_labels(std::int32_t* labels) { passes_->bring_labels(labels); }
+
+  double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
+    std::vector<Phase> uncounted;  // a part of the frame's phase
+    RankPasses<T>& passes = started(uncounted);
+    if (!labels_are_current) passes.make_pass(centroids);
+    passes.bring_labels(labels);
+    *problem_.rank_inertia = passes.own_inertia();
+    return 0;  // the frame adds the ranks' inertia up
+  }
+
+  double rechecked() const { return passes_ ? passes_->rechecked() : 0; }
+
+ private:
+  RankPasses<T>& started(std::vector<Phase>& phases) {
+    if (!passes_) passes_ = start_(phases);
+    return *passes_;
+  }
+
+  const Problem<T>& problem_;
+  const StartPasses<T>& start_;
+  std::shared_ptr<RankPasses<T>> passes_;
+};
+
+}  // namespace
+
+template <class T>
+KMeansResult<T> fit_by_passes(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
+                              const StartPasses<T>& start) {
+  PassEngine<T> engine(problem, start);
+  return lloyd(problem, execution, engine, phases);
+}
+
+template KMeansResult<float> fit_by_passes(const Problem<float>&, const Execution&, std::vector<Phase>&,
+                                           const StartPasses<float>&);
+template KMeansResult<double> fit_by_passes(const Problem<double>&, const Execution&, std::vector<Phase>&,
+                                            const StartPasses<double>&);
+
+}  // namespace gradus::kmeans_detail

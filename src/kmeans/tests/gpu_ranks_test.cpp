@@ -1,0 +1,340 @@
+// Ranks that work on a GPU, all of them or some beside others on the processor, give the bits of one process on the
+// processor. The ranks are threads, which share the GPUs that there are. Without a GPU the tests say so and are
+// skipped.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <iostream>
+
+#include "kmeans/problem.hpp"
+#include "kmeans/tests/ranks_job.hpp"
+#include "tests/on_gpu.hpp"
+
+namespace gradus {
+namespace {
+
+using kmeans_detail::Variant;
+using kmeans_detail::variants;
+using tests::all_inits;
+using tests::contains;
+using tests::Data;
+using tests::Job;
+using tests::make_job;
+using tests::make_points;
+using tests::same_bits;
+using tests::Size;
+using tests::split;
+using tests::ThreadRanks;
+
+std::vector<const Variant*> gpu_variants() {
+  return tests::rows_that(variants(),
+                          [](const Variant& variant) { return variant.on_ranks && tests::runs_on_gpu(variant); });
+}
+
+template <class T>
+bool takes(const Variant& variant, const Size& size, bool weighted) {
+  return static_cast<bool>(variant.supports({size.n, size.d, size.k, sizeof(T), weighted}, execution::this_machine()));
+}
+
+/// Which ranks work on a GPU.
+enum class Mix { all, first, last, odd };
+constexpr Mix all_mixes[] = {Mix::all, Mix::first, Mix::last, Mix::odd};
+
+bool is_on_gpu(Mix mix, const Communicator& communicator) {
+  switch (mix) {
+    case Mix::all: return true;
+    case Mix::first: return communicator.rank() == 0;
+    case Mix::last: return communicator.rank() + 1 == communicator.size();
+    case Mix::odd: return communicator.rank() % 2 == 1 || communicator.size() == 1;
+  }
+  return true;
+}
+
+Execution on_processor() {
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.threads = 1;
+  return execution;
+}
+
+/// Of one of several ranks. `variant`: of those on a GPU, the others choose.
+Execution of_rank(Communicator& communicator, Mix mix, std::string_view variant) {
+  Execution execution = on_processor();
+  execution.communicator = &communicator;
+  if (!is_on_gpu(mix, communicator)) return execution;
+  execution.device = Device::gpu;
+  execution.variant = variant;
+  execution.gpu = communicator.rank() % static_cast<int>(execution::this_machine().gpus().size());
+  return execution;
+}
+
+template <class T>
+KMeansResult<T> one_process(const Job<T>& job) {
+  return kmeans(job.points, job.options, job.memory(0, job.points.rows()), on_processor());
+}
+
+template <class T>
+std::string differs(const Job<T>& job, const KMeansResult<T>& one, int ranks, const std::string& how, Mix mix,
+                    std::string_view variant) {
+  return tests::differs(one, ranks, how, [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
+    const Execution execution = of_rank(communicator, mix, variant);
+    KMeansResult<T> own = kmeans(job.rows(from, rows), job.options, job.memory(from, rows), execution);
+    const Variant& run = core::find_variant(variants(), own.report.variant, "kmeans");
+    EXPECT_EQ(tests::runs_on_gpu(run), execution.device == Device::gpu) << own.report.variant;
+    return own;
+  });
+}
+
+std::string text(int ranks, const std::string& how, Mix mix, std::string_view variant) {
+  return std::string(variant) + " on " + std::to_string(ranks) + " ranks, " + how + ", mix " +
+         std::to_string(static_cast<int>(mix));
+}
+
+template <class T>
+class KMeansGpuRanks : public tests::OnGpu {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(KMeansGpuRanks, Elements);
+
+TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
+  using T = TypeParam;
+  // Fewer rows than ranks; one column; sizes off every tile; few and many clusters; columns for each of the variants.
+  const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 3, 9}, {523, 9, 5}, {400, 40, 33}, {900, 16, 270}};
+  const int ranks[] = {1, 2, 3, 5};
+  const std::string hows[] = {"even", "holes", "last"};
+  constexpr Data datas[] = {Data::plain, Data::wild, Data::duplicates, Data::ends};
+  int number = 0;
+  int run = 0;
+  for (const Size size : sizes)
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true}) {
+        const Data data = datas[(number + static_cast<int>(weighted)) % 4];
+        const Job<T> job = make_job<T>(size.n, size.d, size.k, data, init, weighted);
+        const KMeansResult<T> one = one_process(job);
+        for (const Variant* const variant : gpu_variants()) {
+          if (!takes<T>(*variant, size, weighted)) continue;
+          const int count = ranks[number % 4];
+          const std::string& how = hows[number % 3];
+          const Mix mix = all_mixes[number / 4 % 4];
+          ++number;
+          EXPECT_EQ(differs(job, one, count, how, mix, variant->name), "")
+              << text(count, how, mix, variant->name) << ", " << size.n << " x " << size.d << ", k " << size.k
+              << ", init " << static_cast<int>(init) << ", weighted " << weighted << ", data "
+              << static_cast<int>(data);
+          ++run;
+        }
+      }
+  EXPECT_GE(run, 100);
+}
+
+TYPED_TEST(KMeansGpuRanks, know_all_options) {
+  using T = TypeParam;
+  using Change = std::function<void(KMeansOptions&)>;
+  const std::pair<const char*, Change> changes[] = {
+      {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
+      {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
+      {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
+      {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
+      {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},
+      {"few changed", [](KMeansOptions& options) { options.changed_fraction = 0.05; }},
+      {"one iteration", [](KMeansOptions& options) { options.max_iterations = 1; }}};
+  int number = 0;
+  for (const auto& [name, change] : changes)
+    for (const bool weighted : {false, true})
+      for (const Variant* const variant : gpu_variants()) {
+        Job<T> job = make_job<T>(400, 4, 11, Data::plain, all_inits[number % 5], weighted);
+        job.given(0, 0) = 1;  // a direction for the cosine metric
+        change(job.options);
+        const Mix mix = all_mixes[number % 4];
+        EXPECT_EQ(differs(job, one_process(job), number % 2 == 0 ? 3 : 2, "holes", mix, variant->name), "")
+            << name << ", weighted " << weighted << ", " << text(0, "holes", mix, variant->name);
+        ++number;
+      }
+}
+
+// Many tiles; labels that settle, so that the tensor variant orders its points anew.
+TYPED_TEST(KMeansGpuRanks, work_on_many_rows) {
+  using T = TypeParam;
+  for (const Size size : {Size{300000, 2, 20}, Size{60000, 12, 40}, Size{40000, 24, 300}}) {
+    Job<T> job = make_job<T>(size.n, size.d, size.k, Data::plain, KMeansInit::random, false);
+    job.options.max_iterations = 12;
+    job.options.tolerance = 0;
+    const KMeansResult<T> one = one_process(job);
+    for (const Variant* const variant : gpu_variants()) {
+      if (!takes<T>(*variant, size, false)) continue;
+      EXPECT_EQ(differs(job, one, 3, "holes", Mix::all, variant->name), "") << variant->name << ", " << size.d;
+      EXPECT_EQ(differs(job, one, 2, "even", Mix::last, variant->name), "") << variant->name << ", " << size.d;
+    }
+  }
+}
+
+// Two ranks on the processor beside one on the GPU; and whatever the library chooses.
+TYPED_TEST(KMeansGpuRanks, choose_a_variant_that_runs) {
+  using T = TypeParam;
+  for (const Size size : {Size{500, 3, 7}, Size{500, 12, 7}, Size{500, 12, 200}, Size{500, 30, 7}})
+    for (const Mix mix : {Mix::all, Mix::last}) {
+      const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::plain, KMeansInit::kmeans_plus_plus, false);
+      EXPECT_EQ(differs(job, one_process(job), 3, "even", mix, ""), "") << size.d << " columns";
+    }
+  // Enough work for each rank.
+  Job<T> job = make_job<T>(300000, 16, 500, Data::plain, KMeansInit::first, false);
+  job.options.max_iterations = 2;
+  const KMeansResult<T> one =
+      kmeans(job.points, job.options, job.memory(0, job.points.rows()), {.device = Device::cpu});
+  const auto call = [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
+    KMeansResult<T> own = kmeans(job.rows(from, rows), job.options, {}, {.communicator = &communicator});
+    EXPECT_TRUE(own.report.variant.starts_with("cuda_")) << own.report.variant;
+    return own;
+  };
+  EXPECT_EQ(tests::differs(one, 2, "even", call), "");
+}
+
+TYPED_TEST(KMeansGpuRanks, predict_their_rows) {
+  using T = TypeParam;
+  for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+    for (const Variant* const variant : gpu_variants()) {
+      const Job<T> job = make_job<T>(333, 4, 7, Data::plain, KMeansInit::first, true);
+      const Matrix<T> centroids = kmeans(job.points, job.options, on_processor()).centroids;
+      const KMeansPrediction one = kmeans_predict(centroids, job.points, job.memory(0, 333), metric, on_processor());
+      ThreadRanks ranks(4);
+      const std::vector<std::int64_t> first = split(333, 4, "holes");
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+        const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+        const KMeansPrediction own = kmeans_predict(centroids, job.rows(from, rows), job.memory(from, rows), metric,
+                                                    of_rank(communicator, Mix::odd, variant->name));
+        EXPECT_TRUE(same_bits(&own.inertia, &one.inertia, 1));
+        EXPECT_TRUE(same_bits(own.labels.data(), one.labels.data() + from, rows));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+    }
+}
+
+TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
+  using T = TypeParam;
+  const Job<T> job = make_job<T>(500, 8, 20, Data::plain, KMeansInit::kmeans_plus_plus, false);
+  const KMeansInitialCentroids<T> one =
+      kmeans_initial_centroids(job.points, job.options, job.memory(0, 500), on_processor());
+  ThreadRanks ranks(3);
+  const std::vector<std::int64_t> first = split(500, 3, "even");
+  const auto thrown = ranks.run([&](Communicator& communicator) {
+    const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+    const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+    const KMeansInitialCentroids<T> own = kmeans_initial_centroids(
+        job.rows(from, rows), job.options, job.memory(from, rows), of_rank(communicator, Mix::odd, ""));
+    EXPECT_EQ(own.rows, one.rows);
+    EXPECT_TRUE(same_bits(own.centroids, one.centroids));
+    EXPECT_EQ(own.report.device, execution::this_machine().processor) << "where they are chosen";
+  });
+  for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+}
+
+// A fit that is stopped goes on with the GPU on other ranks, or without.
+TYPED_TEST(KMeansGpuRanks, go_on_from_a_checkpoint) {
+  using T = TypeParam;
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("gradus_gpu_ranks_" + std::to_string(::getpid()) + ".npz");
+  for (const Variant* const variant : gpu_variants()) {
+    std::filesystem::remove(file);
+    Job<T> job = make_job<T>(611, 3, 40, Data::wild, KMeansInit::random, true);
+    job.options.tolerance = 0;
+    const KMeansResult<T> one = one_process(job);
+    ASSERT_GT(one.iterations, 3);
+    job.options.checkpoint.file = file;
+    ThreadRanks ranks(3);
+    const std::vector<std::int64_t> first = split(611, 3, "even");
+    const auto thrown = ranks.run([&](Communicator& communicator) {
+      const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+      const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+      std::stop_source source;
+      Execution execution = of_rank(communicator, Mix::odd, variant->name);
+      execution.stop = source.get_token();
+      execution.progress = [&](const Progress& progress) {
+        if (progress.phase == "iteration" && progress.done == 3) source.request_stop();
+      };
+      kmeans(job.rows(from, rows), job.options, job.memory(from, rows), execution);
+    });
+    for (const std::exception_ptr& each : thrown)
+      EXPECT_TRUE(contains(tests::error_of<InterruptedError>([&] {
+                             if (each) std::rethrow_exception(each);
+                           }),
+                           "stopped"));
+    ASSERT_TRUE(std::filesystem::exists(file));
+    const auto saved = file.string() + ".saved";
+    std::filesystem::copy_file(file, saved, std::filesystem::copy_options::overwrite_existing);
+    job.options.checkpoint.resume = true;
+    EXPECT_EQ(differs(job, one, 2, "even", Mix::first, variant->name), "") << variant->name;
+    std::filesystem::copy_file(saved, file, std::filesystem::copy_options::overwrite_existing);
+    const KMeansResult<T> alone = kmeans(job.points, job.options, job.memory(0, 611), on_processor());
+    EXPECT_TRUE(alone.resumed);
+    EXPECT_EQ(tests::difference(one, alone, 0, 611), "") << variant->name;
+    std::filesystem::remove(saved);
+  }
+  std::filesystem::remove(file);
+}
+
+class KMeansGpuRanksCalls : public tests::OnGpu {};
+
+TEST_F(KMeansGpuRanksCalls, are_one_in_an_iteration) {
+  for (const Variant* const variant : gpu_variants()) {
+    const auto calls = [&](int iterations) {
+      Job<double> job = make_job<double>(700, 3, 12, Data::plain, KMeansInit::first, false);
+      job.options.max_iterations = iterations;
+      job.options.tolerance = 0;
+      ThreadRanks ranks(3);
+      const std::vector<std::int64_t> first = split(700, 3, "even");
+      ranks.run([&](Communicator& communicator) {
+        const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+        const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+        EXPECT_EQ(kmeans(job.rows(from, rows), job.options, of_rank(communicator, Mix::odd, variant->name)).iterations,
+                  iterations);
+      });
+      return ranks.calls();
+    };
+    EXPECT_EQ(calls(5) - calls(2), 3) << variant->name;
+  }
+}
+
+// What goes wrong on the GPU of one rank ends all of them, with its error.
+TEST_F(KMeansGpuRanksCalls, end_together) {
+  const Matrix<double> points = make_points<double>(200, 3, Data::plain);
+  const tests::OnDevice<double> on_gpu(points.view());
+  const auto error = [&](const std::function<void(int, Execution&, MatrixView<const double>&)>& change) {
+    ThreadRanks ranks(3);
+    std::string common;
+    const auto thrown = ranks.run([&](Communicator& communicator) {
+      Execution execution = of_rank(communicator, Mix::odd, "");
+      MatrixView<const double> rows = points.view();
+      change(communicator.rank(), execution, rows);
+      kmeans(rows, {.clusters = 4}, execution);
+    });
+    for (const std::exception_ptr& each : thrown) try {
+        if (!each) ADD_FAILURE() << "no error";
+        else std::rethrow_exception(each);
+      } catch (const Error& one) {
+        if (common.empty()) common = one.what();
+        EXPECT_EQ(one.what(), common);
+      }
+    return common;
+  };
+  const std::string memory = error([](int rank, Execution& execution, auto&) {
+    if (rank == 1) execution.gpu_memory_limit = 1000;
+  });
+  EXPECT_TRUE(contains(memory, "rank 1 of 3: ") && contains(memory, "gpu_memory_limit")) << memory;
+  const std::string block = error([](int rank, Execution& execution, auto&) {
+    if (rank == 1) execution.block_size = 33;
+  });
+  EXPECT_TRUE(contains(block, "rank 1 of 3: the block size must be a multiple of 32")) << block;
+  const std::string number = error([](int rank, Execution& execution, auto&) {
+    if (rank == 1) execution.gpu = 99;
+  });
+  EXPECT_TRUE(contains(number, "rank 1 of 3: there is no GPU 99")) << number;
+  const std::string place = error([&](int rank, Execution&, MatrixView<const double>& rows) {
+    if (rank == 1) rows = on_gpu.view();
+  });
+  EXPECT_TRUE(contains(place, "rank 1 of 3: points: they lie on GPU 0") && contains(place, "host memory")) << place;
+}
+
+}  // namespace
+}  // namespace gradus

@@ -1,0 +1,171 @@
+// Problems whose rows are split over ranks, and how what a rank has is compared with what one process gave.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "gradus/kmeans.hpp"
+#include "tests/helpers.hpp"
+#include "tests/thread_ranks.hpp"
+
+namespace gradus::tests {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Problems
+
+enum class Data {
+  plain,       ///< whole and half numbers about some places
+  wild,        ///< magnitudes far apart: sums do not decide all means
+  duplicates,  ///< few different rows, and exact ties everywhere
+  ends         ///< all rows of a kind one after the other, the last ones far away
+};
+
+template <class T>
+Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
+  Matrix<T> points(n, d);
+  const core::Philox random(17, static_cast<std::uint64_t>(data));
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const auto index = static_cast<std::uint64_t>(row * d + dim);
+      double value = 0;
+      switch (data) {
+        case Data::plain:
+          value = static_cast<double>(random.below(index, 400)) / 2 + static_cast<double>(100 * (row % 7));
+          break;
+        case Data::wild:
+          value = std::ldexp(random.uniform(index) - 0.5, static_cast<int>(random.bits(index) % 60) - 30);
+          break;
+        case Data::duplicates: value = static_cast<double>((row + dim) % 5) - 2; break;
+        case Data::ends: value = row + 3 >= n ? 1e6 : std::floor(static_cast<double>(row) / 10); break;
+      }
+      points(row, dim) = static_cast<T>(value);
+    }
+  return points;
+}
+
+/// Some are zero, and the largest is the last.
+template <class T>
+std::vector<T> make_weights(std::int64_t n) {
+  std::vector<T> weights;
+  const core::Philox random(18);
+  for (std::int64_t row = 0; row < n; ++row)
+    weights.push_back(static_cast<T>(row % 9 == 4 ? 0.0 : 0.25 + random.uniform(static_cast<std::uint64_t>(row))));
+  weights.back() = 1000;
+  return weights;
+}
+
+/// The first row of each rank, and the number of all.
+inline std::vector<std::int64_t> split(std::int64_t n, int ranks, const std::string& how) {
+  std::vector<std::int64_t> first{0};
+  for (int rank = 1; rank < ranks; ++rank) {
+    if (how == "even") first.push_back(n * rank / ranks);
+    else if (how == "last") first.push_back(0);  // which has all
+    else first.push_back(std::min(n, first.back() + (rank % 2 == 0 ? 0 : 1 + n / 3)));
+  }
+  first.push_back(n);
+  return first;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is compared
+
+inline std::string difference(const std::vector<KMeansIteration>& a, const std::vector<KMeansIteration>& b) {
+  if (a.size() != b.size()) return "the number of iterations";
+  for (std::size_t index = 0; index < a.size(); ++index)
+    if (!same_bits(&a[index].inertia, &b[index].inertia, 1) || a[index].changed != b[index].changed ||
+        !same_bits(&a[index].shift, &b[index].shift, 1))
+      return "iteration " + std::to_string(index + 1);
+  return "";
+}
+
+/// Empty where a rank has what one process gave.
+template <class T>
+std::string difference(const KMeansResult<T>& one, const KMeansResult<T>& rank, std::int64_t first, std::int64_t rows) {
+  if (!same_bits(one.centroids, rank.centroids)) return "centroids";
+  if (rank.labels.size() != rows || !same_bits(one.labels.data() + first, rank.labels.data(), rows)) return "labels";
+  if (one.counts != rank.counts) return "counts";
+  if (!same_bits(&one.inertia, &rank.inertia, 1)) return "inertia";
+  if (one.iterations != rank.iterations || one.converged != rank.converged || one.stop_reason != rank.stop_reason ||
+      one.restart != rank.restart)
+    return "the end";
+  return difference(one.history, rank.history);
+}
+
+template <class T>
+struct Job {
+  Matrix<T> points;
+  std::vector<T> weights;
+  KMeansOptions options;
+  Matrix<T> given;
+  std::string variant;
+
+  KMeansMemory<T> memory(std::int64_t first, std::int64_t rows) const {
+    KMeansMemory<T> memory;
+    if (!weights.empty()) memory.weights = {weights.data() + first, rows};
+    if (options.init == KMeansInit::given) memory.initial_centroids = given.view();
+    return memory;
+  }
+  Execution execution(Communicator* communicator) const {
+    Execution execution;
+    execution.variant = variant;
+    execution.threads = 1;
+    execution.communicator = communicator;
+    return execution;
+  }
+  MatrixView<const T> rows(std::int64_t first, std::int64_t count) const { return points.view().slice(first, count); }
+};
+
+template <class T>
+Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMeansInit init, bool weighted) {
+  Job<T> job;
+  job.points = make_points<T>(n, d, data);
+  if (weighted) job.weights = make_weights<T>(n);
+  job.options.clusters = k;
+  job.options.init = init;
+  job.options.seed = 5;
+  job.options.fewer_distinct = KMeansFewerDistinct::accept;
+  job.given = Matrix<T>(k, d);
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)  // some of them will have no point
+    for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(cluster * cluster * 50);
+  return job;
+}
+
+/// What differs on any rank from what one process gave; or the error that one of them ended with. `call(communicator,
+/// first row, rows)` is what each of them does.
+template <class T, class Call>
+std::string differs(const KMeansResult<T>& one, int size, const std::string& how, const Call& call) {
+  const std::vector<std::int64_t> first = split(one.labels.size(), size, how);
+  std::mutex mutex;
+  std::string found;
+  ThreadRanks ranks(size);
+  const std::vector<std::exception_ptr> thrown = ranks.run([&](Communicator& communicator) {
+    const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+    const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+    const KMeansResult<T> own = call(communicator, from, rows);
+    if (const std::string what = difference(one, own, from, rows); !what.empty()) {
+      const std::lock_guard lock(mutex);
+      found += what + " on rank " + std::to_string(communicator.rank()) + "; ";
+    }
+  });
+  for (const std::exception_ptr& each : thrown) try {
+      if (each) std::rethrow_exception(each);
+    } catch (const std::exception& error) {
+      found += std::string(error.what()) + "; ";
+    }
+  return found;
+}
+
+inline constexpr KMeansInit all_inits[] = {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel,
+                                           KMeansInit::random, KMeansInit::first, KMeansInit::given};
+
+struct Size {
+  std::int64_t n, d, k;
+};
+
+}  // namespace gradus::tests

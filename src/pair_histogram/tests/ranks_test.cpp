@@ -1,0 +1,502 @@
+// On any number of ranks a histogram has the bits of one process; and whatever goes wrong on one of them ends the job
+// on all, with one error.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "core/philox.hpp"
+#include "pair_histogram/cases.hpp"
+#include "pair_histogram/ranks.hpp"
+#include "pair_histogram/tests/test_problems.hpp"
+#include "tests/helpers.hpp"
+#include "tests/thread_ranks.hpp"
+
+namespace gradus {
+namespace {
+
+namespace room = pair_histogram_detail;
+using tests::bins_of;
+using tests::common_error;
+using tests::contains;
+using tests::same_bits;
+using tests::ThreadRanks;
+
+constexpr int numbers_of_ranks[] = {1, 2, 3, 5, 8};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Problems
+
+/// What the views of a job look at.
+template <class T>
+struct Problem {
+  std::string name;
+  Matrix<T> points;
+  Matrix<T> others;
+  std::vector<T> weights;
+  std::vector<T> other_weights;
+  PairHistogramOptions options;
+
+  PairHistogramMemory<T> memory() const {
+    PairHistogramMemory<T> memory;
+    if (others.columns() > 0) memory.others = others.view();
+    memory.weights = weights;
+    memory.other_weights = other_weights;
+    return memory;
+  }
+};
+
+/// In [0, 10); the same numbers for both types.
+template <class T>
+Matrix<T> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed = 5) {
+  const Matrix<double> wide = tests::uniform(n, d, seed);
+  Matrix<T> points(n, d);
+  for (std::int64_t at = 0; at < n * d; ++at) points.data()[at] = static_cast<T>(wide.data()[at]);
+  return points;
+}
+
+/// Of both signs; `spread`: of their exponents.
+template <class T>
+std::vector<T> make_weights(std::int64_t n, int spread) {
+  std::vector<T> weights;
+  const core::Philox random(18);
+  for (std::int64_t row = 0; row < n; ++row) {
+    const auto index = static_cast<std::uint64_t>(row);
+    weights.push_back(static_cast<T>(
+        std::ldexp(random.uniform(index) - 0.5, spread == 0 ? 0 : static_cast<int>(random.bits(index) % spread))));
+  }
+  return weights;
+}
+
+/// More items of work than ranks in most of them: tiles of some thousand points, portions of cells, nodes of trees.
+template <class T>
+std::vector<Problem<T>> problems() {
+  std::vector<Problem<T>> all;
+  const auto add = [&all](const char* name, std::int64_t n, std::int64_t d) -> Problem<T>& {
+    Problem<T>& problem = all.emplace_back();
+    problem.name = name;
+    problem.points = uniform<T>(n, d);
+    problem.options.bins = {.bin_width = 0.5, .bins = 14};
+    return problem;
+  };
+  add("plain", 4200, 3);
+  add("1 column", 2600, 1);
+  add("near", 2600, 3).options.bins = {.bin_width = 0.05, .bins = 15};
+  add("few wide bins", 4500, 2).options.bins = {.bin_width = 4, .bins = 4};
+  add("many bins", 2100, 3).options.bins = {.bin_width = 0.001, .bins = 20000};
+  add("edges and a cutoff", 2100, 3).options.bins = {.edges = {0.25, 0.5, 1, 3, 7}, .cutoff = 5};
+  add("box", 2600, 3).options.box = {16, 18, 20};
+  Problem<T>& cell = add("triclinic cell", 2100, 3);
+  cell.options.box = {20, 0, 0, 5, 22, 0, 3, 4, 24};
+  cell.options.box_origin = {-1, 0, 0};
+  add("others", 2600, 3).others = uniform<T>(1500, 3, 6);
+  add("weights", 2100, 3).weights = make_weights<T>(2100, 0);
+  add("weights of far magnitudes", 1100, 3).weights = make_weights<T>(1100, 100);
+  Problem<T>& both = add("others and weights", 1300, 2);
+  both.others = uniform<T>(1100, 2, 6);
+  both.weights = make_weights<T>(1300, 0);
+  both.other_weights = make_weights<T>(1100, 60);
+  add("no points", 0, 3);
+  add("one point", 1, 3);
+  add("one pair", 2, 3);
+  add("no others", 10, 3).others = Matrix<T>(0, 3);
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is compared
+
+std::string difference(const PairHistogramResult& one, const PairHistogramResult& rank) {
+  const auto bits = [](const auto& a, const auto& b) {
+    return a.size() == b.size() && same_bits(a.data(), b.data(), std::ssize(a));
+  };
+  if (!bits(one.edges, rank.edges)) return "edges";
+  if (!bits(one.counts, rank.counts)) return "counts";
+  if (!bits(one.weighted, rank.weighted)) return "weighted";
+  if (one.below != rank.below || one.beyond != rank.beyond || one.pairs != rank.pairs) return "pairs in no bin";
+  if (one.report.variant != rank.report.variant) return "the variant";
+  if (!same_bits(&one.report.rechecked, &rank.report.rechecked, 1)) return "what was looked at again";
+  return "";
+}
+
+/// A communicator with a fault.
+enum class Fault {
+  none,
+  own_sums,  ///< the ranks' words are not added
+  own_twice  ///< this rank's words are added twice, as if another one had had the same share
+};
+
+class Faulty final : public Communicator {
+ public:
+  Faulty(Communicator& right, Fault fault) : right_(right), fault_(fault) {}
+  int rank() const override { return right_.rank(); }
+  int size() const override { return right_.size(); }
+  int neighbours() const override { return right_.neighbours(); }
+  void sum(std::span<std::uint64_t> words) override {
+    const std::vector<std::uint64_t> own(words.begin(), words.end());
+    right_.sum(words);
+    if (fault_ == Fault::own_sums) std::ranges::copy(own, words.begin());
+    if (fault_ == Fault::own_twice && words.size() > 1)  // and not the word that tells of errors
+      std::ranges::transform(words, own, words.begin(), std::plus<>());
+  }
+  void least(std::span<double> numbers) override { right_.least(numbers); }
+  void greatest(std::span<double> numbers) override { right_.greatest(numbers); }
+  void broadcast(std::span<std::byte> bytes, int root) override { right_.broadcast(bytes, root); }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override { right_.gather(own, all); }
+  void give_up() noexcept override { right_.give_up(); }
+
+ private:
+  Communicator& right_;
+  Fault fault_;
+};
+
+/// Of three ranks one has another number of threads, by which nothing may change.
+Execution on_rank(Communicator& communicator, std::string_view variant) {
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.variant = variant;
+  execution.threads = communicator.size() == 3 ? 1 + communicator.rank() % 2 : 1;
+  execution.communicator = &communicator;
+  return execution;
+}
+
+/// What check(communicator) says on each rank, or the error that it ended with.
+std::string said(int size, const std::function<std::string(Communicator&)>& check) {
+  std::mutex mutex;
+  std::string all;
+  ThreadRanks ranks(size);
+  const std::vector<std::exception_ptr> thrown = ranks.run([&](Communicator& communicator) {
+    if (const std::string what = check(communicator); !what.empty()) {
+      const std::lock_guard lock(mutex);
+      all += what + " on rank " + std::to_string(communicator.rank()) + "; ";
+    }
+  });
+  for (const std::exception_ptr& each : thrown) try {
+      if (each) std::rethrow_exception(each);
+    } catch (const std::exception& error) {
+      all += std::string(error.what()) + "; ";
+    }
+  return all;
+}
+
+template <class T>
+PairHistogramResult of_one(const Problem<T>& problem, std::string_view variant) {
+  Execution execution;
+  execution.device = Device::cpu;
+  execution.variant = variant;
+  execution.threads = 1;
+  return pair_histogram(problem.points, problem.options, problem.memory(), execution);
+}
+
+/// What differs on any rank from `one`.
+template <class T>
+std::string differs(const Problem<T>& problem, std::string_view variant, const PairHistogramResult& one, int size,
+                    Fault fault = Fault::none) {
+  return said(size, [&](Communicator& communicator) {
+    Faulty faulty(communicator, fault);
+    return difference(one, pair_histogram(problem.points, problem.options, problem.memory(), on_rank(faulty, variant)));
+  });
+}
+
+std::vector<std::string_view> variants_on_ranks() {
+  std::vector<std::string_view> names{""};  // the best
+  for (const room::Variant& variant : room::variants())
+    if (variant.on_ranks) names.push_back(variant.name);
+  return names;
+}
+
+bool takes(std::string_view variant, const room::Shape& shape) {
+  return variant.empty() || core::find_variant(room::variants(), variant, room::Room::name)
+                                .supports(shape, execution::this_machine())
+                                .supported;
+}
+
+template <class T>
+room::Shape shape_of(const Problem<T>& problem) {
+  return {.points = problem.points.rows(),
+          .others = problem.others.rows(),
+          .dimensions = problem.points.columns(),
+          .cross = problem.others.columns() > 0,
+          .periodic = !problem.options.box.empty(),
+          .triclinic = problem.options.box.size() == 9,
+          .weighted = !problem.weights.empty()};
+}
+
+template <class T>
+class PairHistogramRanks : public testing::Test {};
+using Elements = testing::Types<float, double>;
+TYPED_TEST_SUITE(PairHistogramRanks, Elements);
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+TYPED_TEST(PairHistogramRanks, give_the_bits_of_one_process) {
+  int run = 0;
+  for (const Problem<TypeParam>& problem : problems<TypeParam>())
+    for (const std::string_view variant : variants_on_ranks()) {
+      if (!takes(variant, shape_of(problem))) continue;
+      const PairHistogramResult one = of_one(problem, variant);
+      for (const int size : numbers_of_ranks)
+        EXPECT_EQ(differs(problem, variant, one, size), "")
+            << problem.name << ", '" << variant << "', " << size << " ranks";
+      ++run;
+    }
+  EXPECT_GE(run, 16 * 3);
+}
+
+// All that is awkward; most of it is less than one item of work, which then one of the ranks does.
+TYPED_TEST(PairHistogramRanks, give_the_right_answer_in_every_case) {
+  using T = TypeParam;
+  int number = 0;
+  for (const room::Case& each : room::cases()) {
+    const room::PreparedCase<T> prepared(each.make(1));
+    prepared.truth();
+    for (const room::Variant& variant : room::variants()) {
+      if (!variant.on_ranks || !variant.supports(prepared.shape(), execution::this_machine())) continue;
+      const int size = numbers_of_ranks[number++ % 5];
+      EXPECT_EQ(said(size,
+                     [&](Communicator& communicator) {
+                       return prepared.check(variant, on_rank(communicator, variant.name));
+                     }),
+                "")
+          << each.name << ", '" << variant.name << "', " << size << " ranks";
+    }
+  }
+  EXPECT_GE(number, 200);
+}
+
+// A communicator that does not add, or adds too much, must be found out.
+TYPED_TEST(PairHistogramRanks, differ_where_the_sum_is_wrong) {
+  for (const Problem<TypeParam>& problem : problems<TypeParam>())
+    for (const std::string_view variant : variants_on_ranks()) {
+      if (problem.points.rows() < 1000 || !takes(variant, shape_of(problem))) continue;
+      const PairHistogramResult one = of_one(problem, variant);
+      for (const Fault fault : {Fault::own_sums, Fault::own_twice})
+        EXPECT_NE(differs(problem, variant, one, 2, fault), "") << problem.name << ", '" << variant << "'";
+    }
+}
+
+// Each rank has pairs to count where there are enough of them.
+TYPED_TEST(PairHistogramRanks, share_the_work) {
+  const std::vector<Problem<TypeParam>> all = problems<TypeParam>();
+  const Problem<TypeParam>& problem = all.front();
+  for (const std::string_view variant : {"simd_brute_force", "simd_filter", "simd_cells", "simd_dual_tree"}) {
+    constexpr int size = 3;
+    std::vector<std::int64_t> done(size);
+    ThreadRanks ranks(size);
+    ranks.run([&](Communicator& communicator) {
+      Execution execution = on_rank(communicator, variant);
+      execution.progress = [&](const Progress& progress) {
+        if (progress.phase == "count") done[static_cast<std::size_t>(communicator.rank())] = progress.total;
+      };
+      pair_histogram(problem.points, problem.options, execution);
+    });
+    const auto [least, most] = std::minmax_element(done.begin(), done.end());
+    EXPECT_GE(*least, 2) << variant;
+    EXPECT_LE(*most, *least + 1) << variant;
+    EXPECT_LE(ranks.calls(), 8) << variant;  // whatever the number of items
+  }
+}
+
+TEST(PairHistogramRanksSums, carry_from_half_word_to_half_word) {
+  const core::Philox random(3);
+  std::uint64_t index = 0;
+  for (const int words : {0, 2, 3, 7}) {
+    constexpr std::int64_t slots = 5;
+    const auto length = static_cast<std::size_t>(room::words_on_ranks(slots, words));
+    room::Histogram expected(slots, words);
+    std::vector<std::uint64_t> sums(length);
+    for (int rank = 0; rank < 9; ++rank) {
+      room::Histogram own(slots, words);
+      for (std::uint64_t& count : own.counts) count = random.bits(index++);
+      // Words of ones carry farthest.
+      for (std::uint64_t& word : own.weights) word = rank % 3 == 0 ? ~std::uint64_t{0} : random.bits(index++);
+      own.rechecked = random.below(index++, 100);
+      expected.add(own);
+      std::vector<std::uint64_t> put(length);
+      room::put(own, put);
+      std::ranges::transform(sums, put, sums.begin(), std::plus<>());
+    }
+    const room::Histogram taken = room::take(sums, slots, words);
+    EXPECT_EQ(taken.counts, expected.counts) << words;
+    EXPECT_EQ(taken.weights, expected.weights) << words;
+    EXPECT_EQ(taken.rechecked, expected.rechecked) << words;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What goes wrong
+
+class PairHistogramRanksErrors : public testing::Test {
+ protected:
+  struct Call {
+    Problem<double> problem;
+    Execution execution;
+  };
+  /// Of four ranks, on some of which change() may make the call another one.
+  template <class E>
+  static std::string error(const std::function<void(int rank, Call&)>& change) {
+    return common_error<E>(4, [&](Communicator& communicator) {
+      Call call;
+      call.problem.points = uniform<double>(300, 3);
+      call.problem.options.bins = {.bin_width = 0.5, .bins = 10};
+      call.problem.options.box = {30, 30, 30};
+      call.execution.threads = 1;
+      call.execution.communicator = &communicator;
+      change(communicator.rank(), call);
+      pair_histogram(call.problem.points, call.problem.options, call.problem.memory(), call.execution);
+    });
+  }
+};
+
+TEST_F(PairHistogramRanksErrors, end_where_the_calls_differ) {
+  const auto differ = [](int other, const std::function<void(Call&)>& change) {
+    return error<UsageError>([&](int rank, Call& call) {
+      if (rank == other) change(call);
+    });
+  };
+  const std::pair<const char*, std::function<void(Call&)>> changes[] = {
+      {"'bin width=0.25' here, but 'bin width=0.5' on rank 0",
+       [](Call& call) { call.problem.options.bins.bin_width = 0.25; }},
+      {"'bins=11' here, but 'bins=10' on rank 0", [](Call& call) { ++call.problem.options.bins.bins; }},
+      {"'edges=0,1' here, but 'edges=' on rank 0",
+       [](Call& call) {
+         call.problem.options.bins.edges = {0, 1};
+       }},
+      {"'cutoff=2' here, but 'cutoff=0'", [](Call& call) { call.problem.options.bins.cutoff = 2; }},
+      {"'box=30,30,31' here, but 'box=30,30,30'", [](Call& call) { call.problem.options.box[2] = 31; }},
+      {"'box origin=0,0,0' here, but 'box origin='",
+       [](Call& call) {
+         call.problem.options.box_origin = {0, 0, 0};
+       }},
+      {"'points=299 x 3 with", [](Call& call) { call.problem.points = uniform<double>(299, 3); }},
+      {"'points=300 x 3 with the hash ",
+       [](Call& call) { call.problem.points(299, 2) = std::nextafter(call.problem.points(299, 2), 0); }},
+      {"'points=300 x 3 with the hash ",
+       [](Call& call) {
+         std::swap_ranges(call.problem.points.row(0), call.problem.points.row(1), call.problem.points.row(7));
+       }},
+      {"'points=300 x 3 with the hash ",  // in its columns, or alone, it is no error that has a name
+       [](Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }},
+      {"'others=2 x 3 with", [](Call& call) { call.problem.others = uniform<double>(2, 3); }},
+      {"'weights=300 x 1 with", [](Call& call) { call.problem.weights = make_weights<double>(300, 0); }},
+      {"'variant=simd_cells' here, but 'variant=the best'", [](Call& call) { call.execution.variant = "simd-cells"; }}};
+  for (const auto& [says, change] : changes)
+    for (const int rank : {1, 3}) {
+      const std::string message = differ(rank, change);
+      EXPECT_TRUE(contains(message, "rank " + std::to_string(rank) + " of 4: ")) << message;
+      EXPECT_TRUE(contains(message, says)) << message;
+    }
+  const std::string element = common_error<UsageError>(2, [](Communicator& communicator) {
+    Execution execution;
+    execution.communicator = &communicator;
+    const PairHistogramOptions options{.bins = {.bin_width = 1, .bins = 3}};
+    if (communicator.rank() == 0) pair_histogram(uniform<float>(20, 2), options, execution);
+    else pair_histogram(uniform<double>(20, 2), options, execution);
+  });
+  EXPECT_TRUE(contains(element, "'element type=f64' here, but 'element type=f32'")) << element;
+}
+
+TEST_F(PairHistogramRanksErrors, are_those_of_one_process) {
+  EXPECT_TRUE(contains(
+      error<InputError>([](int, Call& call) { call.problem.points(7, 1) = std::numeric_limits<double>::quiet_NaN(); }),
+      "rank 0 of 4: points: the value in row 7, column 1"));
+  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) { call.problem.points(9, 0) = 40; }),
+                       "lies outside the periodic box"));
+  EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) { call.problem.options.bins.bins = 0; }), "bins"));
+  EXPECT_TRUE(contains(error<UsageError>([](int, Call& call) {
+                         call.problem.options.box = {30, 30, 8};
+                       }),
+                       "past half of the box's least length"));
+  EXPECT_TRUE(contains(error<InputError>([](int, Call& call) {
+                         call.problem.weights = {1, 2};
+                       }),
+                       "there are 2 weights for 300 points"));
+  EXPECT_TRUE(contains(error<OutOfMemoryError>([](int rank, Call& call) {
+                         if (rank == 2) call.execution.memory_limit = 1000;
+                       }),
+                       "rank 2 of 4: the job needs"));
+  EXPECT_TRUE(contains(error<UsageError>([](int rank, Call& call) { call.execution.threads = rank == 1 ? -1 : 1; }),
+                       "rank 1 of 4"));
+}
+
+TEST_F(PairHistogramRanksErrors, name_the_variants_that_run) {
+  for (const char* const variant : {"sequential", "openmp_shared", "openmp_privatized", "cuda_filter"}) {
+    const std::string teaching = error<UnsupportedError>([&](int, Call& call) { call.execution.variant = variant; });
+    EXPECT_TRUE(contains(teaching, "'" + std::string(variant) + "' does not run on several ranks")) << teaching;
+    EXPECT_TRUE(contains(teaching, "'simd_brute_force', 'simd_filter', 'simd_cells', 'simd_dual_tree'")) << teaching;
+  }
+  const std::string gpu = error<UnsupportedError>([](int rank, Call& call) {
+    if (rank == 1) call.execution.device = Device::gpu;
+  });
+  EXPECT_TRUE(contains(gpu, "rank 1 of 4: no variant runs on a GPU on several ranks")) << gpu;
+  const std::string pinned =
+      error<UnsupportedError>([](int, Call& call) { call.execution.pinning = Pinning::compact; });
+  EXPECT_TRUE(contains(pinned, "--bind-to")) << pinned;
+}
+
+TEST_F(PairHistogramRanksErrors, a_stop_request_on_one_rank_ends_all) {
+  const std::string stopped = error<InterruptedError>([](int rank, Call& call) {
+    std::stop_source source;
+    call.execution.stop = source.get_token();
+    if (rank == 1) source.request_stop();
+  });
+  EXPECT_TRUE(contains(stopped, "rank 1 of 4: stopped")) << stopped;
+}
+
+TEST_F(PairHistogramRanksErrors, what_a_callback_throws_ends_all) {
+  const std::string thrown = error<Error>([](int rank, Call& call) {
+    if (rank == 2) call.execution.progress = [](const Progress&) { throw std::runtime_error("a caller's own"); };
+  });
+  EXPECT_EQ(thrown, "rank 2 of 4: a caller's own");
+}
+
+// However long the others would still count.
+template <class E>
+std::string ends_early(const std::function<void(std::stop_source&)>& on_rank_one) {
+  std::int64_t done[3] = {};
+  std::int64_t all[3] = {};
+  const Matrix<double> points = uniform<double>(200000, 3);
+  const std::string thrown = common_error<E>(3, [&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    Execution execution = on_rank(communicator, "simd_brute_force");
+    std::stop_source source;
+    execution.stop = source.get_token();
+    execution.progress = [&, rank](const Progress& progress) {
+      done[rank] = progress.done;
+      all[rank] = progress.total;
+      if (rank == 1) on_rank_one(source);
+    };
+    pair_histogram(points, {.bins = {.bin_width = 0.1, .bins = 100}}, execution);
+  });
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_GT(done[rank], 0);
+    EXPECT_LT(done[rank], all[rank]);
+  }
+  return thrown;
+}
+
+TEST_F(PairHistogramRanksErrors, nobody_counts_on_when_one_has_ended) {
+  EXPECT_EQ(ends_early<Error>([](std::stop_source&) { throw std::runtime_error("a caller's own"); }),
+            "rank 1 of 3: a caller's own");
+  const std::string stopped = ends_early<InterruptedError>([](std::stop_source& source) { source.request_stop(); });
+  EXPECT_TRUE(contains(stopped, "rank 1 of 3: stopped after ")) << stopped;
+}
+
+TEST(PairHistogramRanksMemory, counts_what_travels) {
+  ThreadRanks ranks(1);
+  ranks.run([](Communicator& communicator) {
+    Execution execution;
+    execution.device = Device::cpu;
+    execution.threads = 1;
+    const PairHistogramShape shape{.points = 1000, .weighted = true};
+    const PairHistogramOptions options{.bins = {.bin_width = 0.001, .bins = 10000}};
+    const std::uint64_t alone = pair_histogram_memory(shape, options, execution).host;
+    execution.communicator = &communicator;
+    EXPECT_GE(pair_histogram_memory(shape, options, execution).host, alone + 10000 * 2 * 8 * 5);
+  });
+}
+
+}  // namespace
+}  // namespace gradus
