@@ -40,7 +40,7 @@ def progress_of(checkpoint):
     return "choosing first centroids" if "chosen.npy" in names else "behind a fit"
 
 
-class RankKillCase(_ranks.RanksCase):
+class RankKillCase(_ranks.KMeansCase):
     def make_works(self):
         """Of each work the arguments, and of the job that nothing interrupts the files and its seconds, to the moment when the
         ranks have started and opened their files, and from there."""
