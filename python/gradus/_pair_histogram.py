@@ -9,7 +9,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import UsageError
-from gradus._options import Progress, RunReport, names_arguments, request, stream_number
+from gradus._options import Progress, RunReport, names_arguments, request, run, stream_number
 
 Array = np.ndarray[Any, Any]
 
@@ -97,27 +97,38 @@ def pair_histogram(
     memory_limit: int | None = None,
     stream: Any = None,
     progress: Progress | None = None,
+    communicator: Any = None,
 ) -> PairHistogramResult:
     """Counts the pairs among the rows of `points`, or between them and `others`. Each pair counts once, not twice.
 
     Bins of one width go up to the cutoff, or up to half of the box, where `bins` does not say how many there are.
+
+    `communicator`: one of mpi4py, whose processes all make this call, with the same points and options; the pairs are
+    shared out among them, and each gets the whole result.
     """
-    stream = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, stream)
-    second = None if others is None else _arrays.matrix(others, "others", rows.dtype, stream)
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
-    other_weighed = (
-        None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, stream)
+
+    def prepared() -> tuple[Any, ...]:
+        number = stream_number(stream)
+        rows = _arrays.matrix(points, "points", None, number)
+        second = None if others is None else _arrays.matrix(others, "others", rows.dtype, number)
+        weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, number)
+        other_weighed = (
+            None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, number)
+        )
+        _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
+        lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
+        origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
+        borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
+        return (
+            rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
+            0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed,
+            request(device, variant, threads, pinning, block_size, memory_limit, number, progress),
+        )  # fmt: skip
+
+    arguments, (borders, counts, weighted, below, beyond, pairs, report) = run(
+        communicator, _core.pair_histogram, prepared
     )
-    _arrays.on_one_gpu(points=rows, others=second, weights=weighed, other_weights=other_weighed)
-    lengths = [] if box is None else np.asarray(box, np.float64).ravel().tolist()
-    origin = [] if box_origin is None else np.asarray(box_origin, np.float64).ravel().tolist()
-    borders = [] if edges is None else np.asarray(edges, np.float64).ravel().tolist()
-    running = request(device, variant, threads, pinning, block_size, memory_limit, stream, progress)
-    borders, counts, weighted, below, beyond, pairs, report = _core.pair_histogram(
-        rows, 0.0 if bin_width is None else bin_width, 0 if bins is None else bins, borders,
-        0.0 if cutoff is None else cutoff, second, lengths, origin, weighed, other_weighed, running,
-    )  # fmt: skip
+    rows, second, lengths = arguments[0], arguments[5], arguments[6]
     return PairHistogramResult(
         borders,
         counts,

@@ -376,7 +376,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         fitted = _fitted(result)
         if type(X) is not np.ndarray:
             fitted = {name: _like(value, X) for name, value in fitted.items()}
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -64,6 +64,13 @@ labels, inertia = gradus.kmeans_predict(one.centroids, points, return_inertia=Tr
 of_own, of_all = gradus.kmeans_predict(one.centroids, points[own], return_inertia=True, communicator=comm)
 assert same(of_own, labels[own]) and of_all == inertia
 assert same(gradus.kmeans_transform(one.centroids, points[own], communicator=comm), gradus.kmeans_transform(one.centroids, points)[own])
+# Pairs: all points on each of them.
+space = points[:, :3]
+for options in ({}, {"box": [16.0] * 3, "box_origin": [-8.0] * 3}, {"weights": weights, "others": space[:50], "other_weights": weights[:50]}):
+    one = gradus.pair_histogram(space, bin_width=0.25, bins=20, **options)
+    several = gradus.pair_histogram(space, bin_width=0.25, bins=20, communicator=comm, **options)
+    assert same(several.counts, one.counts) and several.pairs == one.pairs == several.counts.sum() + several.below + several.beyond, options
+    assert (several.weighted is one.weighted is None) or same(several.weighted, one.weighted)
 # A part of the processes, and one of its own.
 half = comm.Split(comm.rank % 2)
 rows = points[half.rank::half.size]
@@ -95,6 +102,7 @@ wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
 raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))
 raised(gradus.UsageError, ["one of mpi4py"], lambda: gradus.kmeans(points[own], 3, communicator=MPI.COMM_NULL))
+raised(gradus.UsageError, ["rank 1 of 3", "points="], lambda: gradus.pair_histogram(points[:, :2] + (comm.rank == 1), bin_width=1, bins=3, communicator=comm))
 assert gradus.kmeans(points[own], 3, communicator=comm).counts.sum() == 1000  # and it still works
 print("right", flush=True)
 """)
