@@ -157,6 +157,17 @@ class Drawn(PageCase):
             self.check_marks(self.charts(page))
             self.check_quiet(page, path)
 
+    def test_scaling(self):
+        result = os.path.join(os.path.dirname(DATA), "docs", "results", "kmeans-scaling-16-cores.json")
+        path = self.page(result)
+        curves = json.loads(content(result))["scaling"]["curves"]
+        for options in ({}, {"width": 400, "dark": True}):
+            page = self.open(path, **options)
+            self.check_quiet(page, path)
+            charts = self.charts(page)
+            self.check_marks(charts)
+            self.assertEqual(len([chart for chart in charts if chart["title"].startswith("time by ranks: ")]), len(curves))
+
     def test_summaries(self):
         """Of jobs of several problems, in one page."""
         points = self.points()
