@@ -42,7 +42,7 @@ inline constexpr int tensor_candidates = 8;  ///< clusters noted for a doubtful 
 constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
-  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, 2 * tensor_clusters));
+  const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, std::int64_t{2} * tensor_clusters));
   const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
   const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
   return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible) +
