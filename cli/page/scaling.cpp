@@ -122,8 +122,8 @@ void add_rule(Page& page, const JsonValue& scaling) {
   page.heading(3, "Rows a rank for 90 %");
   page.paragraph(
       "So many rows on each rank, and p ranks are 0.9 p times as fast as one: by the model, from what was measured "
-      "here. The "
-      "number of clusters and columns cancels as long as the sums' bytes and not their steps take the time.");
+      "here: (9 C + (9 - 10/p) L) / t, with C the time of an iteration's sum, L what an iteration takes whatever the "
+      "number of rows, and t the time of a row.");
   PageTable table{{{"input", true}, {"ranks"}, {"rows a rank"}}, {}};
   for (const JsonValue& one : scaling["rule"].elements())
     table.rows.push_back({one["shape"].text(), counted_text(one["ranks"]), counted_text(one["rows"])});
@@ -135,7 +135,8 @@ void add_predicted(Page& page, const JsonValue& predicted) {
   page.paragraph(
       fmt::format("The model for machines like this one, a rank with {} threads on each: {}, between machines {:g} "
                   "GB/s and {:g} µs a "
-                  "step, which are assumed.",
+                  "step, which are assumed. Efficiency: one machine's time over that of many, where weak with as many "
+                  "rows on each.",
                   predicted["cores"].whole(), predicted["shape"].text(), 1e-9 * predicted["bytes_per_second"].number(),
                   1e6 * predicted["latency_seconds"].number()));
   Chart chart{.kind = Chart::Kind::lines,

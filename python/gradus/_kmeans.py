@@ -181,7 +181,9 @@ def kmeans_initial_centroids(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> KMeansInitialCentroids:
-    """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are."""
+    """The centroids with which kmeans() of the same arguments begins its first fit, and the rows that they are.
+
+    `communicator`: as for kmeans()."""
 
     def prepared() -> tuple[Any, ...]:
         _check_seed(seed)
@@ -232,7 +234,9 @@ def kmeans_predict(
     communicator: Any = None,
 ) -> Array | tuple[Array, float]:
     """The nearest centroid of each row of `points`, in int32; with `return_inertia` also the inertia, to which each
-    point contributes as much as its weight says."""
+    point contributes as much as its weight says.
+
+    `communicator`: as for kmeans(); the inertia is that of all rows."""
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
@@ -265,7 +269,9 @@ def kmeans_transform(
     progress: Progress | None = None,
     communicator: Any = None,
 ) -> Array:
-    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity."""
+    """The distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
+
+    `communicator`: as for kmeans()."""
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)

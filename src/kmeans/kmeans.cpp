@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -378,7 +379,24 @@ class Prepared {
     points_to_unit_rows();
     if (centroids_.rows() == 0) return;
     unit_centroids_ = room::unit_rows(centroids_, "initial centroids", 1, stop_);
+    // Those of a fit are at unit length, rounded. To scale them again would move some by a last bit, and with them the
+    // labels of points that are as near to two of them.
+    for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
+      if (has_unit_length(centroids_.row(cluster), centroids_.columns()))
+        std::copy_n(centroids_.row(cluster), centroids_.columns(), unit_centroids_.row(cluster));
     centroids_ = std::as_const(unit_centroids_).view();
+  }
+
+  /// As near as a row is that was scaled to it: by the rounding of its coordinates, and of the sum of their squares.
+  static bool has_unit_length(const T* row, std::int64_t d) {
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      const auto value = static_cast<double>(row[dim]);
+      squares = std::fma(value, value, squares);
+    }
+    constexpr double of_coordinates = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    const double of_sum = static_cast<double>(d) * std::numeric_limits<double>::epsilon();
+    return std::abs(squares - 1) <= of_coordinates + of_sum;
   }
 
   int threads_;

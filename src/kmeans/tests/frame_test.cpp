@@ -358,6 +358,20 @@ TEST_P(Frame, predict_and_transform_agree_with_the_fit) {
   }
 }
 
+// The centroids are at unit length, rounded: to scale them once more would move the tie.
+TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
+  if (columns(2) != 2) return;
+  const Matrix<double> points = matrix<double>(8, 2, {10, 1, 12, 2, 1, 10, 2, 12, 7, 7, 4, 4, 3, 3, 4, 4});
+  const Matrix<double> first = matrix<double>(2, 2, {10, 1, 1, 10});
+  KMeansJob<double> options = from(first);
+  options.metric = KMeansMetric::cosine;
+  options.max_iterations = 1;
+  const KMeansResult<double> fit = kmeans(view(points), options, on(1));
+  const KMeansPrediction prediction = kmeans_predict(view(fit.centroids), view(points), KMeansMetric::cosine, on(1));
+  EXPECT_EQ(labels_of(prediction), labels_of(fit));
+  EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
+}
+
 // ... and to the bit with weights, where the inertia is exact.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
