@@ -79,7 +79,9 @@ Request make_request(const std::string& device, std::optional<std::string> varia
 
 }  // namespace
 
-Job::Job(const Request& request) : execution_(request.execution), progress_(request.progress), next_(Clock::now()) {
+Job::Job(const Request& request)
+    : execution_(request.execution), progress_(request.progress), only_checks_(request.only_checks),
+      next_(Clock::now()) {
   if (progress_.is_none()) next_ += between_looks;
   execution_.stop = stop_.get_token();
   execution_.progress = [this](const Progress& progress) { look_up(progress); };
@@ -120,6 +122,7 @@ void bind_execution(nb::module_& module) {
           nb::arg("device"), nb::arg("variant").none(), nb::arg("threads").none(), nb::arg("pinning"),
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
           nb::arg("progress").none())
+      .def_rw("only_checks", &Request::only_checks)
       .def_prop_rw(
           "communicator",
           [](const Request& request) {

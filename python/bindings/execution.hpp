@@ -22,6 +22,7 @@ namespace nb = nanobind;
 struct Request {
   Execution execution;
   nb::object progress;
+  bool only_checks = false;  ///< a call that converts its arguments, and raises StopIteration instead of running
 };
 
 void bind_execution(nb::module_& module);
@@ -41,6 +42,7 @@ class Job {
 
   template <class Run>
   auto run(Run run) {
+    if (only_checks_) throw nb::stop_iteration("the arguments are all right");
     std::optional<decltype(run(execution_))> result;
     try {
       const nb::gil_scoped_release release;
@@ -61,6 +63,7 @@ class Job {
 
   Execution execution_;
   nb::object progress_;
+  bool only_checks_;
   std::stop_source stop_;
   Clock::time_point next_;
   std::optional<nb::python_error> raised_;

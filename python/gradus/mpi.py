@@ -111,6 +111,19 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
 def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
     """prepared(), and the function of the compiled part with what it gives, of which the last is the request."""
     _checked(communicator)
-    arguments = _agreed(communicator, prepared)
+
+    def converted() -> tuple[Any, ...]:
+        """What the compiled part refuses, it refuses here: behind this, the others would wait for a process that raises."""
+        arguments = prepared()
+        arguments[-1].only_checks = True
+        try:
+            function(*arguments)
+        except StopIteration:
+            pass
+        finally:
+            arguments[-1].only_checks = False
+        return arguments
+
+    arguments = _agreed(communicator, converted)
     with _joined(communicator, arguments[-1]):
         return arguments, function(*arguments)

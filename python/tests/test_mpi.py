@@ -98,6 +98,12 @@ raised(gradus.InputError, ["rank 2 of 3", "row 700, column 1", "NaN"], lambda: g
 text = points[own].astype(str) if comm.rank == 1 else points[own]
 raised(gradus.InputError, ["real numbers are needed"] + ["rank 1 of 3"] * (comm.rank != 1), lambda: gradus.kmeans(text, 3, communicator=comm))
 raised(gradus.UsageError, ["rank 1 of 3", "clusters"], lambda: gradus.kmeans(points[own], 3 + (comm.rank == 1), communicator=comm))
+# And what only the compiled part refuses.
+raised(gradus.UsageError, ["empty"], lambda: gradus.kmeans(points[own], 3, empty="xx" if comm.rank == 1 else "relocate", communicator=comm))
+other = gradus.Error if comm.rank != 1 else TypeError
+raised(other, [], lambda: gradus.kmeans(points[own], "4" if comm.rank == 1 else 4, communicator=comm))
+raised(other, [], lambda: gradus.pair_histogram(points[:, :2], bin_width=1, bins=2.5 if comm.rank == 1 else 3, communicator=comm))
+raised(gradus.UsageError, ["metric"], lambda: gradus.kmeans_predict(points[:3], points[own], metric="cos" if comm.rank == 1 else "cosine", communicator=comm))
 wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
 raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))
