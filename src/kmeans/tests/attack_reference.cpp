@@ -59,6 +59,23 @@ Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   return rows;
 }
 
+/// Centroids; those of a fit are at unit length already, but for what rounding leaves, and stay.
+template <class T>
+Rows<T> prepared_centroids(MatrixView<const T> view, KMeansMetric metric) {
+  Rows<T> rows = prepared(view, metric);
+  if (metric != KMeansMetric::cosine) return rows;
+  const Rows<T> given = rows_of(view);
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    double squares = 0;
+    for (const T value : given[index])
+      squares = std::fma(static_cast<double>(value), static_cast<double>(value), squares);
+    const double rounding =
+        std::ldexp(1.0, sizeof(T) == 4 ? -22 : -51) + std::ldexp(static_cast<double>(given[index].size()), -52);
+    if (std::abs(squares - 1) <= rounding) rows[index] = given[index];
+  }
+  return rows;
+}
+
 template <class T>
 double squared_distance(const std::vector<T>& x, const std::vector<T>& c) {
   double sum = 0;
@@ -333,7 +350,7 @@ KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>&
   if (options.clusters > points.rows()) throw InputError("fewer points than clusters");
   const Rows<T> rows = prepared(points, options.metric);
   Rows<T> first = options.init == KMeansInit::given
-                      ? prepared(options.initial_centroids, options.metric)
+                      ? prepared_centroids(options.initial_centroids, options.metric)
                       : Rows<T>(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(options.clusters));
   std::vector<double> weights = weights_of(options.weights, points.rows());
   if (options.clusters > 1) check_distances(rows, first);
@@ -347,7 +364,7 @@ KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<cons
   KMeansJob<T> options;
   options.metric = metric;
   KMeansAnswer<T> answer;
-  const Rows<T> to = prepared(centroids, metric);
+  const Rows<T> to = prepared_centroids(centroids, metric);
   if (to.size() > 1) check_distances(rows, to);
   Fit<T>(rows, weights_of(weights, points.rows()), to, options).finish(answer);
   return answer;
@@ -356,7 +373,7 @@ KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<cons
 template <class T>
 std::vector<T> transform_reference(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric) {
   std::vector<T> distances;
-  const Rows<T> to = prepared(centroids, metric);
+  const Rows<T> to = prepared_centroids(centroids, metric);
   for (const std::vector<T>& point : prepared(points, metric))
     for (const std::vector<T>& centroid : to) {
       const double squared = squared_distance(point, centroid);
