@@ -240,8 +240,8 @@ __global__ void __launch_bounds__(Shape::threads, 1) find_possible(const __grid_
 #ifdef GRADUS_WARPGROUP_PRODUCT
   using Memory = typename Shape::Memory;
   constexpr bool resident = Shape::resident;
-  constexpr int readers =
-      128 * Shape::groups;  // each arrives, as racecheck wants it: one lane for its warp is no faster
+  // Each arrives, so that racecheck can follow who read what: one lane for its warp would be no faster.
+  constexpr int readers = 128 * Shape::groups;
   extern __shared__ unsigned char dynamic_shared[];
   Memory& memory =
       *reinterpret_cast<Memory*>(dynamic_shared + (1024 - cuda::shared_address(dynamic_shared) % 1024) % 1024);
