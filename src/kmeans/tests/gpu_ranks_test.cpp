@@ -130,17 +130,8 @@ TYPED_TEST(KMeansGpuRanks, give_the_bits_of_one_process) {
 
 TYPED_TEST(KMeansGpuRanks, know_all_options) {
   using T = TypeParam;
-  using Change = std::function<void(KMeansOptions&)>;
-  const std::pair<const char*, Change> changes[] = {
-      {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
-      {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
-      {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
-      {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
-      {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},
-      {"few changed", [](KMeansOptions& options) { options.changed_fraction = 0.05; }},
-      {"one iteration", [](KMeansOptions& options) { options.max_iterations = 1; }}};
   int number = 0;
-  for (const auto& [name, change] : changes)
+  for (const auto& [name, change] : tests::changes_of_options)
     for (const bool weighted : {false, true})
       for (const Variant* const variant : gpu_variants()) {
         Job<T> job = make_job<T>(400, 4, 11, Data::plain, all_inits[number % 5], weighted);

@@ -26,6 +26,21 @@ enum class Data {
   ends         ///< all rows of a kind one after the other, the last ones far away
 };
 
+/// What a fit may be asked for beside the usual.
+struct Change {
+  const char* name;
+  void (*make)(KMeansOptions& options);
+};
+inline constexpr Change changes_of_options[] = {
+    {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
+    {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
+    {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
+    {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
+    {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},
+    {"few changed", [](KMeansOptions& options) { options.changed_fraction = 0.05; }},
+    {"one iteration", [](KMeansOptions& options) { options.max_iterations = 1; }},
+    {"seed", [](KMeansOptions& options) { options.seed = 77; }}};
+
 template <class T>
 Matrix<T> make_points(std::int64_t n, std::int64_t d, Data data) {
   Matrix<T> points(n, d);

@@ -116,17 +116,7 @@ TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
 
 TYPED_TEST(KMeansRanks, know_all_options) {
   using T = TypeParam;
-  using Change = std::function<void(KMeansOptions&)>;
-  const std::pair<const char*, Change> changes[] = {
-      {"cosine", [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
-      {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
-      {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
-      {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
-      {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},
-      {"few changed", [](KMeansOptions& options) { options.changed_fraction = 0.05; }},
-      {"one iteration", [](KMeansOptions& options) { options.max_iterations = 1; }},
-      {"seed", [](KMeansOptions& options) { options.seed = 77; }}};
-  for (const auto& [name, change] : changes)
+  for (const auto& [name, change] : tests::changes_of_options)
     for (const KMeansInit init : all_inits)
       for (const bool weighted : {false, true})
         for (const int ranks : {2, 5}) {
