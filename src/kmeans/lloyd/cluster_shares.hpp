@@ -1,6 +1,6 @@
 // Which rank makes the new centroids of which clusters. After an iteration's sum all ranks know the same totals; each
-// makes the means of a share of the clusters from them, and tells the others. Where that takes longer than the work that
-// it saves, each rank makes all of them.
+// makes the means of a share of the clusters from them, and tells the others. Where that takes longer than the work
+// that it saves, each rank makes all of them.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ namespace gradus::kmeans_detail {
 /// For tests: whether the update is shared, whatever it costs.
 inline std::optional<bool> update_is_shared;
 
-/// Whether to share the update pays: on all ranks the same, for they are given the same. `threads`: of the rank that has
-/// the most; where there is one, it takes the longest.
+/// Whether to share the update pays: on all ranks the same, for they are given the same. `threads`: of the rank that
+/// has the most; where there is one, it takes the longest.
 inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
                           int threads) {
   if (update_is_shared) return *update_is_shared;
   // In nanoseconds, measured: a column of a mean with all that follows from it, a byte that ranks of one machine tell
   // each other, and a step of such a call.
-  constexpr double of_column = 9;
+  constexpr double of_column = 10;
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
   const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
@@ -55,8 +55,8 @@ class ClusterShares {
 /// What the update leaves of each cluster.
 template <class T>
 struct UpdatedClusters {
-  std::vector<double> explained;             ///< its part of the inertia that the assignment explains
-  std::vector<double> moved;                 ///< the squared movement of its centroid
+  std::vector<double> explained;                    ///< its part of the inertia that the assignment explains
+  std::vector<double> moved;                        ///< the squared movement of its centroid
   std::vector<std::vector<std::int32_t>> doubtful;  ///< the columns in which its sums do not decide the mean, ascending
   MatrixView<T> centroids;
 };
