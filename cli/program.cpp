@@ -20,6 +20,7 @@
 #include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
 #include "core/names.hpp"
+#include "core/same_call.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "io/file.hpp"
@@ -309,6 +310,8 @@ int run(int argument_count, char** arguments, Session& session) {
     session.columns = 0;
     session.colour = false;
   }
+  if (session.job)
+    core::require_same_call(*session.ranks(), words.front(), "start all processes with the same arguments");
   bool only_told = false;
   core::agree(session.ranks(), [&] {
     try {

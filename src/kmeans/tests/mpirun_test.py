@@ -256,6 +256,23 @@ class Faults(KMeansCase):
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
             self.assertNotIn("rank", line)  # all of them were given the same
 
+    def test_commands_that_differ_between_ranks(self):
+        points = self.points()
+        limit = ["--stall-timeout", 5]
+        fit = ["kmeans", points, "-k", 3, "-o", self.path("out"), *limit]
+        count = ["pair-histogram", points, "--bin-width", 1, "--bins", 3, "-o", self.path("out.csv"), *limit]
+        commands = (("kmeans", fit, "pair-histogram", count), ("pair-histogram", count, "kmeans", fit))
+        results = self.together(*[lambda first=first, other=other: self.mpirun(1, *first, ":", "-n", 2, GRADUS, *other)
+                                  for _, first, _, other in commands])
+        for (name, _, other_name, _), result in zip(commands, results):
+            self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (2, "", 1), result.stderr)
+            self.assertIn("rank 1 of 3 (", self.said(result)[0])
+            self.assertIn(f"'{other_name}' here, but '{name}' on rank 0; start all processes with the same arguments", self.said(result)[0])
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+        told = self.mpirun(1, *fit, ":", "-n", 1, GRADUS, "kmeans", "--help")
+        self.assertEqual((told.returncode, told.stdout, len(self.said(told))), (2, "", 1), told.stderr)
+        self.assertIn("same arguments", self.said(told)[0])
+
     def test_what_needs_one_process(self):
         points = self.points()
         self.all_refused(*[
