@@ -75,7 +75,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
 }
 
 RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop)
-    : process_(process),
+    : process_(process), rank_(process.communicator().rank()), size_(process.communicator().size()),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
                       fmt::print(stderr, "gradus: {} {}; the rank that prints no such line is the one that hangs\n",

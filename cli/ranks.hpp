@@ -30,8 +30,8 @@ class RankedJob {
 
   core::Ranks& ranks() { return ranks_; }
   Communicator& communicator() { return communicator_; }
-  int rank() const { return communicator_.rank(); }
-  int size() const { return communicator_.size(); }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
   /// See WatchedCommunicator.
   void set_stall_limit(double seconds);
@@ -52,6 +52,8 @@ class RankedJob {
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
+  int rank_;  ///< also for who speaks when MPI has ended; so is size_
+  int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;
   std::vector<std::string> machines_;  ///< of each rank

@@ -380,6 +380,11 @@ class Ended(KMeansCase):
         shutil.rmtree(out, ignore_errors=True)
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
+    def signals_at(self, moment):
+        """For mpirun: see src/mpi/tests/signals.cpp."""
+        library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
+        return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
+
     def test_killed(self):
         for status, _ in self.together(*[lambda rank=rank, seconds=seconds: self.end(signal.SIGKILL, rank, seconds=seconds, within=10)
                                          for rank, seconds in ((0, 0), (2, 0.5))]):
@@ -437,6 +442,22 @@ class Ended(KMeansCase):
         self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
         for line in said:
             self.assertRegex(line, r"has waited for the others for 2\S* s \(--stall-timeout\) in collective call \d+, .* \d+ ")
+
+    def test_a_process_that_was_stopped_at_its_end_goes_on(self):
+        """The time in which it was stopped is none that it has waited for others."""
+        out = self.path("stopped-out")
+        job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
+                         options=self.signals_at("end"))
+        self.addCleanup(job.kill)
+        deadline = time.time() + 30
+        while list(left := self.ranks_of(out)) != [1] or not os.path.exists(os.path.join(out, "summary.json")):
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+        time.sleep(4)
+        os.kill(left[1], signal.SIGCONT)
+        _, stderr = job.communicate(timeout=60)
+        self.assertEqual((job.returncode, stderr), (0, ""))
 
     def test_a_launcher_that_does_not_clean_up(self):
         _, said = self.end(signal.SIGKILL, 1, seconds=0.3, within=12, options=["--enable-recovery"], more=["--stall-timeout", "2"])
