@@ -283,8 +283,24 @@ class Faults(KMeansCase):
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
                 (["-k", 3, "--device", "gpu:1000"], "GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
-        result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
-        self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+        out = ["-o", self.path("out.npy")]
+        commands = (["predict", points, points, *out], ["list"], ["info", "--json"], ["generate", "uniform", "-n", 9, "-d", 2, *out],
+                    ["report", "result.json"], ["bench", "kmeans", "--repetitions", 1])
+        for words, result in zip(commands, self.together(*[lambda words=words: self.mpirun(3, *words) for words in commands])):
+            self.assertEqual((result.returncode, len(self.said(result))), (4, 1), (words, result.stderr))
+            self.assertIn(f"'gradus {words[0]}' runs as one process only", self.said(result)[0])
+            self.assertLessEqual(result.stdout.count('"error"'), 1)
+        result = self.mpirun(3, "knmeans", points)
+        self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (2, "", 1), result.stderr)
+        result = self.mpirun(1, "kmeans", points, "-k", 3, *out, ":", "-n", 2, GRADUS, "list")
+        self.assertIn("'gradus list' runs as one process only", result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (4, ""), result.stderr)
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+
+    def test_what_is_only_told_is_told_once(self):
+        ways = ([], ["--version"], ["help"], ["help", "kmeans"], ["kmeans", "--help"], ["matmul", "--help"])
+        for words, result in zip(ways, self.together(*[lambda words=words: self.mpirun(3, *words) for words in ways])):
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, gradus(*words).stdout, ""), words)
 
     def test_ranks_that_run_otherwise(self):
         points = self.points()
@@ -442,6 +458,12 @@ class Ended(KMeansCase):
         self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
         for line in said:
             self.assertRegex(line, r"has waited for the others for 2\S* s \(--stall-timeout\) in collective call \d+, .* \d+ ")
+
+    def test_asked_to_stop_while_mpi_starts(self):
+        result = self.mpirun(3, "kmeans", self.path("points.npy"), "-k", 3, "-o", self.path("early-out"), options=self.signals_at("start"))
+        self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (130, "", 1), result.stderr)
+        self.assertIn("stopped", self.said(result)[0])
+        self.assertFalse(os.path.exists(self.path("early-out")))
 
     def test_a_process_that_was_stopped_at_its_end_goes_on(self):
         """The time in which it was stopped is none that it has waited for others."""
