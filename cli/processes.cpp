@@ -1,14 +1,26 @@
 #include "cli/processes.hpp"
 
-#include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "gradus/error.hpp"
 
 namespace gradus::cli {
+
+namespace {
+
+/// 'mpirun -n 1 gradus kmeans ... : -n 2 gradus list' starts two kinds; Open MPI says how many there are of each.
+bool is_first_of_its_kind(int rank) {
+  const char* const counts = std::getenv("OMPI_APP_CTX_NUM_PROCS");
+  std::istringstream words(counts == nullptr ? "" : counts);
+  int first = 0;
+  for (int count = 0; first < rank && words >> count;) first += count;
+  return rank == 0 || (first == rank && first > 0);
+}
+
+}  // namespace
 
 Processes started_processes() {
   // Slurm's own variables alone are no sign: a batch script has some of them, too.
@@ -16,17 +28,14 @@ Processes started_processes() {
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
     const char* const all = std::getenv(size);
     const char* const own = std::getenv(rank);
-    if (all != nullptr && own != nullptr)
-      return {static_cast<int>(std::strtol(all, nullptr, 10)), static_cast<int>(std::strtol(own, nullptr, 10))};
+    if (all == nullptr || own == nullptr) continue;
+    const auto rank_here = static_cast<int>(std::strtol(own, nullptr, 10));
+    return {static_cast<int>(std::strtol(all, nullptr, 10)), rank_here, is_first_of_its_kind(rank_here)};
   }
   return {};
 }
 
-void require_first(const Processes& processes, const std::string& why) {
-  if (processes.rank > 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    return;
-  }
+void refuse_processes(const Processes& processes, const std::string& why) {
   throw UnsupportedError("this is one of " + std::to_string(processes.size) + " processes that MPI has started, but " +
                          why +
                          ". Start it without mpirun: as one process it runs with threads. For independent jobs side "

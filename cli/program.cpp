@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -268,7 +269,6 @@ int run(int argument_count, char** arguments, Session& session) {
   root.set_version_flag("-V,--version", fmt::format("gradus {}", version()), "print the version");
   root.allow_extras(false)->require_subcommand(0, 1);
   Action action;
-  bool is_job = false;
   for (const Command& command : commands()) {
     CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
     Options options(*app, session.values, session.uses);
@@ -281,11 +281,10 @@ int run(int argument_count, char** arguments, Session& session) {
       add_limits(options, session.execution);
     }
     if (command.common != Common::none) add_output_options(options, session);
-    app->final_callback([&action, &is_job, chosen, common = command.common] {
-      action = chosen;
-      is_job = common == Common::job || common == Common::place;
-    });
+    app->final_callback([&action, chosen] { action = chosen; });
   }
+  const Processes processes = started_processes();
+  session.speaks = processes.speaks;
   std::vector<std::string> words(arguments + 1, arguments + argument_count);
   if (words.empty()) {
     session.print(overview(root));
@@ -298,17 +297,20 @@ int run(int argument_count, char** arguments, Session& session) {
     words.emplace_back("--help");
   }
   require_command(words.front());
-  const Processes processes = started_processes();
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
   if (processes.size > 1 && command != commands().end() && command->on_ranks) {
     session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
-    if (!session.job) return UnsupportedError("").exit_status();
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
     // The launcher's pseudo-terminal is none, whatever is behind it.
     session.columns = 0;
     session.colour = false;
   }
+  if (session.job) session.job->meet(words.front());
+  const auto refuse_ranks = [&] {
+    if (processes.size > 1 && !session.job)
+      refuse_processes(processes, "'gradus " + words.front() + "' runs as one process only");
+  };
   bool only_told = false;
   core::agree(session.ranks(), [&] {
     try {
@@ -320,16 +322,15 @@ int run(int argument_count, char** arguments, Session& session) {
       session.print(std::string(version.what()) + "\n");
       only_told = true;
     } catch (const CLI::ParseError& error) {
+      refuse_ranks();
       explain(root, words, error);
     }
-    if (!only_told) require_effects(session.uses);
+    if (only_told) return;
+    refuse_ranks();
+    require_effects(session.uses);
   });
   if (session.job) require_same_options(*session.ranks(), chosen_subcommand(root));
   if (only_told) return 0;
-  if (is_job && processes.size > 1 && !session.job) {
-    require_first(processes, "'gradus " + words.front() + "' runs as one process only");
-    return UnsupportedError("").exit_status();
-  }
   return action ? action() : 0;
 }
 
@@ -370,7 +371,9 @@ int run_program(int argument_count, char** arguments) {
     if (!failure.message.empty()) report(session, failure);
   };
   if (session.job) status = session.job->end(status, say);
-  else say();
+  else if (session.speaks) say();
+  else if (status != 0)
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends who speaks when another one ends
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));
     return status == 0 ? 1 : status;

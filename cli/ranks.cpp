@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/same_call.hpp"
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
@@ -42,11 +43,9 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
   // Stays open to the end of the process, as MPI does.
   const core::SharedLibrary library({beside.c_str(), installed.c_str()});
-  if (!library) {
-    require_first(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
-                                 "); install Gradus with MPI (GRADUS_MPI=ON)");
-    return nullptr;
-  }
+  if (!library)
+    refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
+                                    "); install Gradus with MPI (GRADUS_MPI=ON)");
   const auto start = library.find<mpi::Start>(mpi::start_name);
   mpi::Process* process = nullptr;
   {
@@ -59,23 +58,18 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
       });
     if (start != nullptr) process = start(std::string(version()).c_str());
   }
-  if (process == nullptr) {
-    require_first(processes, "'" + library.file() + "' is that of another version of Gradus");
-    return nullptr;
-  }
+  if (process == nullptr) refuse_processes(processes, "'" + library.file() + "' is that of another version of Gradus");
   if (process->communicator().size() == 1) {
     process->finish();
-    require_first(processes,
-                  "the MPI that '" + library.file() +
-                      "' was built with knows of no others: mpirun is that of another MPI; start the program "
-                      "by that of the former, or build Gradus with the latter");
-    return nullptr;
+    refuse_processes(processes, "the MPI that '" + library.file() +
+                                    "' was built with knows of no others: mpirun is that of another MPI; start the "
+                                    "program by that of the former, or build Gradus with the latter");
   }
   return std::make_shared<RankedJob>(*process, stall_limit, stop);
 }
 
 RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop)
-    : process_(process),
+    : process_(process), rank_(process.communicator().rank()), size_(process.communicator().size()),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
                       fmt::print(stderr, "gradus: {} {}; the rank that prints no such line is the one that hangs\n",
@@ -88,7 +82,11 @@ RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_
                     }),
       ranks_(communicator_, stop) {
   if (stall_limit != WatchedCommunicator::usual) set_stall_limit(stall_limit);
+}
+
+void RankedJob::meet(const std::string& command) {
   for (const std::array<char, 64>& name : ranks_.gather(machine_name)) machines_.emplace_back(name.data());
+  core::require_same_call(ranks_, command, "start all processes with the same arguments");
 }
 
 void RankedJob::set_stall_limit(double seconds) {

@@ -20,9 +20,8 @@ namespace gradus::cli {
 
 class RankedJob {
  public:
-  /// With the other `processes`. Null where this one has to end with the status of UnsupportedError and say nothing,
-  /// because the first one throws it: the library is not there, or it is that of another MPI than mpirun.
-  /// `stall_limit`: seconds, also for the start; 0: none.
+  /// With the other `processes`. UnsupportedError where the library is not there, or is that of another MPI than
+  /// mpirun. `stall_limit`: seconds, also for the start; 0: none.
   static std::shared_ptr<RankedJob> join(const Processes& processes, double stall_limit, const std::stop_token& stop);
   RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop);
   RankedJob(const RankedJob&) = delete;
@@ -30,8 +29,12 @@ class RankedJob {
 
   core::Ranks& ranks() { return ranks_; }
   Communicator& communicator() { return communicator_; }
-  int rank() const { return communicator_.rank(); }
-  int size() const { return communicator_.size(); }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// The first thing that all of them do: UsageError unless they run the same command. What has happened while MPI
+  /// started, such as a stop, is told from here on.
+  void meet(const std::string& command);
 
   /// See WatchedCommunicator.
   void set_stall_limit(double seconds);
@@ -52,9 +55,11 @@ class RankedJob {
   [[noreturn]] void end_alone(int status) noexcept;
 
   mpi::Process& process_;
+  int rank_;  ///< also for who speaks when MPI has ended; so is size_
+  int size_;
   WatchedCommunicator communicator_;
   core::Ranks ranks_;
-  std::vector<std::string> machines_;  ///< of each rank
+  std::vector<std::string> machines_;  ///< of each rank, when they have met
   double stall_limit_ = WatchedCommunicator::usual;
 };
 

@@ -98,7 +98,7 @@ void Session::end_progress() const {
 
 core::Ranks* Session::ranks() const { return job == nullptr ? nullptr : &job->ranks(); }
 
-bool Session::is_first() const { return job == nullptr || job->rank() == 0; }
+bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
 
 void Session::print(std::string_view text) const {
   if (!is_first()) return;

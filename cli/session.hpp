@@ -61,6 +61,8 @@ struct Session {
   OptionValues values;
   Uses uses;
 
+  /// False where another process, with which this one has no job, says and prints the same.
+  bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< with the others, where this process is one of several ranks; otherwise null
   /// Those of the job; null: there are none, and this process does all of it.
   core::Ranks* ranks() const;

@@ -17,6 +17,21 @@ std::int64_t now() {
       .count();
 }
 
+constexpr auto between_looks = std::chrono::milliseconds(50);
+
+/// Time as one sees it who looks every now and then.
+class Passed {
+ public:
+  /// Seconds since the last look. Where they are many, this process was stopped and not the others.
+  double since_last() {
+    constexpr double most = 1;
+    return std::min(1e-9 * static_cast<double>(now() - std::exchange(last_, now())), most);
+  }
+
+ private:
+  std::int64_t last_ = now();
+};
+
 }  // namespace
 
 class WatchedCommunicator::Call {
@@ -68,17 +83,15 @@ void WatchedCommunicator::gather(std::span<const std::byte> own, std::span<std::
 }
 
 void WatchedCommunicator::watch(const std::stop_token& stop) {
-  constexpr auto between_looks = std::chrono::milliseconds(50);
-  constexpr double most = 1;  // between two looks; where it was longer, this process was stopped and not the others
   std::uint64_t looked_at = 0;
   double waited = 0;
-  std::int64_t last = now();
+  Passed time;
   while (!stop.stop_requested()) {
     std::this_thread::sleep_for(between_looks);
-    const double passed = 1e-9 * static_cast<double>(now() - std::exchange(last, now()));
+    const double passed = time.since_last();
     const std::uint64_t number = number_;
     const char* const what = what_;
-    waited = what != nullptr && number == looked_at ? waited + std::min(passed, most) : 0;
+    waited = what != nullptr && number == looked_at ? waited + passed : 0;
     looked_at = number;
     const double limit = limit_ >= 0 ? limit_.load() : std::max(usual, 20e-9 * static_cast<double>(longest_work_));
     if (what == nullptr || limit == 0 || waited < limit || number_ != number) continue;
@@ -92,7 +105,9 @@ Deadline::Deadline(double seconds, std::function<void()> end)
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any gone;
-        gone.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
+        Passed time;
+        for (double waited = 0; waited < seconds && !stop.stop_requested(); waited += time.since_last())
+          gone.wait_for(lock, stop, between_looks, [] { return false; });
         if (!stop.stop_requested()) end();
       }) {}
 

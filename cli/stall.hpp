@@ -55,7 +55,8 @@ class WatchedCommunicator final : public Communicator {
   std::jthread thread_;
 };
 
-/// Calls end(), which does not return, unless it is gone before so many seconds have passed.
+/// Calls end(), which does not return, unless it is gone before so many seconds have passed in which the process was
+/// not stopped.
 class Deadline {
  public:
   Deadline(double seconds, std::function<void()> end);

@@ -107,6 +107,19 @@ raised(gradus.UsageError, ["metric"], lambda: gradus.kmeans_predict(points[:3], 
 wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
 raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))
+# Calls that differ: none of them waits for the others.
+one = {
+    "kmeans of f32": lambda: gradus.kmeans(points[own], 3, communicator=comm),
+    "kmeans_initial_centroids of f64": lambda: gradus.kmeans_initial_centroids(points[own].astype("f8"), 3, communicator=comm),
+    "kmeans_predict of f32": lambda: gradus.kmeans_predict(points[:3], points[own], communicator=comm),
+    "kmeans_transform of f32": lambda: gradus.kmeans_transform(points[:3], points[own], communicator=comm),
+    "pair_histogram of f32": lambda: gradus.pair_histogram(points[:, :2], bin_width=1, bins=3, communicator=comm),
+}
+for name in one:
+    for other in one:
+        if name != other:
+            words = ["rank 2 of 3", repr(other) + " here, but " + repr(name) + " on rank 0", "the same call"]
+            raised(gradus.UsageError, words, one[other if comm.rank == 2 else name])
 raised(gradus.UsageError, ["one of mpi4py"], lambda: gradus.kmeans(points[own], 3, communicator=MPI.COMM_NULL))
 raised(gradus.UsageError, ["rank 1 of 3", "points="], lambda: gradus.pair_histogram(points[:, :2] + (comm.rank == 1), bin_width=1, bins=3, communicator=comm))
 assert gradus.kmeans(points[own], 3, communicator=comm).counts.sum() == 1000  # and it still works

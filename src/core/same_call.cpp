@@ -1,6 +1,8 @@
 #include "core/same_call.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
@@ -18,6 +20,13 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// FNV-1a. Texts of the same length that differ in one byte have different ones.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return hash;
+}
+
 }  // namespace
 
 std::string call_line(const char* name, const std::string& value) { return std::string(name) + "=" + value + "\n"; }
@@ -28,7 +37,23 @@ std::string text_of(double number) {
   return text;
 }
 
-void require_same_call(Ranks& ranks, const std::string& own) {
+void require_same_call(Ranks& ranks, const std::string& call, const std::string& way_out) {
+  using Name = std::array<char, 48>;
+  const std::vector<Name> names = ranks.gather([&] {
+    Name name{};
+    call.copy(name.data(), name.size() - 1);
+    return name;
+  });
+  const auto other = std::ranges::find_if(names, [&](const Name& name) { return name != names.front(); });
+  if (other != names.end())
+    throw UsageError("rank " + std::to_string(other - names.begin()) + " of " + std::to_string(ranks.size()) + ": '" +
+                     other->data() + "' here, but '" + names.front().data() + "' on rank 0; " + way_out);
+}
+
+void require_same_options(Ranks& ranks, const std::string& own) {
+  const std::uint64_t hash = hash_of(own);
+  const std::vector<std::uint64_t> hashes = ranks.gather([&] { return hash; });
+  if (std::ranges::all_of(hashes, [&](std::uint64_t other) { return other == hash; })) return;
   const std::vector<char> first = ranks.from(0, [&] { return std::vector<char>(own.begin(), own.end()); });
   ranks.agree([&] {
     std::vector<std::string> mine = lines_of(own);

@@ -20,6 +20,7 @@
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
 #include "kmeans/gpu/gpu_points.hpp"
 #include "kmeans/lloyd/distance.hpp"
@@ -944,21 +945,22 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
-  return room::whole_call(execution,
-                          [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
+  return execution::whole_call<T>("kmeans", execution,
+                                  [&](core::Ranks* ranks) { return fit(points, options, memory, execution, ranks); });
 }
 
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
-  return room::whole_call(
-      execution, [&](core::Ranks* ranks) { return initial_centroids(points, options, memory, execution, ranks); });
+  return execution::whole_call<T>("kmeans_initial_centroids", execution, [&](core::Ranks* ranks) {
+    return initial_centroids(points, options, memory, execution, ranks);
+  });
 }
 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 const KMeansMemory<T>& memory, KMeansMetric metric, const Execution& execution) {
-  return room::whole_call(execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
     core::agree(ranks, [&] {
       check_points(points, execution);
       check_fit_memory(memory);
@@ -983,7 +985,7 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
 template <class T>
 KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const T> points,
                                 VectorView<std::int32_t> labels, KMeansMetric metric, const Execution& execution) {
-  return room::whole_call(execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_predict", execution, [&](core::Ranks* ranks) {
     core::agree(ranks, [&] {
       check_points(points, execution);
       require_labels(labels, points.rows());
@@ -997,7 +999,7 @@ KMeansPrediction kmeans_predict(MatrixView<const T> centroids, MatrixView<const 
 template <class T>
 RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances,
                            KMeansMetric metric, const Execution& execution) {
-  return room::whole_call(execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
     core::agree(ranks, [&] { check_model(centroids, points, metric, execution); });
     return transform(centroids, points, distances, metric, execution, ranks);
   });
@@ -1006,7 +1008,7 @@ RunReport kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> po
 template <class T>
 Matrix<T> kmeans_transform(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
                            const Execution& execution) {
-  return room::whole_call(execution, [&](core::Ranks* ranks) {
+  return execution::whole_call<T>("kmeans_transform", execution, [&](core::Ranks* ranks) {
     Matrix<T> distances;
     core::agree(ranks, [&] {
       check_model(centroids, points, metric, execution);

@@ -61,9 +61,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::sp
                                core::names_of_those_with(&Variant::on_ranks, variants()));
     }
   });
-  const std::string own = call_line("element type", std::string(sizeof(T) == 4 ? "f32" : "f64")) +
-                          call_line("columns", points.columns()) + call;
-  core::require_same_call(ranks, own);
+  core::require_same_options(ranks, call_line("columns", points.columns()) + call);
   ranks.set_rows(points.rows());
   if (ranks.rows() < 1) throw InputError("points: at least one row is needed, but no rank has any");
   if (ranks.rows() > std::int64_t{1} << 36)

@@ -1,6 +1,6 @@
-// How a public call of k-means begins where its rows are split over ranks (Execution::communicator): they make sure
-// that all of them make the same call, learn how many rows there are, and agree on where it runs. Without ranks (null)
-// all of this is nothing.
+// How a public call of k-means (see execution/whole_call.hpp) begins where its rows are split over ranks
+// (Execution::communicator): they make sure that all of them have the same options, learn how many rows there are, and
+// agree on where it runs. Without ranks (null) all of this is nothing.
 #pragma once
 
 #include <span>
@@ -13,14 +13,6 @@
 
 namespace gradus::kmeans_detail {
 
-/// Runs job(ranks), the whole of a public call.
-template <class Job>
-auto whole_call(const Execution& execution, const Job& job) {
-  if (execution.communicator == nullptr) return execution::within_memory([&] { return job(nullptr); });
-  core::Ranks ranks(*execution.communicator, execution.stop);
-  return ranks.run([&] { return execution::within_memory([&] { return job(&ranks); }); });
-}
-
 /// The call and its options, a line for each, for begin_on_ranks().
 std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
@@ -29,8 +21,8 @@ std::string checkpoint_text(const KMeansCheckpoint& checkpoint);
 
 enum class RunsVariant : bool { no, yes };
 
-/// How the job runs on this rank, with the ranks' stop token. UsageError unless all ranks have the same `call`, type
-/// and number of columns; UnsupportedError where one of the places is a GPU's, or a variant is asked for that does not
+/// How the job runs on this rank, with the ranks' stop token. UsageError unless all ranks have the same `call` and
+/// number of columns; UnsupportedError where one of the places is a GPU's, or a variant is asked for that does not
 /// run on ranks, or a GPU for a call that runs no variant. Afterwards the ranks know all rows, of which there is one at
 /// least (InputError).
 template <class T>

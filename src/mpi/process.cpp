@@ -1,11 +1,13 @@
 #include "mpi/process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "gradus/error.hpp"
 #include "gradus/export.hpp"
@@ -31,13 +33,15 @@ class MpiProcess final : public Process {
     own_ = own;
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Iallgather(&own_, 1, MPI_INT, all.data(), 1, MPI_INT, meeting_, &request) != MPI_SUCCESS) return false;
-    const auto start = std::chrono::steady_clock::now();
-    for (;;) {
+    constexpr double most = 1;  // between two looks: where it is longer, this process was stopped
+    double waited = 0;
+    for (auto last = std::chrono::steady_clock::now();;) {
       int done = 0;
       if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
       if (done != 0) return true;
-      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-      if (seconds > 0 && waited.count() > seconds) return false;
+      const auto now = std::chrono::steady_clock::now();
+      waited += std::min(std::chrono::duration<double>(now - std::exchange(last, now)).count(), most);
+      if (seconds > 0 && waited > seconds) return false;
       // Nobody is in a hurry here, and the first rank may be writing.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -18,8 +18,9 @@ class Process {
 
   virtual Communicator& communicator() = 0;
   /// Where all processes come to at their end, whatever has become of them: all[rank] becomes the `own` of each. False
-  /// where some have not come after so many seconds; 0: however long they take. It stands apart from the calls of the
-  /// communicator, so that it is the same place for a process that others wait for elsewhere.
+  /// where some have not come after so many seconds in which this one was not stopped; 0: however long they take. It
+  /// stands apart from the calls of the communicator, so that it is the same place for a process that others wait for
+  /// elsewhere.
   virtual bool meet(int own, std::span<int> all, double seconds) = 0;
   /// After they have met. Nothing else may be called then.
   virtual void finish() = 0;

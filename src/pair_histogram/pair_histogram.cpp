@@ -12,6 +12,7 @@
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
+#include "execution/whole_call.hpp"
 #include "pair_histogram/cell.hpp"
 #include "pair_histogram/gpu/gpu_points.hpp"
 #include "pair_histogram/prepare.hpp"
@@ -227,12 +228,8 @@ namespace detail {
 template <class T>
 PairHistogramResult pair_histogram(MatrixView<const T> points, const PairHistogramOptions& options,
                                    const PairHistogramMemory<T>& memory, const Execution& execution) {
-  const auto job = [&](core::Ranks* ranks) {
-    return execution::within_memory([&] { return count(points, options, memory, execution, ranks); });
-  };
-  if (execution.communicator == nullptr) return job(nullptr);
-  core::Ranks ranks(*execution.communicator, execution.stop);
-  return ranks.run([&] { return job(&ranks); });
+  return execution::whole_call<T>("pair_histogram", execution,
+                                  [&](core::Ranks* ranks) { return count(points, options, memory, execution, ranks); });
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                   \

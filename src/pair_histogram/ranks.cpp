@@ -45,9 +45,7 @@ std::string numbers_line(const char* name, const std::vector<double>& numbers, c
 template <class T>
 std::string call_text(MatrixView<const T> points, const PairHistogramOptions& options,
                       const PairHistogramMemory<T>& memory, const Execution& here) {
-  return call_line("call", std::string(Room::name)) +
-         call_line("element type", std::string(sizeof(T) == 4 ? "f32" : "f64")) +
-         call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
+  return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
          call_line("bin width", options.bins.bin_width) + call_line("bins", options.bins.bins) +
          numbers_line("edges", options.bins.edges, here) + call_line("cutoff", options.bins.cutoff) +
          numbers_line("box", options.box, here) + numbers_line("box origin", options.box_origin, here) +
@@ -86,7 +84,7 @@ Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const P
     here.device = Device::cpu;
     own = call_text(points, options, memory, here);
   });
-  core::require_same_call(ranks, own);
+  core::require_same_options(ranks, own);
   return here;
 }
 

@@ -256,6 +256,23 @@ class Faults(KMeansCase):
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
             self.assertNotIn("rank", line)  # all of them were given the same
 
+    def test_commands_that_differ_between_ranks(self):
+        points = self.points()
+        limit = ["--stall-timeout", 5]
+        fit = ["kmeans", points, "-k", 3, "-o", self.path("out"), *limit]
+        count = ["pair-histogram", points, "--bin-width", 1, "--bins", 3, "-o", self.path("out.csv"), *limit]
+        commands = (("kmeans", fit, "pair-histogram", count), ("pair-histogram", count, "kmeans", fit))
+        results = self.together(*[lambda first=first, other=other: self.mpirun(1, *first, ":", "-n", 2, GRADUS, *other)
+                                  for _, first, _, other in commands])
+        for (name, _, other_name, _), result in zip(commands, results):
+            self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (2, "", 1), result.stderr)
+            self.assertIn("rank 1 of 3 (", self.said(result)[0])
+            self.assertIn(f"'{other_name}' here, but '{name}' on rank 0; start all processes with the same arguments", self.said(result)[0])
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+        told = self.mpirun(1, *fit, ":", "-n", 1, GRADUS, "kmeans", "--help")
+        self.assertEqual((told.returncode, told.stdout, len(self.said(told))), (2, "", 1), told.stderr)
+        self.assertIn("same arguments", self.said(told)[0])
+
     def test_what_needs_one_process(self):
         points = self.points()
         self.all_refused(*[
@@ -266,8 +283,24 @@ class Faults(KMeansCase):
                 (["-k", 3, "--variant", "openmp_shared"], "does not run on several ranks"),
                 (["-k", 3, "--device", "gpu:1000"], "GPU")]])
         self.assertEqual(sorted(os.listdir(self.folder)), ["points.npy"])
-        result = self.mpirun(3, "predict", points, points, "-o", self.path("labels.npy"))
-        self.assertEqual((result.returncode, len(self.said(result))), (4, 1), result.stderr)
+        out = ["-o", self.path("out.npy")]
+        commands = (["predict", points, points, *out], ["list"], ["info", "--json"], ["generate", "uniform", "-n", 9, "-d", 2, *out],
+                    ["report", "result.json"], ["bench", "kmeans", "--repetitions", 1])
+        for words, result in zip(commands, self.together(*[lambda words=words: self.mpirun(3, *words) for words in commands])):
+            self.assertEqual((result.returncode, len(self.said(result))), (4, 1), (words, result.stderr))
+            self.assertIn(f"'gradus {words[0]}' runs as one process only", self.said(result)[0])
+            self.assertLessEqual(result.stdout.count('"error"'), 1)
+        result = self.mpirun(3, "knmeans", points)
+        self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (2, "", 1), result.stderr)
+        result = self.mpirun(1, "kmeans", points, "-k", 3, *out, ":", "-n", 2, GRADUS, "list")
+        self.assertIn("'gradus list' runs as one process only", result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (4, ""), result.stderr)
+        self.assertEqual(os.listdir(self.folder), ["points.npy"])
+
+    def test_what_is_only_told_is_told_once(self):
+        ways = ([], ["--version"], ["help"], ["help", "kmeans"], ["kmeans", "--help"], ["matmul", "--help"])
+        for words, result in zip(ways, self.together(*[lambda words=words: self.mpirun(3, *words) for words in ways])):
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, gradus(*words).stdout, ""), words)
 
     def test_ranks_that_run_otherwise(self):
         points = self.points()
@@ -363,6 +396,11 @@ class Ended(KMeansCase):
         shutil.rmtree(out, ignore_errors=True)
         return job.returncode, [line for line in stderr.splitlines() if line.startswith("gradus: ")]
 
+    def signals_at(self, moment):
+        """For mpirun: see src/mpi/tests/signals.cpp."""
+        library = os.path.join(os.path.dirname(GRADUS), "libmpi_signals.so")
+        return ["-x", "LD_PRELOAD=" + library, "-x", "GRADUS_TEST_SIGNALS=" + moment]
+
     def test_killed(self):
         for status, _ in self.together(*[lambda rank=rank, seconds=seconds: self.end(signal.SIGKILL, rank, seconds=seconds, within=10)
                                          for rank, seconds in ((0, 0), (2, 0.5))]):
@@ -420,6 +458,28 @@ class Ended(KMeansCase):
         self.assertEqual({line.split()[2] for line in said}, {"0", "2"}, said)
         for line in said:
             self.assertRegex(line, r"has waited for the others for 2\S* s \(--stall-timeout\) in collective call \d+, .* \d+ ")
+
+    def test_asked_to_stop_while_mpi_starts(self):
+        result = self.mpirun(3, "kmeans", self.path("points.npy"), "-k", 3, "-o", self.path("early-out"), options=self.signals_at("start"))
+        self.assertEqual((result.returncode, result.stdout, len(self.said(result))), (130, "", 1), result.stderr)
+        self.assertIn("stopped", self.said(result)[0])
+        self.assertFalse(os.path.exists(self.path("early-out")))
+
+    def test_a_process_that_was_stopped_at_its_end_goes_on(self):
+        """The time in which it was stopped is none that it has waited for others."""
+        out = self.path("stopped-out")
+        job = self.start(2, "kmeans", self.path("points.npy"), "-k", 3, "--stall-timeout", 3, "--quiet", "-o", out,
+                         options=self.signals_at("end"))
+        self.addCleanup(job.kill)
+        deadline = time.time() + 30
+        while list(left := self.ranks_of(out)) != [1] or not os.path.exists(os.path.join(out, "summary.json")):
+            self.assertLess(time.time(), deadline)
+            self.assertIsNone(job.poll())
+            time.sleep(0.02)
+        time.sleep(4)
+        os.kill(left[1], signal.SIGCONT)
+        _, stderr = job.communicate(timeout=60)
+        self.assertEqual((job.returncode, stderr), (0, ""))
 
     def test_a_launcher_that_does_not_clean_up(self):
         _, said = self.end(signal.SIGKILL, 1, seconds=0.3, within=12, options=["--enable-recovery"], more=["--stall-timeout", "2"])

@@ -387,7 +387,7 @@ TEST_F(KMeansRanksErrors, end_where_the_calls_differ) {
     if (communicator.rank() == 0) kmeans(make_points<float>(20, 2, Data::plain), {.clusters = 2}, execution);
     else kmeans(make_points<double>(20, 2, Data::plain), {.clusters = 2}, execution);
   });
-  EXPECT_TRUE(contains(element, "'element type=f64' here, but 'element type=f32'")) << element;
+  EXPECT_TRUE(contains(element, "'kmeans of f64' here, but 'kmeans of f32'")) << element;
   const std::string call = common_error<UsageError>(2, [](Communicator& communicator) {
     Execution execution;
     execution.communicator = &communicator;
@@ -395,7 +395,7 @@ TEST_F(KMeansRanksErrors, end_where_the_calls_differ) {
     if (communicator.rank() == 0) kmeans_transform(points, points, KMeansMetric::euclidean, execution);
     else kmeans_predict(points, points, KMeansMetric::euclidean, execution);
   });
-  EXPECT_TRUE(contains(call, "'call=kmeans_predict' here, but 'call=kmeans_transform'")) << call;
+  EXPECT_TRUE(contains(call, "'kmeans_predict of f32' here, but 'kmeans_transform of f32'")) << call;
   const std::string given = common_error<UsageError>(2, [](Communicator& communicator) {
     Execution execution;
     execution.communicator = &communicator;

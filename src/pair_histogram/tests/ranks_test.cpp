@@ -395,7 +395,7 @@ TEST_F(PairHistogramRanksErrors, end_where_the_calls_differ) {
     if (communicator.rank() == 0) pair_histogram(uniform<float>(20, 2), options, execution);
     else pair_histogram(uniform<double>(20, 2), options, execution);
   });
-  EXPECT_TRUE(contains(element, "'element type=f64' here, but 'element type=f32'")) << element;
+  EXPECT_TRUE(contains(element, "'pair_histogram of f64' here, but 'pair_histogram of f32'")) << element;
 }
 
 TEST_F(PairHistogramRanksErrors, are_those_of_one_process) {
