@@ -371,7 +371,10 @@ double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimen
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <type_traits>
+
 #include "core/failure.hpp"
+
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(search_f32);
@@ -443,14 +446,19 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
     T highest[at_once];
     std::copy_n(centroids.row(0) + first, columns, lowest);
     std::copy_n(centroids.row(0) + first, columns, highest);
-    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-      const T* const values = centroids.row(cluster) + first;
-      for (std::int64_t column = 0; column < columns; ++column) {
-        sums[column] += static_cast<double>(values[column]) * share;
-        lowest[column] = std::min(lowest[column], values[column]);
-        highest[column] = std::max(highest[column], values[column]);
+    const auto look = [&](auto count) {
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+        const T* const values = centroids.row(cluster) + first;
+        for (std::int64_t column = 0; column < count; ++column) {
+          const T value = values[column];
+          sums[column] += static_cast<double>(value) * share;
+          lowest[column] = value < lowest[column] ? value : lowest[column];
+          highest[column] = value > highest[column] ? value : highest[column];
+        }
       }
-    }
+    };
+    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // which the compiler unrolls
+    else look(columns);
     // The mean is rounded: where the centroids hardly differ it could lie farther from them than any of them from any
     // other. Between them, no difference from it is longer than the column's extent.
     for (std::int64_t column = 0; column < columns; ++column) {

@@ -306,6 +306,7 @@ TEST(KMeansRanks, share_the_update_where_that_pays) {
   EXPECT_TRUE(pays_to_share(1024, 128, 4, 2, 1));
   EXPECT_FALSE(pays_to_share(1024, 128, 4, 4, 16));
   EXPECT_FALSE(pays_to_share(std::int64_t{1} << 20, 128, 8, 1000, 64));
+  EXPECT_FALSE(pays_to_share(std::int64_t{1} << 28, 128, 8, 16, 1)) << "a share of 16 GiB";
   // The shares are all clusters, one after the other.
   for (const std::int64_t clusters : {1, 2, 7, 16, 17, 1024})
     for (const int ranks : {1, 2, 3, 5, 16}) {
