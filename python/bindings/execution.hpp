@@ -49,8 +49,11 @@ class Job {
       const Clock::time_point start = Clock::now();
       result.emplace(run(execution_));
       seconds_in_library = std::chrono::duration<double>(Clock::now() - start).count();
-    } catch (const InterruptedError&) {
-      if (!raised_) throw;
+    } catch (const InterruptedError& error) {
+      // Who has raised nothing was stopped by another rank.
+      if (!raised_)
+        throw Error(std::string(error.what()) +
+                    ": an exception, its progress function's or an interrupt, ended the call there");
     }
     if (raised_) throw nb::python_error(std::move(*raised_));
     return std::move(*result);

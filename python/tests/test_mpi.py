@@ -107,6 +107,13 @@ raised(gradus.UsageError, ["metric"], lambda: gradus.kmeans_predict(points[:3], 
 wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))
 raised(gradus.UnsupportedError, ["several ranks"], lambda: gradus.kmeans(points[own], 3, variant="openmp_shared", communicator=comm))
+# What a progress function raises comes out of the call there, and ends it elsewhere.
+def progress(*_):
+    if comm.rank == 1:
+        raise ValueError("of the caller")
+for call in (lambda: gradus.kmeans(points[own], 9, progress=progress, communicator=comm),
+             lambda: gradus.pair_histogram(points[:, :2], bin_width=1, bins=3, progress=progress, communicator=comm)):
+    raised(*(ValueError, ["of the caller"]) if comm.rank == 1 else (gradus.Error, ["rank 1 of 3: ", "progress function"]), call)
 # Calls that differ: none of them waits for the others.
 one = {
     "kmeans of f32": lambda: gradus.kmeans(points[own], 3, communicator=comm),
