@@ -58,6 +58,15 @@ void bind_arrays(nb::module_& module) {
         wait_for_stream(gpu, reinterpret_cast<void*>(stream));
       },
       arg("gpu"), arg("stream"));
+  module.def(
+      "copy_to_gpu",
+      [](std::uint64_t address, const nb::ndarray<nb::numpy, nb::ro, nb::c_contig>& array, int gpu,
+         std::uint64_t stream) {
+        const nb::gil_scoped_release release;
+        copy_to_gpu(reinterpret_cast<void*>(address), array.data(), array.nbytes(), gpu,
+                    reinterpret_cast<void*>(stream));
+      },
+      arg("address"), arg("array"), arg("gpu"), arg("stream"));
 }
 
 }  // namespace gradus::python

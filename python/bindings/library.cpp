@@ -12,6 +12,9 @@ const execution::Machine& this_machine() { return execution::this_machine(); }
 std::string why_no_gpu() { return execution::why_no_gpu(execution::this_machine()); }
 std::optional<int> gpu_of_memory(const void* address) { return execution::gpu_of_memory(address); }
 void wait_for_stream(int gpu, void* stream) { execution::wait_for_stream(gpu, stream); }
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream) {
+  execution::copy_to_gpu(to, from, bytes, gpu, stream);
+}
 std::uint64_t available_memory() { return cpu::available_memory(); }
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   return core::did_you_mean(name, candidates);

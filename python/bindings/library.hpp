@@ -1,6 +1,7 @@
 // What the package needs of the library beside its public headers: the rest of what its shared library shows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@ GRADUS_EXPORT const execution::Machine& this_machine();
 GRADUS_EXPORT std::string why_no_gpu();
 GRADUS_EXPORT std::optional<int> gpu_of_memory(const void* address);
 GRADUS_EXPORT void wait_for_stream(int gpu, void* stream);
+GRADUS_EXPORT void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 GRADUS_EXPORT std::uint64_t available_memory();
 GRADUS_EXPORT std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);

@@ -332,9 +332,23 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         tags.array_api_support = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Computes the clusters."""
+        # scikit-learn's contexts are for callbacks and for what a callable calls, and take as long as a small fit.
+        if callable(self.init) or self._is_listened_to():
+            return self._fit_in_contexts(X, y, sample_weight)  # type: ignore[no-any-return]
+        if not sklearn.get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        return self._fit(X, y, sample_weight)
+
+    def _is_listened_to(self) -> bool:
+        return hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def _fit_in_contexts(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KMeans:
         read = self._checked(X, reset=True)
         _enough_samples(read.shape[0], self.n_clusters)
         self._choose_n_init()
@@ -358,20 +372,19 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return self._fit_from(rows, init, weights, self._n_init, seed, **limits)
 
         try:
-            listened_to = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
-            result = _Iterations(self, fit, X, y, sample_weight).run() if listened_to else fit()
+            result = _Iterations(self, fit, X, y, sample_weight).run() if self._is_listened_to() else fit()
             if self.verbose:
                 self._print(result, rows)
         except InputError as error:
             self._explain(error, rows, init)
 
-        used = np.count_nonzero(result.counts)
-        if used < self.n_clusters:
+        if not result.counts.all():
+            used = np.count_nonzero(result.counts)
             warnings.warn(
                 f"Number of distinct clusters ({used}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
                 "to duplicate points in X.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         fitted = _fitted(result)
         if type(X) is not np.ndarray:
@@ -455,7 +468,7 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead "
                 f"of n_init={self._n_init}.",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
             self._n_init = 1
 

@@ -9,6 +9,7 @@
 // alone: run() sees to it that the others do not wait for it.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -83,13 +84,16 @@ class Ranks {
   std::span<const std::uint64_t> sum(std::size_t count, Work&& work) {
     words_.assign(count + 1, 0);
     const std::span<std::uint64_t> words = std::span(words_).first(count);
-    if (!attempt([&] { work(words); })) {
-      std::fill(words_.begin(), words_.end(), 0);
-      words_.back() = 1;
-    }
-    communicator_.sum(words_);
-    if (words_.back() != 0) throw_agreed();
+    sum_all_of(words_, [&] { work(words); });
     return words;
+  }
+
+  /// The same in words of the caller's: work() writes all of them but the last one, which is for this call alone.
+  template <class Work>
+  void sum_all_of(std::span<std::uint64_t> words, Work&& work) {
+    words.back() = attempt(work) ? 0 : 1;
+    communicator_.sum(words);
+    if (words.back() != 0) throw_agreed();
   }
 
   /// The greatest of `count` numbers, which are -infinity before work(numbers) on each rank. No -0 is among them.
@@ -127,6 +131,24 @@ class Ranks {
     }
     if (failed) throw_agreed();
     return items;
+  }
+
+  /// Each rank tells as many bytes, all of which work(bytes) writes; take(rank, bytes) is then called with those of
+  /// each rank, in their order. They begin at multiples of 8.
+  template <class Work, class Take>
+  void exchange(std::size_t count, Work&& work, Take&& take) {
+    const std::size_t told = count / 8 * 8 + 8;  // with one more, which tells of a failure
+    own_bytes_.resize(told);
+    all_bytes_.resize(told * static_cast<std::size_t>(size_));
+    const bool done = attempt([&] { work(std::span(own_bytes_).first(count)); });
+    own_bytes_[count] = static_cast<std::byte>(!done);
+    communicator_.gather(own_bytes_, all_bytes_);
+    bool failed = false;
+    for (std::size_t end = count; end < all_bytes_.size(); end += told)
+      failed = failed || all_bytes_[end] != std::byte{0};
+    if (failed) throw_agreed();
+    for (int rank = 0; rank < size_; ++rank)
+      take(rank, std::span<const std::byte>(all_bytes_).subspan(static_cast<std::size_t>(rank) * told, count));
   }
 
   /// The items of work() on the rank `root`, a vector; the others do not run it.
@@ -206,6 +228,8 @@ class Ranks {
   std::vector<std::int64_t> first_rows_;  ///< of each rank; then the number of all rows
   std::vector<std::uint64_t> words_;
   std::vector<double> numbers_;
+  std::vector<std::byte> own_bytes_;
+  std::vector<std::byte> all_bytes_;
   std::exception_ptr failure_;
   bool agreed_ = false;  ///< that the job ends, and with which error
 };

@@ -67,8 +67,7 @@ class Arena {
 template <class T>
 T* copy_part(Arena& arena, std::span<const T> values, const Stream& stream) {
   T* const part = arena.take<T>(std::ssize(values));
-  if (!values.empty())
-    check(cudaMemcpyAsync(part, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+  copy_to_gpu(part, values.data(), values.size_bytes(), stream);
   return part;
 }
 

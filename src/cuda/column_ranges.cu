@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "cuda/memory.hpp"
 #include "cuda/rows.cuh"
 
 namespace gradus::cuda {
@@ -65,7 +66,7 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   first_bad = ~Word{0};
   if (rows.rows() > 0) {
     const std::size_t bytes = static_cast<std::size_t>(host.size()) * sizeof(Word);
-    check(cudaMemcpyAsync(scratch, host.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    copy_to_gpu(scratch, host.data(), bytes, stream);
     const auto blocks = std::min((rows.rows() + block_rows - 1) / block_rows, most_blocks);
     find_ranges<T><<<static_cast<unsigned int>(blocks), block_rows, 0, stream>>>(
         {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(d)}, scratch, scratch + d, scratch + 2 * d,

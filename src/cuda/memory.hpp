@@ -20,6 +20,9 @@ inline std::size_t bytes_of(std::int64_t count, std::size_t element, const char*
 }
 }  // namespace detail
 
+/// Copies host memory to the current GPU, in the stream's order. It stays as it is until the stream was waited for.
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
+
 /// Uninitialised memory of the current GPU. OutOfMemoryError with what was needed and what was free.
 template <class T>
 class DeviceBuffer {
@@ -61,17 +64,20 @@ class DeviceBuffer {
   }
 
   /// `count` elements from the buffer's beginning; host memory is free for other use once the stream was waited for.
-  void copy_from_host(const T* from, std::int64_t count, const Stream& stream) { transfer(data_, from, count, stream); }
-  void copy_to_host(T* to, std::int64_t count, const Stream& stream) const { transfer(to, data_, count, stream); }
+  void copy_from_host(const T* from, std::int64_t count, const Stream& stream) {
+    copy_to_gpu(data_, from, checked_bytes(count), stream);
+  }
+  void copy_to_host(T* to, std::int64_t count, const Stream& stream) const {
+    if (const std::size_t bytes = checked_bytes(count); bytes > 0)
+      check(cudaMemcpyAsync(to, data_, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  }
 
  private:
-  void transfer(T* to, const T* from, std::int64_t count, const Stream& stream) const {
+  std::size_t checked_bytes(std::int64_t count) const {
     if (count < 0 || count > size_)
       throw Error("a copy of " + std::to_string(count) + " elements does not fit a GPU buffer of " +
                   std::to_string(size_));
-    if (count > 0)
-      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyDefault, stream),
-            "cudaMemcpyAsync");
+    return static_cast<std::size_t>(count) * sizeof(T);
   }
 
   T* data_ = nullptr;

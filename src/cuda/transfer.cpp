@@ -17,11 +17,24 @@ constexpr std::int64_t least_staged_bytes = 1 << 20;
 // take 5.3 ms with 8 threads, 6.1 with 16, and 4.8 from memory that is pinned already.
 constexpr int most_copying_threads = 8;
 
+// The driver puts so much ordinary memory beside its commands. What is longer travels through an engine that also
+// clears memory that was given back: after a job that took 300 MB, 128 KiB in one piece wait 0.74 ms for it on an
+// NVIDIA H200, and take 0.03 ms in two.
+constexpr std::size_t bytes_beside_commands = std::size_t{64} << 10;
+
 void honour_stop(const Staging& staging) {
   core::honour_stop(staging.stop(), "stopped while data travelled to the GPU or back");
 }
 
 }  // namespace
+
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  const std::size_t most = bytes < std::size_t{least_staged_bytes} ? bytes_beside_commands : bytes;
+  for (std::size_t first = 0; first < bytes; first += most)
+    check(cudaMemcpyAsync(static_cast<char*>(to) + first, static_cast<const char*>(from) + first,
+                          std::min(most, bytes - first), cudaMemcpyHostToDevice, stream),
+          "cudaMemcpyAsync");
+}
 
 template <class T>
 void upload(MatrixView<const T> from, DeviceBuffer<T>& to, Staging& staging, int threads, const Stream& stream) {
@@ -38,9 +51,7 @@ void upload(MatrixView<const T> from, T* to, Staging& staging, int threads, cons
   const auto rows_at_once = static_cast<std::int64_t>(Staging::part_bytes / row_bytes);
   const bool small = from.rows() * static_cast<std::int64_t>(row_bytes) < least_staged_bytes;
   if (small && from.contiguous()) {
-    check(cudaMemcpyAsync(to, from.data(), static_cast<std::size_t>(from.rows()) * row_bytes, cudaMemcpyHostToDevice,
-                          stream),
-          "cudaMemcpyAsync");
+    copy_to_gpu(to, from.data(), static_cast<std::size_t>(from.rows()) * row_bytes, stream);
     stream.wait();
     return;
   }

@@ -16,6 +16,7 @@
 #include "core/phases.hpp"
 #include "core/ranks.hpp"
 #include "core/stop.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "execution/request.hpp"
@@ -193,18 +194,6 @@ const room::Variant& select(const room::Shape& shape, const KMeansOptions& optio
 bool chooses_threads(const room::Variant& variant, const Execution& execution) {
   return execution.threads == 0 && variant.backend == core::Backend::simd &&
          variant.contract.kind == core::Contract::same_bits;
-}
-
-/// As many of all threads as pay, for work between two barriers that takes one of them so long. A team whose cores are
-/// busy with something else waits for some milliseconds at each barrier, until the last thread is given a core again:
-/// for short work that is many times the work.
-int chosen_threads(double nanoseconds, const Execution& execution) {
-  constexpr double worth_a_thread = 128e3;  // some ten times what it costs to set it going and wait for it
-  constexpr double is_short = 20e6;
-  const int all = cpu::thread_count(execution);
-  const double worth = nanoseconds / worth_a_thread;
-  const int threads = worth < all ? std::max(1, static_cast<int>(worth)) : all;
-  return nanoseconds < is_short ? cpu::threads_with_processor(threads) : threads;
 }
 
 /// Of the copy of the points that the variant makes, if it makes one.
@@ -499,7 +488,7 @@ class Beginning {
                                             {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
                                       })),
         shrinks_(chooses_threads(variant_, here_)) {
-    if (shrinks_) here_.threads = chosen_threads(room::nanoseconds_of_a_pass(shape_), here_);
+    if (shrinks_) here_.threads = cpu::chosen_threads(room::nanoseconds_of_a_pass(shape_), here_);
     filter_ = seeding_filter(shape_, options, here_, variant_, extent);
     if (ranks != nullptr && room::any_rank(*ranks, [&] {
           cpu::start_team(cpu::thread_count(here_));
@@ -811,7 +800,7 @@ KMeansPrediction predict(MatrixView<const T> centroids, MatrixView<const T> poin
   const room::Variant& variant = room::found_on_ranks(ranks, [&]() -> const room::Variant& {
     return select(shape, options, here, points.place(), {{weights.place(), "weights"}, {labels.place(), "labels"}});
   });
-  if (chooses_threads(variant, here)) here.threads = chosen_threads(room::nanoseconds_of_a_pass(shape), here);
+  if (chooses_threads(variant, here)) here.threads = cpu::chosen_threads(room::nanoseconds_of_a_pass(shape), here);
   core::agree(ranks, [&] {
     execution::check_memory(host_memory(shape, options, here, variant, room::SeedingFilter::never), here);
     cpu::start_team(cpu::thread_count(here));
@@ -920,7 +909,7 @@ RunReport transform(MatrixView<const T> centroids, MatrixView<const T> points, M
   const bool on_gpu = here.device == Device::gpu;
   if (here.threads == 0 && !on_gpu) {
     const room::Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-    here.threads = chosen_threads(room::nanoseconds_of_distances(shape), here);
+    here.threads = cpu::chosen_threads(room::nanoseconds_of_distances(shape), here);
   }
   core::agree(ranks, [&] {
     if (on_gpu) execution::require_gpu(execution::this_machine(), here.gpu);

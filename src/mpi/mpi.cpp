@@ -64,7 +64,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    // What is gathered is a few words: of each rank at most what a count of MPI can say.
+    // What is gathered is a few words, or centroids: of each rank at most what a count of MPI can say.
     if (own.size() > most) throw Error("MPI: too many bytes to gather");
     const auto count = static_cast<int>(own.size());
     check(MPI_Allgather(own.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm_), "MPI_Allgather");

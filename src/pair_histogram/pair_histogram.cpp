@@ -9,6 +9,7 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
@@ -49,6 +50,21 @@ Execution where_views_lie(MatrixView<const T> points, const PairHistogramMemory<
 bool is_bound_for_gpu(const Execution& execution) {
   if (execution.variant.empty()) return execution.device == Device::gpu;
   return core::find_variant(room::variants(), execution.variant, problem_name).device_input;
+}
+
+/// The request, with a number of threads where it leaves that to the library: the counts do not depend on it.
+template <class T>
+Execution with_threads(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
+  constexpr double nanoseconds_a_pair = 0.7;  // of those that are looked at; the more are passed over, the less of it
+  Execution here = execution;
+  const bool chooses =
+      execution.threads == 0 &&
+      (execution.variant.empty() ||
+       core::find_variant(room::variants(), execution.variant, problem_name).backend == core::Backend::simd);
+  const auto n = static_cast<double>(points.rows());
+  const auto m = static_cast<double>(memory.others.rows());
+  if (chooses) here.threads = cpu::chosen_threads((m > 0 ? n * m : n * n / 2) * nanoseconds_a_pair, execution);
+  return here;
 }
 
 const room::Variant& select(const room::Shape& shape, const Execution& execution) {
@@ -144,7 +160,7 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
                           const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution here = ranks == nullptr ? where_views_lie(points, memory, execution)
+  const Execution here = ranks == nullptr ? with_threads(points, memory, where_views_lie(points, memory, execution))
                                           : room::begin_on_ranks(*ranks, points, options, memory, execution);
   room::Problem<T> problem;
   const auto examine = [&] {

@@ -9,7 +9,7 @@
 namespace gradus::kmeans_detail {
 
 /// A fit after a whole number of iterations. With the exact variants the inertia in `history` is counted as
-/// Lloyd::explained() does.
+/// Lloyd::explain() does.
 template <class T>
 struct FitState {
   Matrix<T> before;     ///< the centroids whose labels the points have; empty before the first iteration

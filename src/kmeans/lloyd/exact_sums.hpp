@@ -27,9 +27,11 @@ constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 template <class T>
 class ExactSums {
  public:
-  explicit ExactSums(const Problem<T>& problem)
-      : problem_(&problem), limbs_(2 * problem.k() * limb_columns(problem.d())),
-        weights_(problem.weights.empty() ? 0 : 2 * problem.k()), counts_(problem.k()) {
+  /// `beside`: so many words follow behind the sums in words().
+  explicit ExactSums(const Problem<T>& problem, std::int64_t beside = 0)
+      : problem_(&problem), words_(count_words(problem) + beside),
+        limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
+        weights_(limbs_.end(), problem.weights.empty() ? 0 : 2 * problem.k()), counts_(weights_.end(), problem.k()) {
     clear();
   }
 
@@ -132,18 +134,12 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// The other way round: words() of them, as set() takes them.
-  void get(std::uint64_t* words) const {
-    const std::int64_t d = problem_->d();
-    for (std::int64_t cluster = 0; cluster < problem_->k(); ++cluster, words += 2 * d) {
-      const std::int64_t* const high = limbs_.data() + cluster * 2 * limb_columns(d);
-      std::copy_n(high, d, words);
-      std::copy_n(high + limb_columns(d), d, words + d);
-    }
-    std::copy_n(weights_.data(), weights_.size(), words);
-    std::copy_n(counts_.data(), counts_.size(), words + weights_.size());
+  /// All of it, to be summed as it lies: limbs, weights, counts, and then what is beside.
+  std::span<std::uint64_t> words() {
+    return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }
-  std::int64_t words() const { return 2 * problem_->k() * problem_->d() + weights_.size() + counts_.size(); }
+  /// Takes over the sums of the same problem, and no words beside them.
+  void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
   /// Bytes of the sums for a shape.
   static std::uint64_t bytes(const Shape& shape) {
@@ -152,6 +148,10 @@ class ExactSums {
   }
 
  private:
+  static std::int64_t count_words(const Problem<T>& problem) {
+    return problem.k() * (2 * limb_columns(problem.d()) + (problem.weights.empty() ? 0 : 2) + 1);
+  }
+
   static void wrapping_add(std::int64_t& sum, std::int64_t addend) {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
@@ -252,9 +252,10 @@ class ExactSums {
   }
 
   const Problem<T>* problem_;
-  Buffer<std::int64_t> limbs_;
-  Buffer<std::int64_t> weights_;
-  Buffer<std::int64_t> counts_;
+  Buffer<std::int64_t> words_;
+  VectorView<std::int64_t> limbs_;  ///< of these words, as the other two
+  VectorView<std::int64_t> weights_;
+  VectorView<std::int64_t> counts_;
 };
 
 }  // namespace gradus::kmeans_detail

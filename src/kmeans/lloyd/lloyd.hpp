@@ -33,8 +33,9 @@
 //
 // On ranks (Problem::ranks) an engine knows its own points alone: its sums are of these, and finish() leaves their
 // inertia in Problem::rank_inertia. The frame adds the ranks' sums up, once in an iteration and once at the end, and
-// all that follows is done by each of them from the same numbers. Engines with ExactSums alone run there, and none that
-// iterates or updates by itself: a GPU's take part by single passes (gpu/rank_passes.hpp).
+// all that follows is done by each of them from the same numbers; where that pays each makes the new centroids of a
+// share of the clusters, and they tell each other (lloyd/cluster_shares.hpp). Engines with ExactSums alone run there,
+// and none that iterates or updates by itself: a GPU's take part by single passes (gpu/rank_passes.hpp).
 //
 // Between two iterations the fit is two sets of centroids and the history: the labels, by which the next pass counts
 // what changed, are those of the centroids before. That is what checkpoints hold (lloyd/checkpoints.hpp), and why a fit
@@ -64,6 +65,7 @@
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
+#include "kmeans/lloyd/cluster_shares.hpp"
 #include "kmeans/lloyd/exact_sums.hpp"
 #include "kmeans/lloyd/float_sums.hpp"
 #include "kmeans/lloyd/unit_length.hpp"
@@ -87,7 +89,7 @@ struct StopRules {
 struct Steps {
   std::vector<KMeansIteration> records;  ///< of whole iterations
   bool same_centroids = false;           ///< the last of them left every centroid as it was
-  bool inertia_is_explained = false;     ///< the records' inertia is what explained() computes
+  bool inertia_is_explained = false;     ///< the records' inertia is what explain() computes
   bool needs_frame = false;              ///< the next pass was made, its update was not: pass() returns it
 };
 
@@ -169,7 +171,10 @@ class Lloyd {
     result_.report.threads = threads_;
     result_.centroids = Matrix<T>::copy_of(problem_.initial_centroids);
     if constexpr (takes_ranks)
-      if (problem_.ranks != nullptr) total_.emplace(problem_);
+      if (problem_.ranks != nullptr) {
+        total_.emplace(problem_, core::accumulator_limbs + 1);
+        choose_shares();
+      }
     // Labels that stay on a GPU are fetched only where an empty cluster makes the frame look at them.
     if (!labels_stay_on_gpu()) make_labels();
 
@@ -208,16 +213,31 @@ class Lloyd {
   }
   std::int64_t all_points() const { return problem_.ranks == nullptr ? problem_.n() : problem_.ranks->rows(); }
 
-  /// Runs work(words) on each rank, and then adds up the engines' sums, and so many words beside, which are returned.
+  /// Runs work(words) on each rank, and then adds up the engines' sums, and so many words beside, at most
+  /// core::accumulator_limbs, which are returned.
   template <class Work>
   std::span<const std::uint64_t> add_up(std::size_t beside, const Work& work) requires takes_ranks {
-    const auto words = static_cast<std::size_t>(total_->words());
-    const std::span<const std::uint64_t> all = problem_.ranks->sum(beside + words, [&](std::span<std::uint64_t> own) {
-      work(own.first(beside));
-      engine_.sums().get(own.data() + beside);
+    const std::span<std::uint64_t> words = total_->words();
+    const std::size_t sums = words.size() - core::accumulator_limbs - 1;
+    const std::span<std::uint64_t> own = words.subspan(sums, beside);
+    problem_.ranks->sum_all_of(words.first(sums + beside + 1), [&] {
+      std::ranges::fill(own, 0);
+      work(own);
+      total_->copy(engine_.sums());
     });
-    total_->set(reinterpret_cast<const std::int64_t*>(all.data()) + beside);
-    return all.first(beside);
+    return own;
+  }
+
+  /// Whether the ranks share the update, which all of them decide alike.
+  void choose_shares() requires takes_ranks {
+    core::Ranks& ranks = *problem_.ranks;
+    const auto pays = [&](int threads) {
+      return pays_to_share(problem_.k(), problem_.d(), sizeof(T), ranks.size(), threads);
+    };
+    if (problem_.max_iterations < 1 || ranks.size() == 1 || !pays(1)) return;
+    const double most_threads =
+        ranks.greatest(1, [&](std::span<double> own) { own[0] = static_cast<double>(threads_); })[0];
+    if (pays(static_cast<int>(most_threads))) shares_.emplace(problem_.k(), ranks.size());
   }
 
   Outcome pass() {
@@ -305,7 +325,8 @@ class Lloyd {
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
   // Whether to work on the clusters pays for waking the team. (A team of one takes a few calls of the system.)
-  bool pays_team() const { return threads_ > 1 && problem_.k() * problem_.d() > 4096; }
+  bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
+  cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
   void make_labels() {
     const std::int64_t n = problem_.n();
@@ -352,10 +373,12 @@ class Lloyd {
     const Outcome outcome = whole_pass();
     core::PhaseTimer timer(phases_, "update");
     record.changed = outcome.changed;
-    record.inertia = std::isnan(outcome.inertia) ? explained(sums()) : outcome.inertia;
     inertia_is_explained_ = std::isnan(outcome.inertia);
+    make_room_for_update();
+    if (inertia_is_explained_ && !shares_) explain(sums(), all_clusters());
     const bool relocated = update(sums(), next);
-    record.shift = squared_movement(result_.centroids, next);
+    record.inertia = inertia_is_explained_ ? total(updated_.explained) : outcome.inertia;
+    record.shift = total(updated_.moved);
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
@@ -404,24 +427,18 @@ class Lloyd {
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);
     for (const std::int32_t cluster : empty) has_mean[static_cast<std::size_t>(cluster)] = false;
     before_ = nullptr;  // they are written over
-    find_means(sums, has_mean, relocations, moved, next);
-    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
-      const T* before = result_.centroids.row(cluster);
-      // A mean of length zero has no direction: any centroid is as near to its points as any other.
-      const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
-                         (problem_.metric == Metric::cosine && !scale_to_unit_length(next.row(cluster), problem_.d()));
-      if (stays) std::copy_n(before, problem_.d(), next.row(cluster));
-    }
+    updated_.centroids = next.view();
+    find_centroids(sums, has_mean, relocations, moved);
     honour_stop();
     for (std::size_t move = 0; move < relocations.size(); ++move)
-      std::copy_n(moved.row(static_cast<std::int64_t>(move)), problem_.d(), next.row(relocations[move].to));
+      replace(relocations[move].to, moved.row(static_cast<std::int64_t>(move)));
     if (problem_.has_surplus() && problem_.empty == EmptyCluster::relocate)
-      place_surplus(std::span(empty).subspan(relocations.size()), has_mean, next);
+      place_surplus(std::span(empty).subspan(relocations.size()), has_mean);
     return !relocations.empty();
   }
 
   /// Each of the clusters repeats one that has points: see KMeansFewerDistinct.
-  void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points, Matrix<T>& next) {
+  void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points) {
     const auto lowest_that = [&](const auto& is_wanted) {
       std::int64_t cluster = 0;
       while (cluster < problem_.k() && !(has_points[static_cast<std::size_t>(cluster)] && is_wanted(cluster)))
@@ -436,67 +453,136 @@ class Lloyd {
         return std::equal(place, place + problem_.d(), result_.centroids.row(cluster));
       });
       if (repeated == problem_.k()) repeated = lowest_that([](std::int64_t) { return true; });
-      std::copy_n(next.row(repeated), problem_.d(), next.row(one));
+      replace(one, updated_.centroids.row(repeated));
     }
   }
 
-  /// The means of the clusters without the points that start another one.
-  void find_means(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
-                  const Matrix<T>& moved, Matrix<T>& next) {
-    const std::int64_t k = problem_.k();
-    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(k));
+  void make_room_for_update() {
+    const auto k = static_cast<std::size_t>(problem_.k());
+    updated_.explained.resize(k);
+    updated_.moved.resize(k);
+    updated_.doubtful.resize(k);
+  }
+
+  /// The new centroid of a cluster, whatever it was.
+  void replace(std::int64_t cluster, const T* centroid) {
+    std::copy_n(centroid, problem_.d(), updated_.centroids.row(cluster));
+    note_movement(cluster);
+  }
+
+  void note_movement(std::int64_t cluster) {
+    const T* const from = result_.centroids.row(cluster);
+    const T* const to = updated_.centroids.row(cluster);
+    double sum = 0;
+    for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
+      const double moved = static_cast<double>(to[dim]) - static_cast<double>(from[dim]);
+      sum += moved * moved;
+    }
+    updated_.moved[static_cast<std::size_t>(cluster)] = sum;
+  }
+
+  /// Runs work(cluster) for each of them, until a stop is asked for.
+  template <class Work>
+  void for_each_cluster(cpu::Range clusters, const Work& work) const {
+    core::FirstFailure failure;
+    const auto run = [&](std::int64_t cluster) {
+      if (!problem_.stop.stop_requested()) failure.run([&] { work(cluster); });
+    };
+    if (pays_team(clusters)) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+      for (std::int64_t cluster = clusters.begin; cluster < clusters.end; ++cluster) run(cluster);
+    } else {
+      for (std::int64_t cluster = clusters.begin; cluster < clusters.end; ++cluster) run(cluster);
+    }
+    failure.rethrow();
+    honour_stop();
+  }
+
+  /// update(clusters) for all of them: where the ranks share it by this one for its share, and what the others' have
+  /// come to is taken over.
+  template <class Update>
+  void update_all(const Sums& sums, const Update& update) {
+    if constexpr (takes_ranks) {
+      if (shares_) {
+        const int rank = problem_.ranks->rank();
+        const ToldShare<T> told(shares_->largest(), problem_.d());
+        problem_.ranks->exchange(
+            told.bytes(),
+            [&](std::span<std::byte> own) {
+              const cpu::Range clusters = shares_->of(rank);
+              explain(sums, clusters);
+              update(clusters);
+              told.write(updated_, clusters, own.data());
+            },
+            [&](int other, std::span<const std::byte> bytes) {
+              if (other != rank) told.read(bytes.data(), shares_->of(other), updated_);
+            });
+        return;
+      }
+    }
+    update(all_clusters());
+  }
+
+  std::vector<DoubtfulMean> doubtful_means() const {
+    std::vector<DoubtfulMean> means;
+    for (std::size_t cluster = 0; cluster < updated_.doubtful.size(); ++cluster)
+      if (!updated_.doubtful[cluster].empty())
+        means.push_back({static_cast<std::int32_t>(cluster), updated_.doubtful[cluster]});
+    return means;
+  }
+
+  /// The means of the clusters without the points that start another one; where there is none, the centroid before.
+  void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
+                      const Matrix<T>& moved) {
+    std::vector<std::vector<TakenPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
     for (std::size_t move = 0; move < relocations.size(); ++move) {
       const double weight = relocations[move].weight;
       without[static_cast<std::size_t>(relocations[move].from)].push_back(
           {moved.row(static_cast<std::int64_t>(move)), weight, weight * problem_.statistics.weight_scale});
     }
-    if constexpr (UpdatesItself<T, Engine>) engine_.update(next.view());
-    std::vector<DoubtfulMean> doubtful(static_cast<std::size_t>(k));
+    if constexpr (UpdatesItself<T, Engine>) engine_.update(updated_.centroids);
+    // When the mean is there.
+    const auto settle = [&](std::int64_t cluster) {
+      T* const mean = updated_.centroids.row(cluster);
+      // A mean of length zero has no direction: any centroid is as near to its points as any other.
+      const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
+                         (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
+      if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);
+      note_movement(cluster);
+    };
     const auto find = [&](std::int64_t cluster) {
       const auto at = static_cast<std::size_t>(cluster);
-      if (UpdatesItself<T, Engine> && without[at].empty()) return;
-      doubtful[at] = {static_cast<std::int32_t>(cluster), {}};
-      if constexpr (std::is_same_v<Sums, ExactSums<T>>)
-        sums.mean(cluster, next.row(cluster), without[at], doubtful[at].dims);
-      else sums.mean(cluster, next.row(cluster), without[at]);
+      updated_.doubtful[at].clear();
+      if (has_mean[at] && !(UpdatesItself<T, Engine> && without[at].empty())) {
+        T* const mean = updated_.centroids.row(cluster);
+        if constexpr (std::is_same_v<Sums, ExactSums<T>>) sums.mean(cluster, mean, without[at], updated_.doubtful[at]);
+        else sums.mean(cluster, mean, without[at]);
+      }
+      if (updated_.doubtful[at].empty()) settle(cluster);
     };
-    const auto leave_doubtful = [&] {
-      std::erase_if(doubtful, [](const DoubtfulMean& mean) { return mean.dims.empty(); });
-    };
-    core::FirstFailure failure;
-    const auto find_if_any = [&](std::int64_t cluster) {
-      if (has_mean[static_cast<std::size_t>(cluster)] && !problem_.stop.stop_requested())
-        failure.run([&] { find(cluster); });
-    };
-    if (pays_team()) {
-#pragma omp parallel for num_threads(threads_) schedule(static)
-      for (std::int64_t cluster = 0; cluster < k; ++cluster) find_if_any(cluster);
-    } else {
-      for (std::int64_t cluster = 0; cluster < k; ++cluster) find_if_any(cluster);
-    }
-    failure.rethrow();
-    honour_stop();
-    leave_doubtful();
+    update_all(sums, [&](cpu::Range clusters) { for_each_cluster(clusters, find); });
+    std::vector<DoubtfulMean> doubtful = doubtful_means();
     if (doubtful.empty()) return;
     // A few doubts cost less than a look at all values. Many are exact ties, and vanish where it is known that the sums
-    // lost nothing.
-    constexpr double of_mean = 200;  // prices in values looked at: of a mean from exact sums, and of each value in it
+    // lost nothing. Ranks share the values, and what is to be added up for a doubt, but each of them makes its mean.
+    constexpr double of_mean = 4000;  // prices in values looked at: of a mean from exact sums, and of each value in it
     constexpr double of_value = 16;
+    const double ranks = problem_.ranks == nullptr ? 1 : problem_.ranks->size();
     for (const DoubtfulMean& mean : doubtful)
-      price_of_doubts_ +=
-          static_cast<double>(mean.dims.size()) * (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)));
-    const bool many = price_of_doubts_ > static_cast<double>(all_points()) * static_cast<double>(problem_.d());
-    if (std::vector<int>& finest = *problem_.statistics.finest; many && finest.empty()) {
+      price_of_doubts_ += static_cast<double>(mean.dims.size()) *
+                          (of_mean + of_value * static_cast<double>(sums.count(mean.cluster)) / ranks);
+    const double price_of_look = static_cast<double>(all_points()) * static_cast<double>(problem_.d()) / ranks;
+    if (std::vector<int>& finest = *problem_.statistics.finest; price_of_doubts_ > price_of_look && finest.empty()) {
       std::vector<int> enough;
       for (const core::Grid& grid : problem_.statistics.columns)
         enough.push_back(grid.unit - problem_.statistics.finest_weight);
       finest = finest_bits(enough);
-      const std::vector<DoubtfulMean> before =
-          std::exchange(doubtful, std::vector<DoubtfulMean>(static_cast<std::size_t>(k)));
-      for (const DoubtfulMean& mean : before) find(mean.cluster);
-      leave_doubtful();
+      for (const DoubtfulMean& mean : doubtful) find(mean.cluster);
+      doubtful = doubtful_means();
+      if (doubtful.empty()) return;
     }
-    exact_means<T>(problem_, labels(), relocations, doubtful, next.view(), threads_);
+    exact_means<T>(problem_, labels(), relocations, doubtful, updated_.centroids, threads_);
+    for (const DoubtfulMean& mean : doubtful) settle(mean.cluster);
   }
 
   std::vector<int> finest_bits(const std::vector<int>& enough) const {
@@ -514,12 +600,14 @@ class Lloyd {
   // of the data less sum W (2 (c - m).(mu - m) - |c - m|^2). This is that subtrahend: it needs no pass over the
   // points. The constant follows at the end from the inertia of the last assignment. Weights and coordinates are scaled
   // by powers of two, so that nothing here leaves the range of double.
-  double explained(const Sums& sums) const {
+  // Of the clusters these are the parts; total() adds them up.
+  void explain(const Sums& sums, cpu::Range clusters) {
     const Statistics& statistics = problem_.statistics;
     const std::int64_t d = problem_.d();
-    std::vector<double> parts(static_cast<std::size_t>(problem_.k()));
     core::FirstFailure failure;
     const auto work_out = [&](std::int64_t cluster, std::vector<double>& mean) {
+      double& part = updated_.explained[static_cast<std::size_t>(cluster)];
+      part = 0;
       const double weight = sums.weight(cluster) * statistics.weight_scale;
       if (!(weight > 0) || problem_.stop.stop_requested() || failure.happened()) return;
       sums.mean_from_middle(cluster, mean.data());
@@ -530,33 +618,39 @@ class Lloyd {
                                 statistics.coordinate_scale;
         sum += centroid * (2 * (mean[column] * statistics.coordinate_scale) - centroid);
       }
-      parts[static_cast<std::size_t>(cluster)] = weight * sum;
+      part = weight * sum;
     };
-    if (pays_team()) {
+    if (pays_team(clusters)) {
 #pragma omp parallel num_threads(threads_)
       {
         std::vector<double> mean;
         failure.run([&] { mean.resize(static_cast<std::size_t>(d)); });
 #pragma omp for schedule(static)
-        for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) work_out(cluster, mean);
+        for (std::int64_t cluster = clusters.begin; cluster < clusters.end; ++cluster) work_out(cluster, mean);
       }
     } else {
       std::vector<double> mean(static_cast<std::size_t>(d));
-      for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) work_out(cluster, mean);
+      for (std::int64_t cluster = clusters.begin; cluster < clusters.end; ++cluster) work_out(cluster, mean);
     }
     failure.rethrow();
     honour_stop();
-    double total = 0;
-    for (const double part : parts) total += part;  // in ascending order, whoever worked them out
-    return total;
+  }
+
+  /// In ascending order, whoever worked the parts out.
+  static double total(const std::vector<double>& parts) {
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return sum;
   }
 
   void complete_history() {
     if (!inertia_is_explained_) return;
     const Statistics& statistics = problem_.statistics;
-    // From and to what explained() counts in, in an order that keeps what is in between in range.
+    // From and to what explain() counts in, in an order that keeps what is in between in range.
     const double scale = statistics.coordinate_scale;
-    const double constant = result_.inertia * scale * statistics.weight_scale * scale + explained(sums());
+    make_room_for_update();
+    explain(sums(), all_clusters());
+    const double constant = result_.inertia * scale * statistics.weight_scale * scale + total(updated_.explained);
     for (KMeansIteration& record : result_.history)
       record.inertia = std::max(0.0, constant - record.inertia) / scale / statistics.weight_scale / scale;
   }
@@ -576,19 +670,6 @@ class Lloyd {
   void stop(StopReason reason) {
     result_.converged = true;
     result_.stop_reason = reason;
-  }
-
-  double squared_movement(const Matrix<T>& from, const Matrix<T>& to) const {
-    double total = 0;
-    for (std::int64_t cluster = 0; cluster < from.rows(); ++cluster) {
-      double sum = 0;
-      for (std::int64_t dim = 0; dim < from.columns(); ++dim) {
-        const double moved = static_cast<double>(to(cluster, dim)) - static_cast<double>(from(cluster, dim));
-        sum += moved * moved;
-      }
-      total += sum;
-    }
-    return total;
   }
 
   static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
@@ -621,10 +702,12 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
-  std::optional<Sums> total_;  ///< on ranks
+  std::optional<Sums> total_;            ///< on ranks, with room for what is beside the sums, and for a word of theirs
+  std::optional<ClusterShares> shares_;  ///< where the ranks share the update
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;
+  UpdatedClusters<T> updated_;
   const Matrix<T>* before_ = nullptr;  ///< the centroids before the last iteration, where they are still there
   bool labels_are_here_ = true;        ///< those of the last pass, in result_
   bool inertia_is_explained_ = false;

@@ -257,44 +257,111 @@ std::int32_t nearest_of_f64(const FilterView<double>& filter, const double* row,
   return nearest_candidate(filter, row, count, scratch, doubtful);
 }
 
-// Quantizes one centroid into the panels of 8 bits, plus 128; returns as pack_centroid().
-double pack_bytes(const double* centroid, std::int64_t cluster, std::int64_t dimensions, double steps,
-                  std::uint8_t* panels, double* norm) {
-#if GRADUS_DOT_INSTRUCTIONS
-  double errors = 0;
-  double squares = 0;
-  std::uint8_t* const panel = panels + cluster / byte_panel * byte_panel * padded_dimensions(dimensions);
-  for (std::int64_t dim = 0; dim < dimensions; ++dim) {
-    const double value = centroid[dim] * steps;
-    const double rounded = (value + 0x1.8p52) - 0x1.8p52;
-    errors += (value - rounded) * (value - rounded);
-    squares += rounded * rounded;
-    panel[4 * (dim / 4 * byte_panel + cluster % byte_panel) + dim % 4] = static_cast<std::uint8_t>(rounded + 128);
+// A centroid about the middle, scaled, and zeros up to padded_dimensions(); returns its squared norm, and raises
+// `largest` to its greatest magnitude.
+template <class T>
+double move_centroid(const T* centroid, const T* middle, std::int64_t dimensions, double scale, double* row,
+                     double* largest) {
+  const hn::CappedTag<double, 8> lanes;
+  const hn::Rebind<T, decltype(lanes)> elements;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto load = [&](const T* from) HWY_ATTR {
+    if constexpr (sizeof(T) == 4) return hn::PromoteTo(lanes, hn::LoadU(elements, from));
+    else return hn::LoadU(elements, from);
+  };
+  const auto factor = hn::Set(lanes, scale);  // a power of two: no product is rounded
+  auto all_squares = hn::Zero(lanes);
+  auto greatest = hn::Zero(lanes);
+  std::int64_t dim = 0;
+  for (; dim + width <= dimensions; dim += width) {
+    const auto value = hn::MulSub(load(centroid + dim), factor, load(middle + dim));
+    hn::StoreU(value, lanes, row + dim);
+    all_squares = hn::MulAdd(value, value, all_squares);
+    greatest = hn::Max(greatest, hn::Abs(value));
   }
-  *norm = __builtin_sqrt(squares);
-  return __builtin_sqrt(errors);
+  double squares = hn::GetLane(hn::SumOfLanes(lanes, all_squares));
+  double most = hn::GetLane(hn::MaxOfLanes(lanes, greatest));
+  for (; dim < dimensions; ++dim) {
+    const double value = static_cast<double>(centroid[dim]) * scale - static_cast<double>(middle[dim]);
+    row[dim] = value;
+    squares += value * value;
+    most = __builtin_fmax(most, __builtin_fabs(value));
+  }
+  for (; dim < padded_dimensions(dimensions); ++dim) row[dim] = 0;
+  *largest = __builtin_fmax(*largest, most);
+  return squares;
+}
+
+double move_centroid_f32(const float* centroid, const float* middle, std::int64_t dimensions, double scale, double* row,
+                         double* largest) {
+  return move_centroid(centroid, middle, dimensions, scale, row, largest);
+}
+
+double move_centroid_f64(const double* centroid, const double* middle, std::int64_t dimensions, double scale,
+                         double* row, double* largest) {
+  return move_centroid(centroid, middle, dimensions, scale, row, largest);
+}
+
+// Quantizes a row of move_centroid() and calls put(dim, steps) for 16 dimensions at a time, with 16 integers; returns
+// the norm of the quantization error, and the row's norm in steps.
+template <class Put>
+HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
+                                    const Put& put) {
+  const hn::CappedTag<double, 8> lanes;
+  const hn::Rebind<std::int32_t, decltype(lanes)> narrow;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  const auto factor = hn::Set(lanes, steps);
+  const auto magic = hn::Set(lanes, 0x1.8p52);
+  auto errors = hn::Zero(lanes);
+  auto squares = hn::Zero(lanes);
+  HWY_ALIGN std::int32_t integers[16];
+  for (std::int64_t first = 0; first < padded_dimensions(dimensions); first += 16) {
+    for (std::int64_t dim = 0; dim < 16; dim += width) {
+      const auto value = hn::LoadU(lanes, row + first + dim) * factor;
+      const auto rounded = (value + magic) - magic;
+      const auto error = value - rounded;
+      errors = hn::MulAdd(error, error, errors);
+      squares = hn::MulAdd(rounded, rounded, squares);
+      hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, integers + dim);
+    }
+    put(first, integers);
+  }
+  *norm = __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, squares)));
+  return __builtin_sqrt(hn::GetLane(hn::SumOfLanes(lanes, errors)));
+}
+
+// Quantizes one centroid into the panels of 8 bits, plus 128; returns as pack_centroid().
+double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
+                  double* norm) {
+#if GRADUS_DOT_INSTRUCTIONS
+  std::uint8_t* const panel = panels + cluster / byte_panel * byte_panel * padded_dimensions(dimensions);
+  return quantize_centroid(row, dimensions, steps, norm, [&](std::int64_t first, std::int32_t* integers) HWY_ATTR {
+    for (std::int64_t dim = 0; dim < 16; ++dim) integers[dim] = first + dim < dimensions ? integers[dim] + 128 : 0;
+    for (std::int64_t quad = 0; quad < 4; ++quad) {
+      std::uint32_t four = 0;
+      for (int dim = 0; dim < 4; ++dim) four |= static_cast<std::uint32_t>(integers[4 * quad + dim]) << (8 * dim);
+      __builtin_memcpy(panel + 4 * ((first / 4 + quad) * byte_panel + cluster % byte_panel), &four, sizeof four);
+    }
+  });
 #else
-  (void)centroid, (void)cluster, (void)dimensions, (void)steps, (void)panels;
+  (void)row, (void)cluster, (void)dimensions, (void)steps, (void)panels;
   *norm = 0;
   return 0;
 #endif
 }
 
 // Quantizes one centroid into the panels; returns the norm of its quantization error, and its norm in steps.
-double pack_centroid(const double* centroid, std::int64_t cluster, std::int64_t dimensions, double steps,
+double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
                      std::int16_t* panels, double* norm) {
   const std::int64_t stride = padded_dimensions(dimensions);
-  double errors = 0;
-  double squares = 0;
-  for (std::int64_t dim = 0; dim < dimensions; ++dim) {
-    const double value = centroid[dim] * steps;
-    const double rounded = (value + 0x1.8p52) - 0x1.8p52;
-    errors += (value - rounded) * (value - rounded);
-    squares += rounded * rounded;
-    panels[panel_index(cluster, dim, stride)] = static_cast<std::int16_t>(rounded);
-  }
-  *norm = __builtin_sqrt(squares);
-  return __builtin_sqrt(errors);
+  return quantize_centroid(row, dimensions, steps, norm, [&](std::int64_t first, const std::int32_t* integers) {
+    std::int16_t* const out = panels + panel_index(cluster, first, stride);
+    for (std::int64_t pair = 0; pair < 8; ++pair) {
+      const std::int16_t both[] = {static_cast<std::int16_t>(integers[2 * pair]),
+                                   static_cast<std::int16_t>(integers[2 * pair + 1])};
+      __builtin_memcpy(out + pair * 2 * panel_clusters, both, sizeof both);
+    }
+  });
 }
 
 }  // namespace
@@ -304,13 +371,18 @@ double pack_centroid(const double* centroid, std::int64_t cluster, std::int64_t 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <type_traits>
+
 #include "core/failure.hpp"
+
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(search_f32);
 HWY_EXPORT(search_f64);
 HWY_EXPORT(nearest_of_f32);
 HWY_EXPORT(nearest_of_f64);
+HWY_EXPORT(move_centroid_f32);
+HWY_EXPORT(move_centroid_f64);
 HWY_EXPORT(pack_centroid);
 HWY_EXPORT(pack_bytes);
 HWY_EXPORT(has_dot_instructions);
@@ -362,39 +434,64 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   const std::int64_t d = problem_.d();
   const std::int64_t k = problem_.k();
   const bool large = k * d > 16384;
+  // Some columns at a time: a cache line of each centroid.
+  constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
+  const double share = 1.0 / static_cast<double>(k);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (large)
-  for (std::int64_t dim = 0; dim < d; ++dim) {
+  for (std::int64_t first = 0; first < d; first += at_once) {
     if (problem_.stop.stop_requested()) continue;
-    double sum = 0;
-    T lowest = centroids(0, dim);
-    T highest = lowest;
-    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-      const T value = centroids(cluster, dim);
-      sum += static_cast<double>(value) / static_cast<double>(k);
-      lowest = std::min(lowest, value);
-      highest = std::max(highest, value);
-    }
+    const std::int64_t columns = std::min(at_once, d - first);
+    double sums[at_once] = {};
+    T lowest[at_once];
+    T highest[at_once];
+    std::copy_n(centroids.row(0) + first, columns, lowest);
+    std::copy_n(centroids.row(0) + first, columns, highest);
+    const auto look = [&](auto count) {
+      for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+        const T* const values = centroids.row(cluster) + first;
+        for (std::int64_t column = 0; column < count; ++column) {
+          const T value = values[column];
+          sums[column] += static_cast<double>(value) * share;
+          lowest[column] = value < lowest[column] ? value : lowest[column];
+          highest[column] = value > highest[column] ? value : highest[column];
+        }
+      }
+    };
+    if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());  // which the compiler unrolls
+    else look(columns);
     // The mean is rounded: where the centroids hardly differ it could lie farther from them than any of them from any
     // other. Between them, no difference from it is longer than the column's extent.
-    const T mean = std::clamp(static_cast<T>(sum), lowest, highest);
-    middle_[static_cast<std::size_t>(dim)] = static_cast<T>(static_cast<double>(mean) * scale_);
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
+      middle_[static_cast<std::size_t>(first + column)] = static_cast<T>(static_cast<double>(mean) * scale_);
+    }
   }
-  const auto moved = [&](std::int64_t cluster, std::int64_t dim) {
-    return static_cast<double>(centroids(cluster, dim)) * scale_ -
-           static_cast<double>(middle_[static_cast<std::size_t>(dim)]);
+  core::FirstFailure failure;
+  const auto make_row = [&] {
+    std::vector<double> row;
+    failure.run([&] { row.resize(static_cast<std::size_t>(padded_dimensions(d))); });
+    return row;
+  };
+  const auto move = [&](std::int64_t cluster, std::vector<double>& row, double& largest) {
+    if constexpr (sizeof(T) == 4)
+      return HWY_DYNAMIC_DISPATCH(move_centroid_f32)(centroids.row(cluster), middle_.data(), d, scale_, row.data(),
+                                                     &largest);
+    else
+      return HWY_DYNAMIC_DISPATCH(move_centroid_f64)(centroids.row(cluster), middle_.data(), d, scale_, row.data(),
+                                                     &largest);
   };
   double largest_half_square = 0;
   double largest = 0;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (large) reduction(max : largest_half_square, largest)
-  for (std::int64_t cluster = 0; cluster < k; ++cluster) {
-    if (problem_.stop.stop_requested()) continue;
-    double squares = 0;
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      squares += moved(cluster, dim) * moved(cluster, dim);
-      largest = std::max(largest, std::abs(moved(cluster, dim)));
+#pragma omp parallel num_threads(threads_) if (large) reduction(max : largest_half_square, largest)
+  {
+    std::vector<double> row = make_row();
+#pragma omp for schedule(static)
+    for (std::int64_t cluster = 0; cluster < k; ++cluster) {
+      if (problem_.stop.stop_requested() || failure.happened()) continue;
+      const double half_square = 0.5 * move(cluster, row, largest);
+      half_squares_[static_cast<std::size_t>(cluster)] = half_square;
+      largest_half_square = std::max(largest_half_square, half_square);
     }
-    half_squares_[static_cast<std::size_t>(cluster)] = 0.5 * squares;
-    largest_half_square = std::max(largest_half_square, 0.5 * squares);
   }
   largest_half_square_ = largest_half_square;
   steps_ = std::min(0x1p60, largest_half_square > 0 ? norm_limit / std::sqrt(2 * largest_half_square) : 1.0);
@@ -403,16 +500,15 @@ void IntegerFilter<T>::prepare(MatrixView<const T> centroids) {
   double largest_error = 0;
   double byte_norm = 0;
   double byte_error = 0;
-  core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (large) reduction(max \
                                                                 : largest_norm, largest_error, byte_norm, byte_error)
   {
-    std::vector<double> row;
-    failure.run([&] { row.resize(static_cast<std::size_t>(d)); });
+    std::vector<double> row = make_row();
 #pragma omp for schedule(static)
     for (std::int64_t cluster = 0; cluster < k; ++cluster) {
       if (problem_.stop.stop_requested() || failure.happened()) continue;
-      for (std::int64_t dim = 0; dim < d; ++dim) row[static_cast<std::size_t>(dim)] = moved(cluster, dim);
+      double known = 0;
+      move(cluster, row, known);
       double norm = 0;
       const double error = HWY_DYNAMIC_DISPATCH(pack_centroid)(row.data(), cluster, d, steps_, panels_.data(), &norm);
       largest_norm = std::max(largest_norm, norm);

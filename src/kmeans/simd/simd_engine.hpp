@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -87,9 +88,9 @@ class SimdEngine {
   }
 
   struct Worker {
-    explicit Worker(const SimdEngine& engine) : moved(engine.problem_), scratch(engine.assigner_) {}
-    ExactSums<T> moved;  ///< what this pass's changed labels add to and take from the clusters
-    bool moves = false;  ///< whether there are any
+    explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
+    std::optional<ExactSums<T>> moved;  ///< what this pass's changed labels add to and take from the clusters
+    bool moves = false;                 ///< whether there are any
     typename Assigner::Scratch scratch;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
@@ -113,13 +114,17 @@ class SimdEngine {
       std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(part)];
       failure.run([&] {
         if (!worker) worker = std::make_unique<Worker>(*this);  // on the thread's own pages
-        if (std::exchange(worker->moves, false)) worker->moved.clear();
+        if (threads > 1) {                                      // else they are the sums' own
+          if (!worker->moved) worker->moved.emplace(problem_);
+          else if (std::exchange(worker->moves, false)) worker->moved->clear();
+        }
+        ExactSums<T>& moved = threads > 1 ? *worker->moved : sums_;
         core::Occasion occasion;
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
             if (problem_.stop.stop_requested() || failure.happened()) break;
             const cpu::Range block{first, std::min(first + block_, piece.end)};
-            own_rechecked += assign_block(block, labels, *worker, own_changed);
+            own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
             if (problem_.stop.stop_requested()) break;  // this block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
@@ -137,17 +142,16 @@ class SimdEngine {
         for (int from = 0; from < threads; ++from) {
           if (problem_.stop.stop_requested() || failure.happened()) break;
           const Worker& worker = *workers_[static_cast<std::size_t>(from)];
-          if (worker.moves) sums_.merge_limbs(worker.moved, first, std::min(first + stretch, limbs.end));
+          if (worker.moves) sums_.merge_limbs(*worker.moved, first, std::min(first + stretch, limbs.end));
         }
       for (int from = 0; part == 0 && from < threads && !failure.happened(); ++from)
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
-          sums_.merge_counts(worker.moved);
+          sums_.merge_counts(*worker.moved);
     };
     if (threads == 1) {  // a team of one would take some calls of the system, as long as a small job's pass
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);
-      merge(0);
     } else {
 #pragma omp parallel num_threads(threads) reduction(+ : changed, rechecked)
       {
@@ -171,15 +175,16 @@ class SimdEngine {
     return {changed};
   }
 
-  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, std::int64_t& changed) {
+  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, ExactSums<T>& moved,
+                            std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
     if (problem_.stop.stop_requested()) return 0;  // the assigner may have seen it, and its labels be none
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       if (has_sums()) {
-        worker.moves = true;
-        move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, worker.moved);
+        if (&moved != &sums_) worker.moves = true;
+        move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, moved);
       }
       for (std::int64_t step = 0; step < count; ++step)  // other cache lines need not be written
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];

@@ -17,6 +17,7 @@
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/job.hpp"
+#include "kmeans/tests/shared_update.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
 
@@ -331,6 +332,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_on_another_number_of_ranks) {
     for (const int from : {0, 1, 2, 5})
       for (const int to : {0, 1, 3, 8})
         for (int step = 0; step < 3; ++step) {
+          const tests::UpdateIs shared(step > 0);
           EXPECT_EQ(this->wrong(job, whole, whole.iterations, last, Way{"", 1, from}, Way{"", 1, to}), "")
               << from << " ranks, then " << to << ", killed in iteration " << last;
           last = last % whole.iterations + 1;

@@ -11,6 +11,7 @@
 
 #include "core/philox.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/tests/shared_update.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
 

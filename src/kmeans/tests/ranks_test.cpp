@@ -2,11 +2,16 @@
 // goes wrong on one of them ends the job on all, with one error.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <vector>
 
+#include "core/ranks.hpp"
 #include "gradus/kmeans_criteria.hpp"
+#include "kmeans/lloyd/cluster_shares.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/helpers.hpp"
@@ -28,9 +33,10 @@ using tests::same_bits;
 using tests::Size;
 using tests::split;
 using tests::ThreadRanks;
+using tests::UpdateIs;
 
 /// A communicator with a fault.
-enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone };
+enum class Fault { none, own_greatest, rows_from_zero, own_rows_alone, next_ranks_share };
 
 class Faulty final : public Communicator {
  public:
@@ -48,6 +54,11 @@ class Faulty final : public Communicator {
   void broadcast(std::span<std::byte> bytes, int root) override { right_.broadcast(bytes, root); }
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     right_.gather(own, all);
+    if (fault_ == Fault::next_ranks_share) {
+      // The calls with more than a few words tell centroids.
+      if (own.size() > 64) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(own.size()));
+      return;
+    }
     if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
     // The first call tells how many rows the ranks have, each in a word at the beginning of what it says.
     for (int other = 0; other < size(); ++other)
@@ -128,6 +139,59 @@ TYPED_TEST(KMeansRanks, know_all_options) {
         }
 }
 
+TYPED_TEST(KMeansRanks, share_the_update_to_the_bit) {
+  using T = TypeParam;
+  // More and fewer clusters than ranks; a share that is not full, and ranks with none.
+  const Size sizes[] = {{5, 2, 3}, {700, 1, 6}, {611, 2, 9}, {300, 3, 70}, {523, 20, 17}, {400, 40, 33}};
+  const std::string hows[] = {"even", "last", "holes"};
+  int number = 0;
+  const UpdateIs shared(true);
+  for (const Size size : sizes)
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::first, KMeansInit::given})
+      for (const bool weighted : {false, true})
+        for (const Data data : {Data::plain, Data::wild, Data::duplicates, Data::ends}) {
+          const Job<T> job = make_job<T>(size.n, size.d, size.k, data, init, weighted);
+          const int ranks[] = {2, 3, 5, 8, 16};
+          const int count = ranks[number % 5];
+          const std::string how = hows[number % 3];
+          ++number;
+          EXPECT_EQ(differs(job, count, how), "")
+              << count << " ranks, " << how << ", " << size.n << " x " << size.d << ", k " << size.k << ", init "
+              << static_cast<int>(init) << ", weighted " << weighted << ", data " << static_cast<int>(data);
+        }
+}
+
+TYPED_TEST(KMeansRanks, share_the_update_with_all_options) {
+  using T = TypeParam;
+  const UpdateIs shared(true);
+  for (const auto& [name, change] : tests::changes_of_options)
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::given})
+      for (const bool weighted : {false, true})
+        for (const int ranks : {3, 16})
+          for (const bool surplus : {false, true}) {
+            Job<T> job =
+                make_job<T>(400, 4, surplus ? 40 : 11, surplus ? Data::duplicates : Data::plain, init, weighted);
+            job.given(0, 0) = 1;
+            change(job.options);
+            if (surplus && job.options.metric == KMeansMetric::cosine) continue;  // rows without a direction
+            EXPECT_EQ(differs(job, ranks, "holes"), "") << name << ", init " << static_cast<int>(init) << ", weighted "
+                                                        << weighted << ", " << ranks << " ranks, surplus " << surplus;
+          }
+}
+
+// As the library decides by itself.
+TYPED_TEST(KMeansRanks, share_the_update_of_many_centroids) {
+  using T = TypeParam;
+  const std::int64_t k = 150;
+  const std::int64_t d = 130;
+  ASSERT_TRUE(kmeans_detail::pays_to_share(k, d, sizeof(T), 5, 1));
+  for (const Data data : {Data::plain, Data::wild}) {
+    Job<T> job = make_job<T>(1300, d, k, data, KMeansInit::first, false);
+    job.options.max_iterations = 6;
+    EXPECT_EQ(differs(job, 5, "even"), "") << static_cast<int>(data);
+  }
+}
+
 TYPED_TEST(KMeansRanks, run_every_variant_that_says_so) {
   using T = TypeParam;
   int run = 0;
@@ -156,6 +220,9 @@ TYPED_TEST(KMeansRanks, differ_where_a_rank_takes_its_rows_for_all) {
   EXPECT_TRUE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::rows_from_zero)) << "rows in a draw";
   EXPECT_TRUE(found(KMeansInit::given, false, Data::duplicates, Fault::rows_from_zero)) << "the farthest of equals";
   EXPECT_FALSE(found(KMeansInit::kmeans_parallel, false, Data::plain, Fault::none));
+  const UpdateIs shared(true);
+  EXPECT_TRUE(found(KMeansInit::first, false, Data::plain, Fault::next_ranks_share)) << "another rank's centroids";
+  EXPECT_FALSE(found(KMeansInit::first, false, Data::plain, Fault::none));
 }
 
 TYPED_TEST(KMeansRanks, choose_the_rows_of_one_process) {
@@ -212,9 +279,10 @@ TYPED_TEST(KMeansRanks, predict_and_transform_their_rows) {
   }
 }
 
-// One sum an iteration, beside what is done once.
+// One sum an iteration, beside what is done once; and where they share the update one gather.
 TEST(KMeansRanks, meet_once_in_an_iteration) {
-  const auto calls = [](int iterations) {
+  const auto calls = [](int iterations, bool is_shared) {
+    const UpdateIs shared(is_shared);
     Job<double> job = make_job<double>(700, 3, 12, Data::plain, KMeansInit::first, false);
     job.options.max_iterations = iterations;
     job.options.tolerance = 0;
@@ -227,7 +295,30 @@ TEST(KMeansRanks, meet_once_in_an_iteration) {
     });
     return ranks.calls();
   };
-  EXPECT_EQ(calls(5) - calls(2), 3);
+  EXPECT_EQ(calls(5, false) - calls(2, false), 3);
+  EXPECT_EQ(calls(5, true) - calls(2, true), 6);
+}
+
+TEST(KMeansRanks, share_the_update_where_that_pays) {
+  using kmeans_detail::pays_to_share;
+  EXPECT_FALSE(pays_to_share(16, 16, 8, 16, 1));
+  EXPECT_TRUE(pays_to_share(1024, 128, 4, 16, 1));
+  EXPECT_TRUE(pays_to_share(1024, 128, 4, 2, 1));
+  EXPECT_FALSE(pays_to_share(1024, 128, 4, 4, 16));
+  EXPECT_FALSE(pays_to_share(std::int64_t{1} << 20, 128, 8, 1000, 64));
+  EXPECT_FALSE(pays_to_share(std::int64_t{1} << 28, 128, 8, 16, 1)) << "a share of 16 GiB";
+  // The shares are all clusters, one after the other.
+  for (const std::int64_t clusters : {1, 2, 7, 16, 17, 1024})
+    for (const int ranks : {1, 2, 3, 5, 16}) {
+      const kmeans_detail::ClusterShares shares(clusters, ranks);
+      std::int64_t next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        EXPECT_EQ(shares.of(rank).begin, next);
+        EXPECT_LE(shares.of(rank).size(), shares.largest());
+        next = shares.of(rank).end;
+      }
+      EXPECT_EQ(next, clusters);
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -365,7 +456,8 @@ TEST_F(KMeansRanksErrors, come_from_calls_that_know_no_ranks) {
 }
 
 TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
-  for (const int at : {0, 1, 4}) {
+  for (const int at : {0, 1, 4, -1, -4}) {
+    const UpdateIs shared(at < 0);
     const std::string stopped = common_error<InterruptedError>(3, [&](Communicator& communicator) {
       Execution execution;
       execution.threads = 1;
@@ -375,7 +467,7 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
       if (communicator.rank() == 1) {
         if (at == 0) source.request_stop();
         execution.progress = [&](const Progress& progress) {
-          if (progress.phase == "iteration" && progress.done == at) source.request_stop();
+          if (progress.phase == "iteration" && progress.done == std::abs(at)) source.request_stop();
         };
       }
       kmeans(make_points<double>(500, 3, Data::wild), {.clusters = 30, .max_iterations = 1000, .tolerance = 0},
@@ -383,6 +475,42 @@ TEST_F(KMeansRanksErrors, a_stop_request_on_one_rank_ends_all) {
     });
     EXPECT_TRUE(contains(stopped, "rank 1 of 3: stopped")) << stopped;
   }
+}
+
+// Also where a rank fails in its share of the update.
+TEST_F(KMeansRanksErrors, of_an_exchange_are_common) {
+  for (const int size : {1, 2, 5})
+    for (const std::size_t bytes : {0, 1, 7, 8, 13}) {
+      ThreadRanks ranks(size);
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        core::Ranks met(communicator, {});
+        std::vector<std::byte> all;
+        met.exchange(
+            bytes,
+            [&](std::span<std::byte> own) {
+              EXPECT_EQ(own.size(), bytes);
+              std::ranges::fill(own, static_cast<std::byte>(10 + met.rank()));
+            },
+            [&](int rank, std::span<const std::byte> of_rank) {
+              EXPECT_EQ(rank * bytes, all.size());
+              EXPECT_EQ(reinterpret_cast<std::uintptr_t>(of_rank.data()) % 8, 0);
+              all.insert(all.end(), of_rank.begin(), of_rank.end());
+            });
+        for (std::size_t index = 0; index < bytes * static_cast<std::size_t>(size); ++index)
+          EXPECT_EQ(all.at(index), static_cast<std::byte>(10 + index / bytes));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr);
+      const std::string failed = common_error<InputError>(size, [&](Communicator& communicator) {
+        core::Ranks met(communicator, {});
+        met.exchange(
+            bytes,
+            [&](std::span<std::byte>) {
+              if (met.rank() == size - 1) throw InputError("it cannot be");
+            },
+            [](int, std::span<const std::byte>) { ADD_FAILURE() << "after a failure"; });
+      });
+      EXPECT_EQ(failed, "rank " + std::to_string(size - 1) + " of " + std::to_string(size) + ": it cannot be");
+    }
 }
 
 // What is thrown by one rank alone, and cannot be told to the others in time.

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/generate.hpp"
+#include "cpu/threads.hpp"
 #include "execution/devices.hpp"
 #include "pair_histogram/bins.hpp"
 #include "pair_histogram/problem.hpp"
@@ -505,6 +506,17 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
     EXPECT_FALSE(result.report.device.empty());
     EXPECT_EQ(result.report.phases.back().name, "total");
   }
+}
+
+// A team takes longer to wake than a small frame takes one thread, and many times as long where the cores are busy.
+TEST(PairHistogram, ThreadsOfASmallFrame) {
+  const Matrix<double> points = uniform(100, 3);
+  PairHistogramJob<double> options = bins_of(0.37, 20);
+  const PairHistogramResult by_itself = run(points, options);
+  EXPECT_EQ(by_itself.report.threads, 1);
+  expect_same(run(points, options, {.threads = 2}), by_itself, "2 threads");
+  EXPECT_EQ(run(points, options, {.threads = 2}).report.threads, 2);
+  EXPECT_EQ(run(points, options, {.variant = "openmp_privatized"}).report.threads, cpu::thread_count({}));
 }
 
 TEST(PairHistogram, CountsSumToAllPairs) {

@@ -1,0 +1,120 @@
+// Which rank makes the new centroids of which clusters. After an iteration's sum all ranks know the same totals; each
+// makes the means of a share of the clusters from them, and tells the others. Where that takes longer than the work
+// that it saves, each rank makes all of them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cpu/threads.hpp"
+#include "gradus/array.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// For tests: whether the update is shared, whatever it costs.
+inline std::optional<bool> update_is_shared;
+
+/// Whether to share the update pays: on all ranks the same, for they are given the same. `threads`: of the rank that
+/// has the most; where there is one, it takes the longest.
+inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
+                          int threads) {
+  if (update_is_shared) return *update_is_shared;
+  // In nanoseconds, measured: a column of a mean with all that follows from it, a byte that ranks of one machine tell
+  // each other, and a step of such a call.
+  constexpr double of_column = 10;
+  constexpr double of_byte = 0.4;
+  constexpr double of_step = 5000;
+  const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
+  constexpr double most_bytes = 0x1p29;  // of a share; communicators may count by an int
+  if (columns * static_cast<double>(element_bytes) / ranks > most_bytes) return false;
+  const double saved = of_column * columns / threads * (1 - 1.0 / ranks);
+  return saved > of_byte * columns * static_cast<double>(element_bytes) +
+                     of_step * std::bit_width(static_cast<unsigned>(ranks));
+}
+
+/// The shares: one after the other, all as large as the first one but the last ones.
+class ClusterShares {
+ public:
+  ClusterShares(std::int64_t clusters, int ranks) : clusters_(clusters), largest_((clusters + ranks - 1) / ranks) {}
+
+  std::int64_t largest() const { return largest_; }
+  cpu::Range of(int rank) const {
+    const std::int64_t begin = std::min(clusters_, rank * largest_);
+    return {begin, std::min(clusters_, begin + largest_)};
+  }
+
+ private:
+  std::int64_t clusters_;
+  std::int64_t largest_;
+};
+
+/// What the update leaves of each cluster.
+template <class T>
+struct UpdatedClusters {
+  std::vector<double> explained;                    ///< its part of the inertia that the assignment explains
+  std::vector<double> moved;                        ///< the squared movement of its centroid
+  std::vector<std::vector<std::int32_t>> doubtful;  ///< the columns in which its sums do not decide the mean, ascending
+  MatrixView<T> centroids;
+};
+
+/// How a share travels: one array after the other, each with room for the largest share.
+template <class T>
+class ToldShare {
+ public:
+  ToldShare(std::int64_t largest, std::int64_t dimensions)
+      : largest_(static_cast<std::size_t>(largest)), d_(static_cast<std::size_t>(dimensions)) {}
+
+  std::size_t bytes() const { return open_at() + largest_ * mask_bytes(); }
+
+  void write(const UpdatedClusters<T>& from, cpu::Range clusters, std::byte* to) const {
+    const auto first = static_cast<std::size_t>(clusters.begin);
+    const auto count = static_cast<std::size_t>(clusters.size());
+    std::memset(to, 0, bytes());
+    if (count == 0) return;
+    std::memcpy(to, from.explained.data() + first, count * sizeof(double));
+    std::memcpy(to + moved_at(), from.moved.data() + first, count * sizeof(double));
+    std::memcpy(to + means_at(), from.centroids.row(clusters.begin), count * d_ * sizeof(T));
+    for (std::size_t index = 0; index < count; ++index)
+      for (const std::int32_t dim : from.doubtful[first + index])
+        to[open_at() + index * mask_bytes() + static_cast<std::size_t>(dim / 8)] |= std::byte{1} << (dim % 8);
+  }
+
+  void read(const std::byte* from, cpu::Range clusters, UpdatedClusters<T>& to) const {
+    const auto first = static_cast<std::size_t>(clusters.begin);
+    const auto count = static_cast<std::size_t>(clusters.size());
+    if (count == 0) return;
+    std::memcpy(to.explained.data() + first, from, count * sizeof(double));
+    std::memcpy(to.moved.data() + first, from + moved_at(), count * sizeof(double));
+    std::memcpy(to.centroids.row(clusters.begin), from + means_at(), count * d_ * sizeof(T));
+    for (std::size_t index = 0; index < count; ++index) {
+      std::vector<std::int32_t>& doubtful = to.doubtful[first + index];
+      doubtful.clear();
+      const std::byte* const mask = from + open_at() + index * mask_bytes();
+      for (std::size_t dim = 0; dim < d_; ++dim) {
+        if (dim % 8 == 0 && mask[dim / 8] == std::byte{0}) {
+          dim += 7;
+          continue;
+        }
+        if ((mask[dim / 8] >> (dim % 8) & std::byte{1}) != std::byte{0})
+          doubtful.push_back(static_cast<std::int32_t>(dim));
+      }
+    }
+  }
+
+ private:
+  std::size_t mask_bytes() const { return (d_ + 7) / 8; }
+  std::size_t moved_at() const { return largest_ * sizeof(double); }
+  std::size_t means_at() const { return 2 * moved_at(); }
+  std::size_t open_at() const { return means_at() + largest_ * d_ * sizeof(T); }
+
+  std::size_t largest_;
+  std::size_t d_;
+};
+
+}  // namespace gradus::kmeans_detail
