@@ -170,14 +170,12 @@ std::string cluster_table(const Session& session, const io::Points& points, cons
 }
 
 template <class T>
-std::string closing_line(const Session& session, std::int64_t dimensions, const KMeansResult<T>& result,
-                         double seconds) {
-  return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}{}\n",
-                     counted(result.labels.size(), "point"), dimensions, sizeof(T) == 4 ? "f32" : "f64",
-                     counted(result.centroids.rows(), "cluster"), result.inertia,
-                     counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds,
-                     result.report.variant, counted(result.report.threads, "thread"),
-                     session.job ? fmt::format(" on each of {} ranks", session.job->size()) : "");
+std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result, double seconds,
+                         const std::string& threads) {
+  return fmt::format(
+      "{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n", counted(result.labels.size(), "point"),
+      dimensions, sizeof(T) == 4 ? "f32" : "f64", counted(result.centroids.rows(), "cluster"), result.inertia,
+      counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds, result.report.variant, threads);
 }
 
 const std::vector<std::string>& result_names() {
@@ -292,6 +290,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   options.clusters = result.centroids.rows();
   session.end_progress();
   if (session.job) bring_to_first(*session.ranks(), result.labels);
+  const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
   const auto write_start = core::Clock::now();
@@ -350,7 +349,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                                 choice.silhouette_points, files.rows) +
                     "\n");
     session.print(cluster_table(session, points, result) + "\n" +
-                  closing_line(session, points.columns(), result, seconds));
+                  closing_line(points.columns(), result, seconds, threads));
   }
   if (outputs)
     session.note(fmt::format(

@@ -96,6 +96,7 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
   note_tiny_edges(session, sum.parts.front().histogram.edges);
   note_folded(session, sum);
   const std::vector<std::optional<Radial>> radials = radials_of(arguments, sum);
+  const std::string threads = threads_text(session, sum.parts.front().histogram.report.threads);
   if (!session.is_first()) return 0;  // what follows is the first rank's: the program ends when it has written all
 
   Destination& destination = *opened;
@@ -130,8 +131,7 @@ int count_pairs(const Arguments& arguments, const Session& session, const io::Fr
     return 0;
   }
   if (!destination.is_file()) session.print(csv_text(table.columns));
-  session.note(closing_line(sum, dtype, core::seconds_since(start)) +
-               (session.job ? fmt::format(" on each of {} ranks", session.job->size()) : "") +
+  session.note(closing_line(sum, dtype, core::seconds_since(start), threads) +
                (destination.is_file() ? fmt::format("; wrote '{}'", arguments.output) : ""));
   return 0;
 }

@@ -107,6 +107,6 @@ Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std
 std::string csv_text(std::span<const io::NpyColumn> columns);
 nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, const char* dtype,
                                   const std::vector<std::optional<Radial>>& radials);
-std::string closing_line(const Sum& sum, const char* dtype, double seconds);
+std::string closing_line(const Sum& sum, const char* dtype, double seconds, const std::string& threads);
 
 }  // namespace gradus::cli::pairs

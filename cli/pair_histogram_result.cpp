@@ -154,7 +154,7 @@ nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, co
   return summary;
 }
 
-std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
+std::string closing_line(const Sum& sum, const char* dtype, double seconds, const std::string& threads) {
   std::uint64_t pairs = 0;
   std::uint64_t below = 0;
   std::uint64_t beyond = 0;
@@ -170,7 +170,7 @@ std::string closing_line(const Sum& sum, const char* dtype, double seconds) {
                      sum.dimensions, frames, dtype, counted(static_cast<std::int64_t>(pairs), "pair"),
                      count(pairs - below - beyond), counted(std::ssize(result.counts), "bin"),
                      below > 0 ? count(below) + " below, " : "", count(beyond), seconds, result.report.variant,
-                     counted(result.report.threads, "thread"));
+                     threads);
 }
 
 }  // namespace gradus::cli::pairs

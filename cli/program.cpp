@@ -375,7 +375,8 @@ int run_program(int argument_count, char** arguments) {
   else if (status != 0)
     std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends who speaks when another one ends
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "gradus: cannot write to standard output{}\n", core::reason(errno));
+    fmt::print(stderr, "gradus: cannot write to standard output{}\n",
+               core::reason(session.print_error != 0 ? session.print_error : errno));
     return status == 0 ? 1 : status;
   }
   return status;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/output.hpp"
 #include "core/same_call.hpp"
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
@@ -206,6 +207,14 @@ std::string note_of_binding(RankedJob& job, int threads) {
           job.name_of(static_cast<int>(rank)), all[rank].processors, all[rank].share,
           all[rank].threads == 1 ? "1 thread" : fmt::format("{} threads", all[rank].threads));
   return "";
+}
+
+std::string threads_text(const Session& session, int own) {
+  if (!session.job) return counted(own, "thread");
+  const std::vector<int> all = session.ranks()->gather([&] { return own; });
+  const auto [least, most] = std::ranges::minmax(all);
+  return fmt::format("{}{} on each of {} ranks", least < most ? fmt::format("{} to ", least) : "",
+                     counted(most, "thread"), all.size());
 }
 
 void add_stall_option(Options& options, Session& session) {

@@ -76,6 +76,9 @@ std::string_view without_rank(std::string_view message);
 /// All ranks call it together. `threads`: that this one's job will have.
 std::string note_of_binding(RankedJob& job, int threads);
 
+/// "2 threads", or "1 to 4 threads on each of 3 ranks", who call it together; `own`: of this one.
+std::string threads_text(const Session& session, int own);
+
 /// The heading of the options for ranks in the help.
 inline constexpr std::string_view ranks_heading = "On many processes, which mpirun starts";
 /// Adds --stall-timeout.

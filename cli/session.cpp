@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -112,7 +113,10 @@ void Session::print(std::string_view text) const {
     if (waits || is_long) core::honour_stop(execution.stop, "stopped while writing to standard output");
     if (waits) continue;
     const std::size_t count = std::min<std::size_t>(text.size() - written, PIPE_BUF);
-    if (std::fwrite(text.data() + written, 1, count, stdout) != count || std::fflush(stdout) != 0) return;
+    if (std::fwrite(text.data() + written, 1, count, stdout) != count || std::fflush(stdout) != 0) {
+      print_error = errno;
+      return;
+    }
     written += count;
   }
 }

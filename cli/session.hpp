@@ -83,6 +83,7 @@ struct Session {
   void end_progress() const;
 
   std::unique_ptr<ProgressBar> bar;
+  mutable int print_error = 0;  ///< errno where standard output could not be written
 };
 
 }  // namespace gradus::cli

@@ -106,8 +106,11 @@ Deadline::Deadline(double seconds, std::function<void()> end)
         std::unique_lock lock(mutex);
         std::condition_variable_any gone;
         Passed time;
-        for (double waited = 0; waited < seconds && !stop.stop_requested(); waited += time.since_last())
+        double waited = 0;
+        while (waited < seconds && !stop.stop_requested()) {
           gone.wait_for(lock, stop, between_looks, [] { return false; });
+          waited += time.since_last();
+        }
         if (!stop.stop_requested()) end();
       }) {}
 
