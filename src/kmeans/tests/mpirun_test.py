@@ -126,6 +126,13 @@ class Enumerated(KMeansCase):
                 self.same(ranks, *self.job(shape, init, option, step))
         self.assertEqual(seen, {*RANKS, *SHAPES, *INITS, *OPTIONS})
 
+    def test_many_centroids_of_which_each_rank_makes_a_share(self):
+        """More than 5,600 means, from where one thread a rank shares them out (lloyd/cluster_shares.hpp)."""
+        points = write_npy(self.path("many.npy"), "<f4", (900, 40), lattice(900, 40))
+        for ranks, init in ((2, "first"), (5, "random"), (16, "first")):
+            with self.subTest(ranks=ranks):
+                self.same(ranks, points, "-k", 200, "--init", init, "--fewer-distinct", "accept", "--threads", 1)
+
 
 class Inputs(KMeansCase):
     def test_several_files_are_as_one(self):
