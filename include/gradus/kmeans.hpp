@@ -118,7 +118,7 @@ struct KMeansCheckpoint {
   double seconds = 600;   ///< one each time that so many have passed; infinity: never
   int iterations = 0;     ///< one after each so many iterations of a fit; 0: never
   /// Go on from the file; where there is none, begin anew. InputError where it is damaged, or where points, weights,
-  /// given centroids or options were others, and what differs; the file stays as it is.
+  /// given centroids or options (but max_iterations, until a fit has ended) were others; the file stays as it is.
   bool resume = false;
   /// Set it, from a signal's handler if need be, and there is a checkpoint as soon as the iteration under way is done;
   /// it is cleared then. Null: nobody asks.

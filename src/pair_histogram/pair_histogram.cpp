@@ -160,8 +160,9 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
                           const PairHistogramMemory<T>& memory, const Execution& execution, core::Ranks* ranks) {
   const auto start = core::Clock::now();
   std::vector<Phase> phases;
-  const Execution here = ranks == nullptr ? with_threads(points, memory, where_views_lie(points, memory, execution))
-                                          : room::begin_on_ranks(*ranks, points, options, memory, execution);
+  const Execution asked = ranks == nullptr ? where_views_lie(points, memory, execution)
+                                           : room::begin_on_ranks(*ranks, points, options, memory, execution);
+  const Execution here = ranks == nullptr ? with_threads(points, memory, asked) : asked;
   room::Problem<T> problem;
   const auto examine = [&] {
     const core::PhaseTimer timer(phases, "examine");
@@ -175,7 +176,8 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
     if (!examine_on_gpu) examine();
     shape = problem.shape();
     chosen = &select(shape, here);
-    execution::check_memory(host_memory(shape, here, *chosen), here);
+    // With all threads, as pair_histogram_memory() says.
+    execution::check_memory(host_memory(shape, asked, *chosen), here);
   });
   const room::Variant& variant = *chosen;
 
@@ -191,7 +193,7 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
     if (examine_on_gpu) {
       examine();
       // Now that the weights were looked at.
-      execution::check_memory(host_memory(problem.shape(), here, variant), here);
+      execution::check_memory(host_memory(problem.shape(), asked, variant), here);
     }
     return variant.run(problem, how, phases);
   };

@@ -101,7 +101,8 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-void require_same_job(const std::string& file, const std::string& theirs, const std::string& own) {
+/// `any_limit`: the limit of iterations may be another one.
+void require_same_job(const std::string& file, const std::string& theirs, const std::string& own, bool any_limit) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -111,6 +112,8 @@ void require_same_job(const std::string& file, const std::string& theirs, const 
   for (std::string_view there = theirs, here = own; !there.empty() || !here.empty();) {
     const std::string before = next_line(there);
     const std::string now = next_line(here);
+    constexpr std::string_view limit = "max_iterations=";
+    if (any_limit && before.starts_with(limit) && now.starts_with(limit)) continue;
     if (before != now) differences += (differences.empty() ? "" : "; ") + before + " there, but " + now + " here";
   }
   if (!differences.empty())
@@ -152,13 +155,14 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
   const std::vector<unsigned char> text = arrays.get<unsigned char>("job");
-  require_same_job(path, {text.begin(), text.end()}, job);
+  const std::vector<std::int64_t> progress = arrays.get<std::int64_t>("progress");
+  const bool none_has_ended = progress.size() == 4 && progress[1] < 0;
+  require_same_job(path, {text.begin(), text.end()}, job, none_has_ended);
 
   const auto refuse = [&](const char* what) { throw InputError("'" + path + "': " + what); };
   const auto require_rows = [&](const Matrix<T>& centroids) {
     if (centroids.rows() != options.clusters) refuse("it holds another number of centroids than it says");
   };
-  const std::vector<std::int64_t> progress = arrays.get<std::int64_t>("progress");
   if (progress.size() != 4 || progress[0] < 0 || progress[0] > options.restarts || progress[1] < -1 ||
       progress[1] >= progress[0] || (progress[0] == options.restarts && progress[1] < 0) || progress[3] < 0 ||
       progress[3] > static_cast<std::int64_t>(KMeansStopReason::iteration_limit))
@@ -172,7 +176,8 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
     fit.before = matrix_of<T>(arrays, "before", columns);
     require_rows(fit.before);
     fit.history = history_of(arrays, "");
-    if (std::ssize(fit.history) > options.max_iterations) refuse("it holds more iterations than the limit");
+    if (std::ssize(fit.history) > options.max_iterations)
+      refuse("it holds more iterations than the limit (max_iterations)");
   }
   if (arrays.has("chosen")) {
     state.seeding = SeedingState{.sample = arrays.get<std::int64_t>("sample"),

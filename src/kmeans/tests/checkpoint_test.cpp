@@ -474,6 +474,40 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   EXPECT_TRUE(contains(told.notes, "after iteration 5")) << told.notes;
 }
 
+// As long as no fit has ended, nothing in the file depends on the limit.
+TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
+  using T = TypeParam;
+  const auto with_limit = [](int limit, int restarts = 1) {
+    Job<T> job = make_job<T>(700, 2, 12, Data::plain, KMeansInit::random);
+    job.options.max_iterations = limit;
+    job.options.restarts = restarts;
+    return job;
+  };
+  for (const int ranks : {0, 2})
+    for (const int limit : {3, 5, 9}) {
+      std::filesystem::remove(this->file());
+      EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(3)), Killed);
+      const KMeansResult<T> whole = run<T>(with_limit(limit), {}, {});
+      ASSERT_EQ(whole.iterations, limit);
+      Told told;
+      EXPECT_EQ(difference(whole, run<T>(with_limit(limit), {"", 1, ranks}, this->to_resume(), &told)), "");
+      EXPECT_TRUE(contains(told.notes, "after iteration ")) << told.notes;
+    }
+  const auto refused = [&](const Job<T>& job) {
+    const std::string before = this->content();
+    const std::string message = error_of<InputError>([&] { run<T>(job, {}, this->to_resume()); });
+    EXPECT_EQ(this->content(), before);
+    return message;
+  };
+  EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));  // it has ended
+  std::filesystem::remove(this->file());
+  EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
+  EXPECT_TRUE(contains(refused(with_limit(1)), "more iterations than the limit"));
+  std::filesystem::remove(this->file());
+  EXPECT_THROW(run<T>(with_limit(3, 2), {}, this->each_iteration(), nullptr, kill_at(5)), Killed);  // in the second fit
+  EXPECT_TRUE(contains(refused(with_limit(4, 2)), "max_iterations=3 there"));
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // First centroids
 
@@ -631,7 +665,6 @@ TYPED_TEST(KMeansCheckpoints, refuse_the_file_of_another_job_and_say_what_differ
       {"rows", [](Job<T>& other) { other.points = make_points<T>(199, 3, Data::plain), other.weights.pop_back(); }},
       {"init", [](Job<T>& other) { other.options.init = KMeansInit::random; }},
       {"restarts", [](Job<T>& other) { other.options.restarts = 2; }},
-      {"max_iterations", [](Job<T>& other) { other.options.max_iterations = 299; }},
       {"tolerance", [](Job<T>& other) { other.options.tolerance = 1e-9; }},
       {"changed_fraction", [](Job<T>& other) { other.options.changed_fraction = 0.001; }},
       {"empty", [](Job<T>& other) { other.options.empty = KMeansEmptyCluster::keep; }},
