@@ -89,7 +89,8 @@ Job::Job(const Request& request)
 
 // Called by the job, at places that no exception must leave.
 void Job::look_up(const Progress& progress) {
-  if (raised_ || Clock::now() < next_) return;
+  const bool is_last = progress.done == progress.total && !progress_.is_none();  // a bar goes to its end
+  if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
   try {
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, ParamSpec, TypeVar
+
+import numpy as np
 
 from gradus import _core
 from gradus._errors import UsageError
@@ -16,6 +19,47 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
+_HERE = {  # what scikit-learn has another name for
+    "n_clusters": "clusters", "n_init": "restarts", "max_iter": "max_iterations", "tol": "tolerance",
+    "random_state": "seed", "sample_weight": "weights", "n_jobs": "threads",
+}  # fmt: skip
+_KINDS: dict[str, tuple[Any, str]] = {
+    "int": (numbers.Integral, "a whole number"), "float": (numbers.Real, "a number"), "str": (str, "a string"),
+    "bool": ((bool, np.bool_), "True or False"),
+}  # fmt: skip
+
+
+def _of_wrong_type(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+    """The first argument that is no number, string or truth value where one is needed, or a number too large."""
+    for name, value in {**dict(zip(function.__code__.co_varnames, args)), **named}.items():
+        kinds = [kind.strip() for kind in str(function.__annotations__.get(name, "")).split("|")]
+        if kinds[0] not in _KINDS or (value is None and "None" in kinds):
+            continue
+        wanted, words = _KINDS[kinds[0]]
+        if not isinstance(value, wanted):
+            told = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
+            return f"{name}: {told}; {words} is needed"
+        least = 0 if name in ("memory_limit", "block_size", "seed") else -(2**31)
+        if kinds[0] == "int" and not least <= int(value) < (2**64 if least == 0 else 2**63):
+            return f"{name}: {value!r} is out of range"
+    return None
+
+
+def _in_words(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+    """What is wrong with the arguments, where their names or types are."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    unknown = next((name for name in named if name not in known), None)
+    if unknown is None:
+        wrong = _of_wrong_type(function, args, named)
+        return None if wrong is None else f"{function.__name__}(): {wrong}"
+    import difflib
+
+    near = [_HERE[unknown]] if _HERE.get(unknown) in known else difflib.get_close_matches(unknown, known, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else f", only {', '.join(known)}"
+    return f"{function.__name__}() has no argument {unknown!r}{meant}"
+
+
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The same function; its error for an argument that it does not have says which one was meant."""
 
@@ -23,17 +67,18 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
         try:
             return function(*args, **named)
-        except TypeError:
-            code = function.__code__
-            known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            unknown = next((name for name in named if name not in known), None)
-            if unknown is None:
+        except TypeError as error:
+            better = _in_words(function, args, named)
+            entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if better is None and entered:
                 raise
-        import difflib
+            wrong = error if better is None else TypeError(better)
+        communicator = named.get("communicator")
+        if communicator is not None and not entered:  # the other processes were not told yet
+            from gradus import mpi
 
-        near = difflib.get_close_matches(unknown, known, 1)
-        meant = f"; did you mean {near[0]!r}?" if near else f", only {', '.join(known)}"
-        raise TypeError(f"{function.__name__}() has no argument {unknown!r}{meant}")
+            mpi.end_for_all(communicator, wrong)
+        raise wrong
 
     return call
 

@@ -108,6 +108,8 @@ def pair_histogram(
     """
 
     def prepared() -> tuple[Any, ...]:
+        if bin_width is None and edges is None:
+            raise UsageError("bin_width or edges is needed: the bins of the histogram")
         number = stream_number(stream)
         rows = _arrays.matrix(points, "points", None, number)
         second = None if others is None else _arrays.matrix(others, "others", rows.dtype, number)

@@ -230,8 +230,8 @@ class KMeans(_Callbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     nothing: both algorithms give the same bits, and X is never written. An integer `random_state` may have 64 bits; a
     `numpy.random.Generator` is taken too. A callable `init` sees X as it is, not shifted to a mean of zero.
 
-    Parameters of Gradus
-    --------------------
+    Other Parameters
+    ----------------
     metric : "euclidean" or "cosine"
     empty : "relocate" (as scikit-learn), "keep" or "error": what happens to a cluster that lost its last point
     device : "auto", "cpu", "gpu" or "gpu:1"

@@ -13,7 +13,7 @@ import ctypes
 import functools
 import os
 import sys
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Callable, Iterator, NoReturn, TypeVar
 
 from gradus import _core, _errors
 from gradus._errors import Error, UnsupportedError, UsageError
@@ -87,6 +87,17 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
             kind = getattr(_errors, trouble[0], Error)
             raise kind(f"rank {rank} of {communicator.size}: {trouble[1]}")
     return result
+
+
+def end_for_all(communicator: Any, error: Exception) -> NoReturn:
+    """Raises what was wrong with a call before it began, here and on the processes that did begin it."""
+
+    def prepared() -> NoReturn:
+        raise error
+
+    _checked(communicator)
+    _agreed(communicator, prepared)
+    raise error
 
 
 @contextlib.contextmanager

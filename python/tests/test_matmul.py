@@ -150,3 +150,17 @@ def test_read_only_out():
     out.flags.writeable = False
     with pytest.raises(gradus.UsageError, match="read-only"):
         gradus.matmul(A, B, out=out)
+
+
+def test_progress_of_a_long_product():
+    factor = np.random.default_rng(0).random((2000, 2000))
+    told = []
+    gradus.matmul(factor, factor, device="cpu", threads=1, progress=lambda *what: told.append(what))
+    assert told and all(phase == "multiply" and 0 <= done <= total for phase, done, total, _ in told)
+
+    def progress(*_):
+        raise ZeroDivisionError("of the caller")
+
+    with pytest.raises(ZeroDivisionError, match="of the caller"):
+        gradus.matmul(factor, factor, device="cpu", threads=2, progress=progress)
+    assert gradus.matmul(factor[:2, :2], np.eye(2), device="cpu").tolist() == factor[:2, :2].tolist()

@@ -103,6 +103,9 @@ raised(gradus.UsageError, ["empty"], lambda: gradus.kmeans(points[own], 3, empty
 other = gradus.Error if comm.rank != 1 else TypeError
 raised(other, [], lambda: gradus.kmeans(points[own], "4" if comm.rank == 1 else 4, communicator=comm))
 raised(other, [], lambda: gradus.pair_histogram(points[:, :2], bin_width=1, bins=2.5 if comm.rank == 1 else 3, communicator=comm))
+# And what no function begins with.
+raised(other, ["sed"], lambda: gradus.kmeans(points[own], 3, communicator=comm, **({"sed": 1} if comm.rank == 1 else {})))
+raised(other, ["clusters"], lambda: gradus.kmeans(points[own], *([] if comm.rank == 1 else [3]), communicator=comm))
 raised(gradus.UsageError, ["metric"], lambda: gradus.kmeans_predict(points[:3], points[own], metric="cos" if comm.rank == 1 else "cosine", communicator=comm))
 wide = points[own].astype("f8" if comm.rank == 2 else "f4")
 raised(gradus.UsageError, ["rank 2 of 3"], lambda: gradus.kmeans(wide, 3, communicator=comm))

@@ -29,10 +29,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "core/checked.hpp"
 #include "core/default_rounding.hpp"
+#include "core/failure.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/scratch.hpp"
@@ -191,13 +193,35 @@ class Workspace {
   bool ends_[2] = {};
 };
 
+/// Tells the caller now and then how far the calling thread is. What that throws ends the product.
+class Teller {
+ public:
+  explicit Teller(const Execution& execution) : progress_(execution.progress) {}
+
+  void tell(std::int64_t done, std::int64_t total) {
+    if (!progress_ || failure_.happened() || core::seconds_since(told_) < 0.05) return;
+    failure_.run([&] { progress_({"multiply", done, total, {}}); });
+    told_ = core::Clock::now();
+  }
+  bool failed() const { return failure_.happened(); }
+  void rethrow() const { failure_.rethrow(); }
+
+ private:
+  const std::function<void(const Progress&)>& progress_;
+  core::Clock::time_point told_;  // at first long ago: a small product does not pay for the time of day
+  core::FirstFailure failure_;
+};
+
 /// One product, by the threads of a team or by one alone.
 template <class T>
 class Product {
  public:
-  /// `totals`: m x n, where sums on their way cannot stand in C; or null.
-  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, int thread, int threads)
-      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), thread_(thread), threads_(threads) {}
+  /// `totals`: m x n, where sums on their way cannot stand in C; or null. `teller`: of the calling thread, which is
+  /// the first one; or null.
+  Product(const Problem<T>& problem, const Plan& plan, Workspace<T>& workspace, T* totals, Teller* teller, int thread,
+          int threads)
+      : problem_(problem), plan_(plan), workspace_(workspace), totals_(totals), teller_(teller), thread_(thread),
+        threads_(threads) {}
 
   /// What the thread does of it. All threads of the team come here, and after a stop request all leave at once: there
   /// may be millions of chunks left, with a barrier each.
@@ -216,7 +240,14 @@ class Product {
     std::int64_t row, rows, column, columns;
   };
 
-  bool stopped() const { return problem_.stop.stop_requested(); }
+  bool stopped() const { return problem_.stop.stop_requested() || (teller_ != nullptr && teller_->failed()); }
+
+  void tell() const {
+    if (thread_ != 0 || teller_ == nullptr) return;
+    const std::int64_t passes =
+        (problem_.m + plan_.pass_m - 1) / plan_.pass_m * ((problem_.n + plan_.pass_n - 1) / plan_.pass_n);
+    teller_->tell(turn_, passes * plan_.chunks);
+  }
 
   /// Orders what the others packed before what this thread reads.
   void wait_for_others() const {
@@ -270,6 +301,7 @@ class Product {
                                : cpu::Range{unit_of(thread_, slivers, panels), unit_of(thread_ + 1, slivers, panels)};
     std::int64_t packed_strip = -1;
     for (std::int64_t unit = own.begin; unit < own.end && !stopped(); ++unit) {
+      tell();
       const std::int64_t column = unit / slivers * plan_.strip;
       const std::int64_t row = unit % slivers * plan_.sliver;
       Strip<T> strip;
@@ -344,6 +376,7 @@ class Product {
   const Plan& plan_;
   Workspace<T>& workspace_;
   T* totals_;
+  Teller* teller_;
   int thread_;
   int threads_;
   std::int64_t turn_ = 0;
@@ -382,7 +415,7 @@ class Products {
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
   /// By a team of `threads`.
-  void multiply_one(std::int64_t batch) const {
+  void multiply_one(std::int64_t batch, Teller& teller) const {
     const Problem<T> problem = problem_.at(batch);
     if (lines_.is_one) {
       if (threads_ == 1) return multiply_lines(problem, {0, problem.m});
@@ -412,16 +445,16 @@ class Products {
     }
     Workspace<T> workspace(plan_, threads_);
     Buffer<T> totals(needs_totals(problem, plan_) ? problem.m * problem.n : 0);
-    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+    if (threads_ == 1) return Product<T>(problem, plan_, workspace, totals.data(), &teller, 0, 1).run();
 #pragma omp parallel num_threads(threads_)
     {
       const core::DefaultRounding rounding;
-      Product<T>(problem, plan_, workspace, totals.data(), omp_get_thread_num(), omp_get_num_threads()).run();
+      Product<T>(problem, plan_, workspace, totals.data(), &teller, omp_get_thread_num(), omp_get_num_threads()).run();
     }
   }
 
   /// All of the batch, each thread of the team whole products; `threads` was 1.
-  void multiply_each(int team) const {
+  void multiply_each(int team, Teller& teller) const {
     const std::int64_t totals_size = !lines_.is_one && needs_totals(problem_, plan_) ? problem_.m * problem_.n : 0;
 #pragma omp parallel num_threads(team)
     {
@@ -430,7 +463,9 @@ class Products {
       Buffer<T> totals(totals_size);
       cpu::Scratch sums(is_row_ ? row_sums_bytes() : 0);
       const cpu::Range own = cpu::share(problem_.batches, omp_get_thread_num(), omp_get_num_threads());
-      for (std::int64_t batch = own.begin; batch < own.end && !problem_.stop.stop_requested(); ++batch) {
+      for (std::int64_t batch = own.begin; batch < own.end; ++batch) {
+        if (problem_.stop.stop_requested() || teller.failed()) break;
+        if (omp_get_thread_num() == 0) teller.tell(batch - own.begin, own.size());
         const Problem<T> problem = problem_.at(batch);
         if (lines_.is_one) {
           multiply_lines(problem, {0, problem.m});
@@ -439,7 +474,7 @@ class Products {
           product.chain(0);
           product.add({0, problem.n});
         } else {
-          Product<T>(problem, plan_, workspace, totals.data(), 0, 1).run();
+          Product<T>(problem, plan_, workspace, totals.data(), nullptr, 0, 1).run();
         }
       }
     }
@@ -499,14 +534,17 @@ Done simd_packed(const Problem<T>& problem, const Execution& execution, std::vec
   const bool whole_products =
       problem.batches > 1 && problem.batches >= threads && (each < 1e7 || problem.batches >= 8 * std::int64_t{threads});
   const Products<T> products(problem, geometry<T>(), whole_products ? 1 : threads);
+  Teller teller(execution);
   if (whole_products) {
-    products.multiply_each(threads);
+    products.multiply_each(threads, teller);
   } else {
     for (std::int64_t batch = 0; batch < problem.batches; ++batch) {
       core::honour_stop(problem.stop, "stopped while multiplying");
-      products.multiply_one(batch);
+      products.multiply_one(batch, teller);
+      teller.rethrow();
     }
   }
+  teller.rethrow();
   core::honour_stop(problem.stop, "stopped while multiplying");
   return {};
 }

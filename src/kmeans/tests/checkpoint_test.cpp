@@ -495,7 +495,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     }
   const auto refused = [&](const Job<T>& job) {
     const std::string before = this->content();
-    const std::string message = error_of<InputError>([&] { run<T>(job, {}, this->to_resume()); });
+    std::string message = error_of<InputError>([&] { run<T>(job, {}, this->to_resume()); });
     EXPECT_EQ(this->content(), before);
     return message;
   };
@@ -626,7 +626,7 @@ TYPED_TEST(KMeansCheckpoints, refuse_a_damaged_file_and_leave_it) {
   ASSERT_GT(whole.size(), 1000U);
   const auto refuses = [&](const std::string& bytes) {
     this->set_content(bytes);
-    const std::string message = error_of<InputError>([&] { run<T>(job, {}, this->to_resume()); });
+    std::string message = error_of<InputError>([&] { run<T>(job, {}, this->to_resume()); });
     EXPECT_TRUE(contains(message, this->file())) << message;
     return this->content() == bytes;
   };

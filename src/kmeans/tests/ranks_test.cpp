@@ -56,7 +56,7 @@ class Faulty final : public Communicator {
     right_.gather(own, all);
     if (fault_ == Fault::next_ranks_share) {
       // The calls with more than a few words tell centroids.
-      if (own.size() > 64) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(own.size()));
+      if (own.size() > 64) std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
       return;
     }
     if (std::exchange(gathered_, true) || fault_ == Fault::none || fault_ == Fault::own_greatest) return;
