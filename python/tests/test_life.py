@@ -140,3 +140,13 @@ def test_exceptions_of_progress_come_out():
 
     with pytest.raises(KeyError, match="enough"):
         gradus.life(soup(2000, 2000), 100000, device="cpu", progress=stop)
+
+
+def test_a_long_hashlife_can_be_ended():
+    def progress(phase, done, total, detail):
+        assert phase == "generation" and 0 <= done <= total
+        raise ZeroDivisionError("of the caller")
+
+    soup = np.random.default_rng(0).random((1000, 1000)) < 0.4
+    with pytest.raises(ZeroDivisionError, match="of the caller"):
+        gradus.life(soup, 10**6, boundary="plane", variant="hashlife", progress=progress)

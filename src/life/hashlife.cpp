@@ -203,10 +203,16 @@ void Universe::step(int exponent) {
   --level_;
 }
 
-void Universe::advance(std::uint64_t generations) {
+void Universe::advance(std::uint64_t generations, std::function<void(std::uint64_t)> progress) {
+  progress_ = std::move(progress);
+  done_ = 0;
   // The short steps first, while the pattern is small.
-  for (int exponent = 0; exponent < 64; ++exponent)
-    if ((generations >> exponent & 1) != 0) step(exponent);
+  for (int exponent = 0; exponent < 64; ++exponent) {
+    if ((generations >> exponent & 1) == 0) continue;
+    step(exponent);
+    done_ += std::uint64_t{1} << exponent;
+  }
+  progress_ = nullptr;
 }
 
 // ---- The job ----
@@ -253,7 +259,12 @@ Solved hashlife(const Problem& problem, const Execution& execution, std::vector<
   }
   {
     const core::PhaseTimer timer(phases, "generations");
-    universe->advance(static_cast<std::uint64_t>(problem.generations));
+    core::Clock::time_point told;
+    universe->advance(static_cast<std::uint64_t>(problem.generations), [&](std::uint64_t done) {
+      if (!execution.progress || core::seconds_since(told) < 0.05) return;
+      execution.progress({"generation", static_cast<std::int64_t>(done), problem.generations, {}});
+      told = core::Clock::now();
+    });
   }
   const core::PhaseTimer timer(phases, "unload");
   LifeTree tree = universe->tree();

@@ -333,7 +333,9 @@ void Universe::place_marked() {
 }
 
 void Universe::look_at_stop() {
-  if (++looks_ % 1024 == 0) core::honour_stop(stop_, stopped);
+  if (++looks_ % 1024 != 0) return;
+  core::honour_stop(stop_, stopped);
+  if (progress_) progress_(done_);
 }
 
 // ---- From trees and to trees ----

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -34,8 +35,8 @@ class Universe {
   void load(const LifeTree& tree);
 
   /// Any number of generations, a power of two after the other. InterruptedError after a stop request,
-  /// OutOfMemoryError where the limit of memory is too small.
-  void advance(std::uint64_t generations);
+  /// OutOfMemoryError where the limit of memory is too small. `progress`: told now and then how many are done.
+  void advance(std::uint64_t generations, std::function<void(std::uint64_t)> progress = {});
 
   /// The cells as they are now.
   LifeTree tree();
@@ -154,6 +155,8 @@ class Universe {
   int level_ = least_root_level;
   int exponent_ = 0;  ///< of the step that is being made
   std::uint32_t looks_ = 0;
+  std::function<void(std::uint64_t)> progress_;
+  std::uint64_t done_ = 0;  ///< of the generations of advance()
   std::uint64_t collections_ = 0;
   std::uint64_t peak_ = 0;
 };
