@@ -340,11 +340,13 @@ void CheckpointFile<T>::wait() {
                 "; the fit goes on, and tries it again when the next one is due");
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                                                      \
   template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
                                 const Execution&, core::Ranks*);                                                   \
   template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
                                                       core::Ranks*)
+// NOLINTEND(bugprone-macro-parentheses)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

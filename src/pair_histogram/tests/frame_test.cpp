@@ -615,7 +615,7 @@ std::vector<double> sums_of(const std::vector<double>& values) {
   }
   PairHistogramJob<double> options = bins_of(1, points.rows());
   options.weights = std::as_const(weights).view();
-  const std::vector<double> sums = run(points, options).weighted;
+  std::vector<double> sums = run(points, options).weighted;
   room::Shape shape;
   shape.weighted = true;
   for (const room::Variant& variant : room::variants()) {
@@ -679,7 +679,7 @@ TEST(WeightedSums, TheirWordsAreInTheEstimate) {
   refused<OutOfMemoryError>(points, options, {std::to_string(narrow)}, execution);
   weights[3] = 0x1p-1074;
   weights[4] = 0x1p500;
-  const std::uint64_t needed = narrow + (50u - 2u) * 8 * 10002;
+  const std::uint64_t needed = narrow + std::uint64_t{50 - 2} * 8 * 10002;
   EXPECT_LE(needed, wide);
   execution.memory_limit = needed - 1;
   refused<OutOfMemoryError>(points, options, {std::to_string(needed)}, execution);
