@@ -72,7 +72,13 @@ class Usage(ProgramCase):
             other = gradus(*job, env={size: "3", rank: "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
             self.assertFalse(os.path.exists(self.path("result")))
-            self.assertEqual(gradus("list", env={size: "3", rank: "2"}).returncode, 0)
+            listed = gradus("list", env={size: "3", rank: "0"})  # not three times the same
+            self.assertEqual((listed.returncode, listed.stdout), (4, ""))
+            self.assertIn("'gradus list' runs as one process only", listed.stderr)
+            for words in (["list"], ["--version"]):
+                other = gradus(*words, env={size: "3", rank: "2"})
+                self.assertEqual((other.returncode, other.stdout, other.stderr), (4 if words == ["list"] else 0, "", ""))
+            self.assertRegex(gradus("--version", env={size: "3", rank: "0"}).stdout, "^gradus ")
             self.assertEqual(gradus(*job, "--quiet", env={size: "1", rank: "0"}).returncode, 0)
             shutil.rmtree(self.path("result"))
 
