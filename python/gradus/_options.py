@@ -70,6 +70,8 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
         except TypeError as error:
             better = _in_words(function, args, named)
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if better is None and "incompatible function arguments" in str(error):
+                better = f"{function.__name__}(): an argument is of a type, or a number of a size, that is not taken"
             if better is None and entered:
                 raise
             wrong = error if better is None else TypeError(better)

@@ -22,6 +22,7 @@ def test_strict_types():
     (lambda: gradus.kmeans([[1.0]], 2.0), r"kmeans\(\): clusters: 2.0; a whole number is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, metric=None), "metric: None; a string is needed$"),
     (lambda: gradus.kmeans([[1.0]], 1, memory_limit=-1), "memory_limit: -1 is out of range$"),
+    (lambda: gradus.kmeans([[1.0]], 1, threads=2**40), r"^kmeans\(\): an argument is of a type, or a number of a size"),
     (lambda: gradus.life([[1]], 2**63), "generations: 9223372036854775808 is out of range$"),
     (lambda: gradus.shortest_paths([[0.0]], directed="no"), "directed: 'no'; True or False is needed$"),
     (lambda: gradus.kmeans_memory(np.zeros((3, 3)), 1, 1), "points: a ndarray; a whole number is needed$"),

@@ -63,7 +63,7 @@ TEST_F(OnGpu, a_copy_does_not_leave_its_buffer) {
 TEST_F(OnGpu, matrices_come_back_as_they_went) {
   const Stream stream;
   Staging staging;  // one for all: what it held before does not matter
-  for (const std::int64_t rows : {1, 1000, 3000001})
+  for (const std::int64_t rows : {1, 1000, 20011, 3000001})
     for (const std::int64_t padding : {0, 2}) {
       constexpr std::int64_t columns = 3;
       Buffer<float> host(rows * (columns + padding), -1.0f);
@@ -85,7 +85,7 @@ TEST_F(OnGpu, narrow_numbers_come_back_wide) {
   const Stream stream;
   Staging staging;
   const auto check = [&]<class Narrow>(Narrow) {
-    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{7}, std::int64_t{30000001}}) {
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{7}, std::int64_t{50021}, std::int64_t{30000001}}) {
       Buffer<Narrow> host(count);
       for (std::int64_t index = 0; index < count; ++index) host[index] = static_cast<Narrow>(index % 65521);
       DeviceBuffer<Narrow> there(count);
