@@ -25,8 +25,8 @@ inline std::optional<bool> update_is_shared;
 inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
                           int threads) {
   if (update_is_shared) return *update_is_shared;
-  // In nanoseconds, measured: a column of a mean with all that follows from it, a byte that ranks of one machine tell
-  // each other, and a step of such a call.
+  // In nanoseconds: a column of a mean with all that follows from it, as measured; a byte that ranks of one machine
+  // tell each other, from the times of sums; and a step of such a call, as assumed.
   constexpr double of_column = 10;
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
