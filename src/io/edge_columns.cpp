@@ -29,7 +29,7 @@ Role role_of(std::string_view text) {
       Words{"from", "source", "src", "origin", "tail", "start"},
       Words{"to", "target", "dst", "dest", "destination", "head", "end"},
       Words{"weight", "weights", "length", "cost", "distance", "dist", "time", "duration", "km", "miles", "minutes"}};
-  // Of a vertex, but no vertex; and a time of departure is no weight.
+  // Properties of a vertex or an edge that are neither an end nor a weight.
   static const Words others = {"x", "y", "lat", "lon", "lng", "latitude", "longitude", "date", "type", "name"};
   for (std::size_t role = 0; role < roles; ++role)
     if (std::ranges::any_of(whole[role], [&](std::string_view word) { return equal_but_for_case(text, word); }))

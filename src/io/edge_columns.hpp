@@ -9,18 +9,18 @@
 
 namespace gradus::io {
 
-/// What a column of a table of edges holds.
+/// The content of a column in a table of edges.
 enum class Role : std::uint8_t { from, to, weight, none };
 inline constexpr std::size_t roles = 3;  ///< but none
 
-/// The words of a name, in small letters: "from_stop_id" has three.
+/// Splits a name into words in small letters: "from_stop_id" has three.
 std::vector<std::string> words_of_name(std::string_view text);
 
-/// What a column of that name often holds.
+/// Returns the usual content of a column with that name.
 Role role_of(std::string_view name);
 
-/// The columns that a table of edges seems to have, as --columns takes them;
-/// empty where that is not clear. A column without a name counts the rows.
+/// Returns the value of --columns that the names suggest, or an empty text if they leave a doubt. A column without a
+/// name numbers the rows.
 std::string columns_by_names(const std::vector<std::string>& names);
 
 }  // namespace gradus::io

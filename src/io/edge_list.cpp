@@ -230,7 +230,7 @@ class EdgeListReader final : public EdgeReader {
     return names;
   }
 
-  /// In any notation that weights may have here.
+  /// Returns true for a number in any notation that weights may have here.
   bool is_weight(std::string_view text) const {
     return is_number(text) || comma_in(text) != Comma::none ||
            is_number(text,
@@ -272,7 +272,7 @@ class EdgeListReader final : public EdgeReader {
            std::string(names_.empty() ? "number from 1" : "name or number from 1");
   }
 
-  /// Places of FROM, TO and, if there is one, WEIGHT.
+  /// Returns the places of FROM, TO and, if there is one, WEIGHT.
   std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
     if (!options_.columns.empty()) {
       const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
@@ -300,7 +300,7 @@ class EdgeListReader final : public EdgeReader {
     return places;
   }
 
-  /// Edges as people and programs draw them: "1 -> 2" and "(1, 2)".
+  /// Refuses edges written as drawings: "1 -> 2" and "(1, 2)".
   void refuse_drawings(const std::vector<FirstField>& fields) const {
     const std::string& to = fields[1].text;
     if (!options_.columns.empty() || options_.names || to.empty()) return;
@@ -338,7 +338,7 @@ class EdgeListReader final : public EdgeReader {
     if (separates(format_.point)) format_.point = 0;
   }
 
-  /// As in tables of numbers: some weight shows it, and none has a point.
+  /// Returns true if some weight has decimals after a comma and none has a point, as in tables of numbers.
   bool shows_decimal_commas(std::size_t column) const {
     if (separator_ != ';' && separator_ != '\t') return false;
     constexpr std::size_t bytes_of_a_sample = std::size_t{1} << 16;
@@ -368,7 +368,7 @@ class EdgeListReader final : public EdgeReader {
     return commas;
   }
 
-  /// Collections of graphs say in a comment that an edge is meant both ways.
+  /// Notes a comment that calls the graph undirected, as collections of graphs write it.
   void note_direction(std::string_view text) {
     if (options_.undirected || text.empty()) return;
     const std::vector<std::string> words = words_of_name(trimmed(text.substr(1)));
@@ -409,7 +409,7 @@ class EdgeListReader final : public EdgeReader {
     return at;
   }
 
-  /// Past a column that is not wanted.
+  /// Skips a column that is not wanted.
   const char* skipped(const char* at, const char* end, std::size_t column) const {
     if (column > 0 && at_line_end(at, end) && !(separator_ != ' ' && at[-1] == separator_))
       refuse_line("the line ends after " + std::to_string(column) + " fields, but line " + std::to_string(first_line_) +
@@ -419,7 +419,7 @@ class EdgeListReader final : public EdgeReader {
     return field(at, end, text, scratch);
   }
 
-  /// A weight of which only a part is a number in the notation at hand.
+  /// Refuses a weight of which only a part is a number in the current notation.
   [[noreturn]] void refuse_notation(std::string_view weight) const {
     const std::string text = core::excerpt(weight);
     const bool points_group = is_number(weight, {.point = ',', .group = '.'}) && weight.find('.') < weight.find(',');
@@ -434,7 +434,7 @@ class EdgeListReader final : public EdgeReader {
     refuse_line(text + " is not a number, as weights are");
   }
 
-  /// What stands behind the last field, and does not separate it from another.
+  /// Refuses text that follows the last field.
   [[noreturn]] void refuse_rest(const char* at, const char* end) const {
     const std::string rest = core::excerpt(field_at(at, end));
     refuse_line(rest + " follows the " +

@@ -10,7 +10,7 @@
 
 namespace gradus::io {
 
-/// What a file is read as.
+/// Purpose for which a file is read.
 enum class Reader : std::uint8_t { points, graph, frames, pattern };
 inline constexpr std::array all_readers = {Reader::points, Reader::graph, Reader::frames, Reader::pattern};
 

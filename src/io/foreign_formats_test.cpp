@@ -120,7 +120,7 @@ class ForeignFormats : public testing::Test {
     return path;
   }
 
-  /// What the reader says of the file.
+  /// Returns the message with which the reader refuses the file.
   static std::string refusal(Reader reader, const std::string& path) {
     try {
       switch (reader) {

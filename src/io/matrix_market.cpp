@@ -103,7 +103,7 @@ class MatrixMarketReader final : public EdgeReader {
     read_columns();
   }
 
-  /// Some collections call a matrix a pattern and give its entries values: --columns says what these are.
+  /// Applies --columns, which tells the meaning of values that a pattern has against its first line.
   void read_columns() {
     if (options_.columns.empty()) return;
     const std::vector<std::size_t> columns = options_.columns.find({}, 3, name_);

@@ -53,9 +53,9 @@ struct NumberStyle {
 /// Whether all of the text is a number.
 bool is_number(std::string_view text, NumberFormat format = {});
 
-/// What the comma in a number can mean.
+/// Meanings of the comma in a number.
 enum class Comma : std::uint8_t { none, decimals, either };
-/// none: the field is no number with a comma. either: decimals, or a group of three digits.
+/// Returns none if the field is no number with a comma, and either if three digits follow that may be a group.
 Comma comma_in(std::string_view field);
 
 /// Messages where decimals are taken to follow a comma, and where a comma may mean either.

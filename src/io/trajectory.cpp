@@ -42,7 +42,7 @@ bool is_points(std::string_view bytes) {
   return looks_like_npy(raw) || looks_like_image(raw);
 }
 
-/// Of bytes that do not begin as any trajectory.
+/// Refuses a foreign format, unless the bytes begin as a trajectory.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }
